@@ -1,0 +1,19 @@
+package dev.isthmus.gateway.call;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Takes the body of a call as it arrives, on the call's event loop. The reply may fail before the body has ended; what
+ * comes after that is released unread.
+ */
+public interface RequestSink {
+
+    /** Takes the next part of the body (taken). */
+    void data(ByteBuf chunk);
+
+    /** The body is complete. */
+    void end();
+
+    /** The client has gone or gave up: whatever is under way for this call is ended and released. No reply follows. */
+    void cancel();
+}

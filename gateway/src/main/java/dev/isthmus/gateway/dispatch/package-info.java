@@ -1,0 +1,7 @@
+/**
+ * From a call to its reply: picks the target, transcodes, calls the upstream. No channel types.
+ */
+@NullMarked
+package dev.isthmus.gateway.dispatch;
+
+import org.jspecify.annotations.NullMarked;

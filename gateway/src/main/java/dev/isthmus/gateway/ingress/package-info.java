@@ -1,0 +1,7 @@
+/**
+ * The one port: HTTP/1.1, HTTP/2 and gRPC, on raw Netty. Knows no upstream.
+ */
+@NullMarked
+package dev.isthmus.gateway.ingress;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,96 @@
+package dev.isthmus.oip;
+
+/**
+ * What went wrong, in the terms of both protocols. The only table that knows the HTTP and the gRPC status; the mapping is
+ * the canonical one of google.rpc.Code, with the codes that HTTP needs beside it.
+ */
+public enum ErrorCode {
+    CANCELLED(499, 1),
+    UNKNOWN(500, 2),
+    INVALID_ARGUMENT(400, 3),
+    DEADLINE_EXCEEDED(504, 4),
+    NOT_FOUND(404, 5),
+    ALREADY_EXISTS(409, 6),
+    PERMISSION_DENIED(403, 7),
+    RESOURCE_EXHAUSTED(429, 8),
+    FAILED_PRECONDITION(400, 9),
+    ABORTED(409, 10),
+    OUT_OF_RANGE(400, 11),
+    UNIMPLEMENTED(501, 12),
+    INTERNAL(500, 13),
+    UNAVAILABLE(503, 14),
+    DATA_LOSS(500, 15),
+    UNAUTHENTICATED(401, 16),
+    /** The HTTP method is not one of the path's. */
+    METHOD_NOT_ALLOWED(405, 12),
+    /** The body, or one tensor of it, is larger than configured. */
+    PAYLOAD_TOO_LARGE(413, 8),
+    /** The request line is longer than configured. */
+    URI_TOO_LONG(414, 3),
+    /** A content type or an encoding that is not understood. */
+    UNSUPPORTED_MEDIA_TYPE(415, 12),
+    /** An {@code Expect} header that is not {@code 100-continue}. */
+    EXPECTATION_FAILED(417, 3),
+    /** More header fields, or larger ones, than configured. */
+    HEADERS_TOO_LARGE(431, 8),
+    /** The upstream answered in a way that is not the protocol's. */
+    BAD_UPSTREAM_ANSWER(502, 13);
+
+    private final int httpStatus;
+    private final int grpcStatus;
+
+    ErrorCode(int httpStatus, int grpcStatus) {
+        this.httpStatus = httpStatus;
+        this.grpcStatus = grpcStatus;
+    }
+
+    public int httpStatus() {
+        return httpStatus;
+    }
+
+    public int grpcStatus() {
+        return grpcStatus;
+    }
+
+    /** The code of a gRPC status from a peer; {@link #UNKNOWN} for numbers that gRPC does not define. */
+    public static ErrorCode ofGrpcStatus(int status) {
+        return switch (status) {
+            case 1 -> CANCELLED;
+            case 3 -> INVALID_ARGUMENT;
+            case 4 -> DEADLINE_EXCEEDED;
+            case 5 -> NOT_FOUND;
+            case 6 -> ALREADY_EXISTS;
+            case 7 -> PERMISSION_DENIED;
+            case 8 -> RESOURCE_EXHAUSTED;
+            case 9 -> FAILED_PRECONDITION;
+            case 10 -> ABORTED;
+            case 11 -> OUT_OF_RANGE;
+            case 12 -> UNIMPLEMENTED;
+            case 13 -> INTERNAL;
+            case 14 -> UNAVAILABLE;
+            case 15 -> DATA_LOSS;
+            case 16 -> UNAUTHENTICATED;
+            default -> UNKNOWN;
+        };
+    }
+
+    /** The code of an HTTP error status from a peer: the nearest one of the same class. */
+    public static ErrorCode ofHttpStatus(int status) {
+        return switch (status) {
+            case 401 -> UNAUTHENTICATED;
+            case 403 -> PERMISSION_DENIED;
+            case 404 -> NOT_FOUND;
+            case 405 -> METHOD_NOT_ALLOWED;
+            case 408, 504 -> DEADLINE_EXCEEDED;
+            case 409 -> ALREADY_EXISTS;
+            case 413 -> PAYLOAD_TOO_LARGE;
+            case 415 -> UNSUPPORTED_MEDIA_TYPE;
+            case 429 -> RESOURCE_EXHAUSTED;
+            case 499 -> CANCELLED;
+            case 501 -> UNIMPLEMENTED;
+            case 502 -> BAD_UPSTREAM_ANSWER;
+            case 503 -> UNAVAILABLE;
+            default -> status >= 400 && status < 500 ? INVALID_ARGUMENT : INTERNAL;
+        };
+    }
+}

@@ -1,0 +1,32 @@
+package dev.isthmus.oip;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An inference request, decoded. It owns its tensors: {@link #release()} once, when nobody reads them any more.
+ *
+ * @param id empty when the client gave none
+ * @param outputs empty for all outputs of the model
+ */
+public record InferRequest(
+        ModelRef model,
+        String id,
+        Map<String, Parameter> parameters,
+        List<Tensor> inputs,
+        List<RequestedOutput> outputs) {
+
+    public InferRequest {
+        parameters = Parameter.copyOf(parameters);
+        inputs = List.copyOf(inputs);
+        outputs = List.copyOf(outputs);
+    }
+
+    public InferRequest withModel(ModelRef other) {
+        return new InferRequest(other, id, parameters, inputs, outputs);
+    }
+
+    public void release() {
+        inputs.forEach(Tensor::release);
+    }
+}

@@ -1,0 +1,22 @@
+package dev.isthmus.oip;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The answer to an {@link InferRequest}, decoded. It owns its tensors: {@link #release()} once.
+ *
+ * @param model the model that answered; an empty version where the server has none
+ * @param id the request's, empty when it had none
+ */
+public record InferResponse(ModelRef model, String id, Map<String, Parameter> parameters, List<Tensor> outputs) {
+
+    public InferResponse {
+        parameters = Parameter.copyOf(parameters);
+        outputs = List.copyOf(outputs);
+    }
+
+    public void release() {
+        outputs.forEach(Tensor::release);
+    }
+}

@@ -1,0 +1,78 @@
+package dev.isthmus.oip;
+
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The extents of a tensor, outermost first. {@code []} is a scalar and has one element; a zero extent makes a tensor
+ * without elements. In metadata an extent of -1 stands for any.
+ */
+public final class Shape {
+    /** More dimensions than any known server takes. */
+    public static final int MAX_RANK = 16;
+
+    public static final Shape SCALAR = new Shape(new long[0]);
+
+    private final long[] extents;
+
+    private Shape(long[] extents) {
+        this.extents = extents;
+    }
+
+    public static Shape of(long... extents) {
+        return extents.length == 0 ? SCALAR : new Shape(extents.clone());
+    }
+
+    public int rank() {
+        return extents.length;
+    }
+
+    public long extent(int dimension) {
+        return extents[dimension];
+    }
+
+    public long[] toArray() {
+        return extents.clone();
+    }
+
+    public List<Long> toList() {
+        return Arrays.stream(extents).boxed().toList();
+    }
+
+    /**
+     * The number of elements.
+     *
+     * @throws ArithmeticException when it does not fit into 63 bits, or an extent is negative
+     */
+    public long elementCount() {
+        boolean empty = false;
+        long count = 1;
+        for (long extent : extents) {
+            if (extent < 0) {
+                throw new ArithmeticException("negative extent");
+            }
+            if (extent == 0) {
+                empty = true;
+            } else {
+                count = Math.multiplyExact(count, extent);
+            }
+        }
+        return empty ? 0 : count;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Shape shape && Arrays.equals(extents, shape.extents);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(extents);
+    }
+
+    /** As in JSON: {@code [1,3]}. */
+    @Override
+    public String toString() {
+        return Arrays.toString(extents).replace(" ", "");
+    }
+}

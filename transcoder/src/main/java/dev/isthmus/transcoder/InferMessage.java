@@ -1,0 +1,66 @@
+package dev.isthmus.transcoder;
+
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+
+/** An inference request or answer as it stands: on a wire, or decoded. Owns its buffers. */
+public sealed interface InferMessage {
+
+    Wire wire();
+
+    void release();
+
+    /** A REST body. */
+    record Rest(RestBody body) implements InferMessage {
+        @Override
+        public Wire wire() {
+            return Wire.REST;
+        }
+
+        @Override
+        public void release() {
+            body.release();
+        }
+    }
+
+    /** An encoded ModelInferRequest or ModelInferResponse, without gRPC's prefix. */
+    record Protobuf(ByteBuf message) implements InferMessage {
+        @Override
+        public Wire wire() {
+            return Wire.PROTOBUF;
+        }
+
+        @Override
+        public void release() {
+            message.release();
+        }
+    }
+
+    /** A request, decoded. */
+    record Request(InferRequest request) implements InferMessage {
+        @Override
+        public Wire wire() {
+            return Wire.DECODED;
+        }
+
+        @Override
+        public void release() {
+            request.release();
+        }
+    }
+
+    /** An answer, decoded. */
+    record Response(InferResponse response) implements InferMessage {
+        @Override
+        public Wire wire() {
+            return Wire.DECODED;
+        }
+
+        @Override
+        public void release() {
+            response.release();
+        }
+    }
+}

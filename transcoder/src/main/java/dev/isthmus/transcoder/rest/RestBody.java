@@ -1,0 +1,22 @@
+package dev.isthmus.transcoder.rest;
+
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The body of an inference request or answer on the REST wire. Owns one reference of {@code content}.
+ *
+ * @param jsonLength bytes of the JSON at the front, the value of {@code Inference-Header-Content-Length};
+ *     {@link #ALL_JSON} when the whole body is JSON and the header is absent
+ */
+public record RestBody(ByteBuf content, long jsonLength) {
+
+    public static final long ALL_JSON = -1;
+
+    public boolean binary() {
+        return jsonLength != ALL_JSON;
+    }
+
+    public void release() {
+        content.release();
+    }
+}

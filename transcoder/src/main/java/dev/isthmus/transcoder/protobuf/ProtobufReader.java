@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.protobuf;
 
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
@@ -8,6 +9,9 @@ import io.netty.buffer.ByteBuf;
 
 /** Reads inference messages from the protobuf wire. */
 public final class ProtobufReader {
+    private static final int MODEL_NAME = 1;
+    private static final int MODEL_VERSION = 2;
+
     private ProtobufReader() {}
 
     /**
@@ -17,7 +21,17 @@ public final class ProtobufReader {
      * @throws dev.isthmus.oip.OipException when the message is malformed
      */
     public static ModelRef peekModel(ByteBuf message) {
-        throw new UnsupportedOperationException("to be written");
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
+        String name = "";
+        String version = "";
+        while (cursor.more()) {
+            switch (cursor.field()) {
+                case MODEL_NAME -> name = cursor.string();
+                case MODEL_VERSION -> version = cursor.string();
+                default -> cursor.skip();
+            }
+        }
+        return new ModelRef(name, version);
     }
 
     /**
@@ -27,7 +41,15 @@ public final class ProtobufReader {
      * @throws dev.isthmus.oip.OipException when the message breaks the protocol
      */
     public static InferRequest request(ByteBuf message, WireLimits limits) {
-        throw new UnsupportedOperationException("to be written");
+        MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
+        try {
+            parser.parse();
+            return new InferRequest(
+                    parser.model(), parser.id(), parser.parameters(), parser.takeTensors(), parser.outputs());
+        } finally {
+            parser.release();
+            message.release();
+        }
     }
 
     /**
@@ -37,6 +59,13 @@ public final class ProtobufReader {
      * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message breaks the protocol
      */
     public static InferResponse response(ByteBuf message, WireLimits limits) {
-        throw new UnsupportedOperationException("to be written");
+        MessageParser parser = new MessageParser(message, MessageParser.RESPONSE, limits);
+        try {
+            parser.parse();
+            return new InferResponse(parser.model(), parser.id(), parser.parameters(), parser.takeTensors());
+        } finally {
+            parser.release();
+            message.release();
+        }
     }
 }

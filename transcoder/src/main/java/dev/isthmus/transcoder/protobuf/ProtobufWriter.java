@@ -2,20 +2,166 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.CompositeByteBuf;
+import java.util.List;
+import java.util.Map;
 
 /** Writes inference messages for the protobuf wire; tensors go as raw contents, without being copied. */
 public final class ProtobufWriter {
+    /** Below this size a copy costs less than one more component. */
+    private static final int COPY_BELOW = 1024;
+
+    private static final int RAW_INPUT_CONTENTS = 7;
+    private static final int RAW_OUTPUT_CONTENTS = 6;
+
     private ProtobufWriter() {}
 
     /** Encodes a ModelInferRequest (taken). */
     public static ByteBuf request(ByteBufAllocator allocator, InferRequest request) {
-        throw new UnsupportedOperationException("to be written");
+        ByteBuf head = allocator.buffer();
+        string(head, 1, request.model().name());
+        string(head, 2, request.model().version());
+        string(head, 3, request.id());
+        parameters(head, 4, request.parameters());
+        tensors(allocator, head, request.inputs());
+        for (RequestedOutput output : request.outputs()) {
+            ByteBuf nested = allocator.buffer();
+            string(nested, 1, output.name());
+            parameters(nested, 2, output.parameters());
+            message(head, 6, nested);
+        }
+        return withRaw(allocator, head, RAW_INPUT_CONTENTS, request.inputs());
     }
 
     /** Encodes a ModelInferResponse (taken). */
     public static ByteBuf response(ByteBufAllocator allocator, InferResponse response) {
-        throw new UnsupportedOperationException("to be written");
+        ByteBuf head = allocator.buffer();
+        string(head, 1, response.model().name());
+        string(head, 2, response.model().version());
+        string(head, 3, response.id());
+        parameters(head, 4, response.parameters());
+        tensors(allocator, head, response.outputs());
+        return withRaw(allocator, head, RAW_OUTPUT_CONTENTS, response.outputs());
+    }
+
+    private static void tensors(ByteBufAllocator allocator, ByteBuf head, List<Tensor> tensors) {
+        for (Tensor tensor : tensors) {
+            ByteBuf nested = allocator.buffer();
+            string(nested, 1, tensor.name());
+            string(nested, 2, tensor.dataType().name());
+            shape(allocator, nested, tensor.shape());
+            parameters(nested, 4, tensor.parameters());
+            message(head, 5, nested);
+        }
+    }
+
+    private static void shape(ByteBufAllocator allocator, ByteBuf out, Shape shape) {
+        if (shape.rank() == 0) {
+            return;
+        }
+        ByteBuf packed = allocator.buffer(shape.rank() * 5);
+        for (int i = 0; i < shape.rank(); i++) {
+            varint(packed, shape.extent(i));
+        }
+        message(out, 3, packed);
+    }
+
+    /** Puts the tensors behind the head: small ones copied into it, others as they are. */
+    private static ByteBuf withRaw(ByteBufAllocator allocator, ByteBuf head, int field, List<Tensor> tensors) {
+        CompositeByteBuf whole = null;
+        ByteBuf tail = head;
+        for (Tensor tensor : tensors) {
+            ByteBuf data = tensor.data();
+            tag(tail, field, ProtoCursor.BYTES);
+            varint(tail, data.readableBytes());
+            if (data.readableBytes() < COPY_BELOW) {
+                tail.writeBytes(data, data.readerIndex(), data.readableBytes());
+                data.release();
+                continue;
+            }
+            if (whole == null) {
+                whole = allocator.compositeBuffer(Integer.MAX_VALUE);
+            }
+            whole.addComponent(true, tail).addFlattenedComponents(true, data);
+            tail = allocator.buffer(64);
+        }
+        if (whole == null) {
+            return head;
+        }
+        return whole.addComponent(true, tail);
+    }
+
+    private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters) {
+        for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
+            ByteBuf value = out.alloc().buffer(16);
+            value(value, parameter.getValue());
+            ByteBuf entry = out.alloc().buffer(64);
+            string(entry, 1, parameter.getKey());
+            message(entry, 2, value);
+            message(out, field, entry);
+        }
+    }
+
+    private static void value(ByteBuf out, Parameter parameter) {
+        switch (parameter) {
+            case Parameter.Bool bool -> {
+                tag(out, 1, ProtoCursor.VARINT);
+                out.writeByte(bool.value() ? 1 : 0);
+            }
+            case Parameter.Int64 int64 -> {
+                tag(out, 2, ProtoCursor.VARINT);
+                varint(out, int64.value());
+            }
+            case Parameter.Text text -> text(out, 3, text.value());
+            case Parameter.Float64 float64 -> {
+                tag(out, 4, ProtoCursor.FIXED64);
+                out.writeLongLE(Double.doubleToRawLongBits(float64.value()));
+            }
+            case Parameter.Uint64 uint64 -> {
+                tag(out, 5, ProtoCursor.VARINT);
+                varint(out, uint64.value());
+            }
+        }
+    }
+
+    /** A string field; an empty one is the default and is not written. */
+    private static void string(ByteBuf out, int field, String value) {
+        if (!value.isEmpty()) {
+            text(out, field, value);
+        }
+    }
+
+    private static void text(ByteBuf out, int field, String value) {
+        tag(out, field, ProtoCursor.BYTES);
+        varint(out, ByteBufUtil.utf8Bytes(value));
+        ByteBufUtil.writeUtf8(out, value);
+    }
+
+    /** A length-delimited field (the nested buffer is taken). */
+    private static void message(ByteBuf out, int field, ByteBuf nested) {
+        tag(out, field, ProtoCursor.BYTES);
+        varint(out, nested.readableBytes());
+        out.writeBytes(nested);
+        nested.release();
+    }
+
+    private static void tag(ByteBuf out, int field, int wireType) {
+        varint(out, (long) field << 3 | wireType);
+    }
+
+    private static void varint(ByteBuf out, long value) {
+        long rest = value;
+        while ((rest & ~0x7fL) != 0) {
+            out.writeByte((int) (rest & 0x7f) | 0x80);
+            rest >>>= 7;
+        }
+        out.writeByte((int) rest);
     }
 }

@@ -1,22 +1,30 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.List;
 
 /**
  * Reads a REST inference request in chunks as they arrive. Not thread-safe. After {@link #finish()}, {@link #release()} or
  * an exception it holds nothing any more.
  */
 public final class RestRequestReader {
+    private final ModelRef model;
+    private final MessageReader reader;
 
     /**
+     * A reader of one request.
+     *
      * @param model from the URL
      * @param jsonLength as in {@link RestBody#jsonLength()}
      */
     public RestRequestReader(ByteBufAllocator allocator, ModelRef model, long jsonLength, WireLimits limits) {
-        throw new UnsupportedOperationException("to be written");
+        this.model = model;
+        this.reader = new MessageReader(true, jsonLength, limits, allocator);
     }
 
     /**
@@ -26,7 +34,12 @@ public final class RestRequestReader {
      * @throws dev.isthmus.oip.OipException when the body breaks the protocol
      */
     public void feed(ByteBuf chunk) {
-        throw new UnsupportedOperationException("to be written");
+        try {
+            reader.feed(chunk);
+        } catch (RuntimeException e) {
+            reader.release();
+            throw e;
+        }
     }
 
     /**
@@ -36,11 +49,18 @@ public final class RestRequestReader {
      * @throws dev.isthmus.oip.OipException when the body breaks the protocol or is not complete
      */
     public RestRequest finish() {
-        throw new UnsupportedOperationException("to be written");
+        try {
+            List<Tensor> inputs = reader.finish();
+            InferRequest request =
+                    new InferRequest(model, reader.text("id"), reader.parameters(), inputs, reader.outputs());
+            return new RestRequest(request, reader.forms());
+        } finally {
+            reader.release();
+        }
     }
 
     /** Gives back what is held; may be called at any time and more than once. */
     public void release() {
-        throw new UnsupportedOperationException("to be written");
+        reader.release();
     }
 }

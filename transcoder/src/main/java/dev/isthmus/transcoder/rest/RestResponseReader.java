@@ -1,29 +1,48 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.List;
 
 /** Reads an upstream's REST inference answer; as {@link RestRequestReader}, for the other direction. */
 public final class RestResponseReader {
+    private final MessageReader reader;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
-        throw new UnsupportedOperationException("to be written");
+        this.reader = new MessageReader(false, jsonLength, limits, allocator);
     }
 
-    /** Takes the next part of the body (borrowed). Throws OipException BAD_UPSTREAM_ANSWER when it breaks the protocol. */
+    /**
+     * Takes the next part of the body (borrowed).
+     *
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it breaks the protocol
+     */
     public void feed(ByteBuf chunk) {
-        throw new UnsupportedOperationException("to be written");
+        try {
+            reader.feed(chunk);
+        } catch (RuntimeException e) {
+            reader.release();
+            throw e;
+        }
     }
 
     /** Ends the body; the response is owned by the caller. Throws as {@link #feed}. */
     public InferResponse finish() {
-        throw new UnsupportedOperationException("to be written");
+        try {
+            List<Tensor> outputs = reader.finish();
+            ModelRef model = new ModelRef(reader.text("model_name"), reader.text("model_version"));
+            return new InferResponse(model, reader.text("id"), reader.parameters(), outputs);
+        } finally {
+            reader.release();
+        }
     }
 
     /** Gives back what is held; may be called at any time and more than once. */
     public void release() {
-        throw new UnsupportedOperationException("to be written");
+        reader.release();
     }
 }

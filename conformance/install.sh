@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
+#   install.sh [triton|mlserver|kserve|client ...]      default: triton mlserver client
+# Prints one line per component: NAME=FOLDER. A finished install is reused at once; an interrupted one is redone.
+#   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
+#   PYTHON          a Python 3.11; default: the first that works
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${ISTHMUS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isthmus}
+mkdir -p "$cache"
+
+say() { echo "conformance: $*" >&2; }
+
+# A Debian package that is missing: installed where we may, else named.
+debian() {
+  local package=$1 why=$2
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    say "installing Debian package $package ($why)"
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y "$package"; } >"$cache/apt.log" 2>&1 && return
+    say "apt-get could not install $package; its log is $cache/apt.log"
+  fi
+  say "missing: $why. On Debian or Ubuntu: apt-get install $package"
+  exit 3
+}
+
+python311() {
+  local candidate
+  for candidate in ${PYTHON:-} python3.11 /usr/bin/python3.11 python3 /usr/local/bin/python3.11; do
+    if command -v "$candidate" >/dev/null &&
+      "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+      "$candidate" -c 'import sys; print(sys.executable)'
+      return
+    fi
+  done
+  return 1
+}
+
+triton() {
+  # Triton 2.51.0 (24.10), CPU only, from the nvidia-pytriton wheel, with the python backend. The server and the backend's
+  # numpy are all that is needed of it.
+  local venv=$1 triton
+  "$venv/bin/pip" install -q --no-deps nvidia-pytriton==0.7.0 numpy==1.26.4
+  triton=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/pytriton/tritonserver
+  ln -sf ../../python_backend_stubs/3.11/triton_python_backend_stub "$triton/backends/python/"
+}
+
+mlserver() {
+  "$1/bin/pip" install -q -c "$here/constraints_mlserver.txt" mlserver==1.7.1 mlserver-sklearn==1.7.1
+}
+
+kserve() {
+  "$1/bin/pip" install -q -c "$here/constraints_kserve.txt" kserve==0.21.0
+}
+
+client() {
+  "$1/bin/pip" install -q -c "$here/constraints_client.txt" "tritonclient[http,grpc]==2.73.0" ml_dtypes pytest
+}
+
+check() { # what a component needs at run time, each time: packages may be removed
+  [ "$1" != triton ] && return
+  ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
+}
+
+for component in "${@:-triton mlserver client}"; do
+  for name in $component; do
+    case $name in triton | mlserver | kserve | client) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
+      { say "missing: Python 3.11 with venv and pip"; exit 3; }
+    check "$name"
+    digest=$({ cat "$0" "$here/constraints_$name.txt" 2>/dev/null || true; } | sha256sum | cut -c1-12)
+    folder=$cache/$name-$digest
+    (
+      flock 9
+      if [ ! -e "$folder/.complete" ]; then
+        say "installing $name into $folder (once)"
+        rm -rf "$folder"
+        "$python" -m venv "$folder"
+        "$name" "$folder"
+        touch "$folder/.complete"
+      fi
+    ) 9>"$cache/$name.lock"
+    echo "$name=$folder"
+  done
+done

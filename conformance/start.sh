@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Starts one real server with its test models, on loopback, in the foreground (ended by its pid).
+#   start.sh triton|mlserver|kserve
+#   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for its generated models (a new one by default)
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+name=$1
+venv=$("$here/install.sh" "$name" | cut -d= -f2-)
+REPO=${REPO:-$(mktemp -d)/$name}
+HTTP_PORT=${HTTP_PORT:-8000} GRPC_PORT=${GRPC_PORT:-8001} METRICS_PORT=${METRICS_PORT:-8002}
+export PATH="$venv/bin:$PATH"
+
+case $name in
+  triton)
+    site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+    triton=$site/pytriton/tritonserver
+    [ -d "$REPO" ] || "$venv/bin/python" "$here/gen_triton_repo.py" "$REPO"
+    export LD_LIBRARY_PATH="$site/nvidia_pytriton.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PYTHONPATH="$site"
+    exec "$triton/bin/tritonserver" --model-repository="$REPO" \
+      --backend-directory="$triton/backends" --cache-directory="$triton/caches" \
+      --http-address=127.0.0.1 --http-port="$HTTP_PORT" \
+      --grpc-address=127.0.0.1 --grpc-port="$GRPC_PORT" \
+      --metrics-address=127.0.0.1 --metrics-port="$METRICS_PORT" \
+      --allow-gpu-metrics=false --disable-auto-complete-config --exit-timeout-secs=5
+    ;;
+  mlserver)
+    [ -d "$REPO" ] || "$venv/bin/python" "$here/gen_mlserver_repo.py" "$REPO" "$HTTP_PORT" "$GRPC_PORT" "$METRICS_PORT"
+    cd "$REPO"
+    PYTHONPATH="$REPO" exec mlserver start .
+    ;;
+  kserve)
+    exec "$venv/bin/python" "$here/kserve_models.py" --http_port "$HTTP_PORT" --grpc_port "$GRPC_PORT" \
+      --enable_docs_url false --configure_logging true
+    ;;
+  *)
+    echo "start.sh: triton, mlserver or kserve is expected, got '$name'" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,201 @@
+package dev.isthmus.gateway.config;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+import org.yaml.snakeyaml.nodes.Tag;
+
+/**
+ * Reads values out of a YAML document's nodes, which know their lines. Whatever is wrong is noted and reading goes on with a
+ * default, so that all problems are found in one pass.
+ */
+final class YamlReader {
+    private final String file;
+    private final Map<Long, List<String>> problems = new TreeMap<>();
+
+    YamlReader(String file) {
+        this.file = file;
+    }
+
+    /** In the order of the file. */
+    List<String> problems() {
+        return problems.values().stream().flatMap(List::stream).toList();
+    }
+
+    void problem(Node at, String what) {
+        int line = at.getStartMark().getLine() + 1;
+        int column = at.getStartMark().getColumn() + 1;
+        problems.computeIfAbsent(((long) line << 32) + column, place -> new ArrayList<>())
+                .add(file + ":" + line + ":" + column + ": " + what);
+    }
+
+    /** The members of an object; unknown and repeated keys are problems. */
+    Map<String, Node> object(Node node, String what, Set<String> known) {
+        Map<String, Node> members = members(node, what);
+        for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
+            String key = ((ScalarNode) tuple.getKeyNode()).getValue();
+            if (!known.contains(key)) {
+                problem(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
+            }
+        }
+        return members;
+    }
+
+    /** The members of an object whose keys are names. */
+    Map<String, Node> members(Node node, String what) {
+        Map<String, Node> members = new LinkedHashMap<>();
+        if (!(node instanceof MappingNode mapping)) {
+            if (!isNull(node)) {
+                problem(node, what + ": an object is expected, got " + shown(node));
+            }
+            return members;
+        }
+        for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
+            if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
+                problem(tuple.getKeyNode(), what + ": a key must be plain text");
+                mapping.getValue().remove(tuple);
+            } else if (members.putIfAbsent(key.getValue(), tuple.getValueNode()) != null) {
+                problem(key, "key '" + key.getValue() + "' is given twice in " + what);
+            }
+        }
+        return members;
+    }
+
+    <T> List<T> list(@Nullable Node node, String what, Function<Node, @Nullable T> item) {
+        List<T> items = new ArrayList<>();
+        if (node == null) {
+            return items;
+        }
+        if (!(node instanceof SequenceNode sequence)) {
+            problem(node, what + ": a list is expected, got " + shown(node));
+            return items;
+        }
+        if (sequence.getValue().isEmpty()) {
+            problem(node, what + ": at least one entry is expected");
+        }
+        for (Node each : sequence.getValue()) {
+            T value = item.apply(each);
+            if (value != null) {
+                items.add(value);
+            }
+        }
+        return items;
+    }
+
+    /** Text that {@code parse} understands; it returns null where it does not. */
+    <T> T scalar(
+            @Nullable Node node,
+            String what,
+            String expectation,
+            T otherwise,
+            BiFunction<String, Node, @Nullable T> parse) {
+        if (node == null) {
+            return otherwise;
+        }
+        T value = node instanceof ScalarNode scalar && !isNull(node) ? parse.apply(scalar.getValue(), node) : null;
+        if (value == null) {
+            problem(node, what + ": " + expectation + " is expected, got " + shown(node));
+            return otherwise;
+        }
+        return value;
+    }
+
+    String text(@Nullable Node node, String what, String otherwise) {
+        return scalar(node, what, "text", otherwise, (value, at) -> value.isBlank() ? null : value);
+    }
+
+    int integer(@Nullable Node node, String what, int from, int to, int otherwise) {
+        return scalar(node, what, "a whole number from " + from + " to " + to, otherwise, (value, at) -> {
+            if (!value.matches("[0-9]{1,9}")) {
+                return null;
+            }
+            int number = Integer.parseInt(value);
+            return number < from || number > to ? null : number;
+        });
+    }
+
+    boolean bool(@Nullable Node node, String what, boolean otherwise) {
+        return scalar(node, what, "true or false", otherwise, (value, at) -> switch (value) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> null;
+        });
+    }
+
+    <E extends Enum<E>> E choice(@Nullable Node node, String what, Class<E> type, E otherwise) {
+        List<String> names = new ArrayList<>();
+        for (E each : type.getEnumConstants()) {
+            names.add(each.name().toLowerCase(Locale.ROOT));
+        }
+        if (node == null) {
+            return otherwise;
+        }
+        String got = node instanceof ScalarNode scalar ? scalar.getValue() : "";
+        int index = names.indexOf(got);
+        if (index < 0) {
+            problem(
+                    node,
+                    what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
+                            + suggestion(got, names));
+            return otherwise;
+        }
+        return type.getEnumConstants()[index];
+    }
+
+    static boolean isNull(Node node) {
+        return node.getTag().equals(Tag.NULL);
+    }
+
+    private static String shown(Node node) {
+        return switch (node) {
+            case MappingNode mapping -> "an object";
+            case SequenceNode sequence -> "a list";
+            case ScalarNode scalar -> isNull(node) ? "nothing" : "'" + scalar.getValue() + "'";
+            default -> node.getTag().toString();
+        };
+    }
+
+    /** " - did you mean 'x'?" for the nearest name, if one is near. */
+    static String suggestion(String got, Iterable<String> names) {
+        String nearest = "";
+        int least = Math.max(2, got.length() / 3) + 1;
+        for (String name : names) {
+            int distance = distance(got, name);
+            if (distance < least) {
+                least = distance;
+                nearest = name;
+            }
+        }
+        return nearest.isEmpty() ? "" : " - did you mean '" + nearest + "'?";
+    }
+
+    /** Insertions, deletions and replacements that make one word of another. */
+    private static int distance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[b.length()];
+    }
+}

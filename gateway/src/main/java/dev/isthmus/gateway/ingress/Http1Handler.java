@@ -1,0 +1,183 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.buffer.Unpooled;
+import io.netty.util.ReferenceCountUtil;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * HTTP/1.1 of one connection: one request at a time, in order. What a client sends while a reply is awaited is kept until
+ * its turn, and while anything is kept no more is read.
+ */
+final class Http1Handler extends ChannelInboundHandlerAdapter {
+    private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
+
+    private final CallHandler calls;
+    private final IngressSettings settings;
+    private final Deque<HttpObject> kept = new ArrayDeque<>();
+    private @Nullable RestExchange exchange;
+    private boolean bodyEnded;
+    private boolean keepAlive;
+    private boolean pumping;
+    private long discarded;
+
+    Http1Handler(CallHandler calls, IngressSettings settings) {
+        this.calls = calls;
+        this.settings = settings;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        kept.add((HttpObject) message);
+        pump(ctx);
+    }
+
+    /** Takes what is kept until a reply must be awaited. */
+    private void pump(ChannelHandlerContext ctx) {
+        if (pumping) {
+            return;
+        }
+        pumping = true;
+        while (ctx.channel().isActive()) {
+            if (exchange != null && exchange.answered() && bodyEnded) {
+                exchange = null;
+            }
+            if (kept.isEmpty() || (exchange != null && bodyEnded)) {
+                break;
+            }
+            take(ctx, kept.remove());
+        }
+        pumping = false;
+        ctx.channel().config().setAutoRead(kept.isEmpty());
+    }
+
+    private void take(ChannelHandlerContext ctx, HttpObject message) {
+        if (message instanceof HttpRequest request && exchange == null) {
+            begin(ctx, request);
+        } else if (message instanceof HttpContent content) {
+            body(ctx, content);
+        } else {
+            ReferenceCountUtil.release(message);
+        }
+    }
+
+    private void begin(ChannelHandlerContext ctx, HttpRequest request) {
+        RestExchange started = new RestExchange(response -> respond(ctx, response), settings.maxBodyBytes());
+        exchange = started;
+        bodyEnded = false;
+        discarded = 0;
+        OipException refusal = Http1Rules.refusal(request);
+        keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
+        if (refusal != null) {
+            bodyEnded = true;
+            started.fail(refusal);
+            return;
+        }
+        RequestHead head = RequestHead.of(request.method().name(), request.uri(), request.headers());
+        started.open(head, HttpUtil.getContentLength(request, -1L), ctx, calls);
+        if (HttpUtil.is100ContinueExpected(request)) {
+            if (started.answered()) {
+                // The client keeps its body back and has the answer: there is nothing to discard, and no telling where
+                // the next request would begin if it sent the body all the same.
+                ctx.close();
+                return;
+            }
+            ctx.writeAndFlush(new DefaultFullHttpResponse(
+                    HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
+        }
+    }
+
+    private void body(ChannelHandlerContext ctx, HttpContent content) {
+        RestExchange current = exchange;
+        if (current == null || content.decoderResult().isFailure()) {
+            content.release();
+            keepAlive = false;
+            bodyEnded = true;
+            if (current != null && !current.answered()) {
+                current.cancelWith(OipException.invalid("request body: malformed chunked encoding"));
+            } else {
+                ctx.close();
+            }
+            return;
+        }
+        if (current.answered()) {
+            discarded += content.content().readableBytes();
+        }
+        boolean last = content instanceof LastHttpContent;
+        current.data(content.content());
+        if (last) {
+            bodyEnded = true;
+            current.end();
+        } else if (current.answered() && discarded > settings.maxBodyBytes()) {
+            ctx.close();
+        }
+    }
+
+    private void respond(ChannelHandlerContext ctx, RestResponse response) {
+        FullHttpResponse full = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(response.status()), response.body());
+        full.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, response.contentType())
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
+        if (response.jsonLength() != RestBody.ALL_JSON) {
+            full.headers().set("Inference-Header-Content-Length", response.jsonLength());
+        }
+        if (response.allow() != null) {
+            full.headers().set(HttpHeaderNames.ALLOW, response.allow());
+        }
+        if (!keepAlive) {
+            full.headers().set(HttpHeaderNames.CONNECTION, "close");
+            ctx.writeAndFlush(full).addListener(ChannelFutureListener.CLOSE);
+            return;
+        }
+        ctx.writeAndFlush(full).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+        pump(ctx);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        if (exchange != null) {
+            exchange.cancel();
+            exchange = null;
+        }
+        kept.forEach(ReferenceCountUtil::release);
+        kept.clear();
+        ctx.fireChannelInactive();
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        if (cause instanceof IOException) {
+            LOG.debug("connection of a client", cause);
+        } else {
+            LOG.error("HTTP/1.1 connection", cause);
+        }
+        if (exchange != null && !exchange.answered()) {
+            keepAlive = false;
+            exchange.cancelWith(new OipException(ErrorCode.INTERNAL, "internal error", cause));
+        } else {
+            ctx.close();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.TooLongHttpHeaderException;
+import io.netty.handler.codec.http.TooLongHttpLineException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What an HTTP/1.1 request must keep to before anybody reads more of it. After a refusal the connection is closed. */
+final class Http1Rules {
+    private Http1Rules() {}
+
+    static @Nullable OipException refusal(HttpRequest request) {
+        if (request.decoderResult().isFailure()) {
+            return malformed(request.decoderResult().cause());
+        }
+        if (request.headers().size() > IngressSettings.MAX_HEADER_FIELDS) {
+            return new OipException(
+                    ErrorCode.HEADERS_TOO_LARGE,
+                    "at most " + IngressSettings.MAX_HEADER_FIELDS + " header fields are taken");
+        }
+        int hosts = request.headers().getAll(HttpHeaderNames.HOST).size();
+        if (hosts > 1 || (hosts == 0 && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
+            return OipException.invalid("one Host header is expected, got " + hosts);
+        }
+        List<String> codings = request.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING);
+        boolean plain = codings.isEmpty()
+                || (codings.size() == 1
+                        && codings.get(0).equalsIgnoreCase("chunked")
+                        && request.protocolVersion().equals(HttpVersion.HTTP_1_1));
+        if (!plain) {
+            return OipException.invalid("header Transfer-Encoding: 'chunked' is expected, got '"
+                    + String.join(", ", codings) + "'");
+        }
+        String expect = request.headers().get(HttpHeaderNames.EXPECT);
+        if (expect != null && !expect.equalsIgnoreCase("100-continue")) {
+            return new OipException(
+                    ErrorCode.EXPECTATION_FAILED, "header Expect: '100-continue' is expected, got '" + expect + "'");
+        }
+        return null;
+    }
+
+    private static OipException malformed(Throwable cause) {
+        if (cause instanceof TooLongHttpLineException) {
+            return new OipException(
+                    ErrorCode.URI_TOO_LONG,
+                    "request line: at most " + IngressSettings.MAX_REQUEST_LINE + " bytes are taken");
+        }
+        if (cause instanceof TooLongHttpHeaderException) {
+            return new OipException(
+                    ErrorCode.HEADERS_TOO_LARGE,
+                    "header fields: at most " + IngressSettings.MAX_HEADER_BYTES + " bytes are taken");
+        }
+        return new OipException(ErrorCode.INVALID_ARGUMENT, "malformed HTTP request", cause);
+    }
+}

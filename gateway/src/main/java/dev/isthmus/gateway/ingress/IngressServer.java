@@ -1,0 +1,59 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.net.Transport;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import java.net.InetSocketAddress;
+
+/** A listening port. */
+public final class IngressServer implements AutoCloseable {
+    private static final int BACKLOG = 1024;
+    private static final int LARGEST_READ = 512 * 1024;
+
+    private final Channel channel;
+
+    private IngressServer(Channel channel) {
+        this.channel = channel;
+    }
+
+    /**
+     * Binds and accepts. Blocks until the port is bound.
+     *
+     * @throws Exception when the port cannot be bound
+     */
+    public static IngressServer listen(
+            Transport transport,
+            EventLoopGroup loops,
+            InetSocketAddress address,
+            CallHandler calls,
+            IngressSettings settings)
+            throws Exception {
+        Channel channel = new ServerBootstrap()
+                .group(loops)
+                .channel(transport.serverChannel())
+                .option(ChannelOption.SO_BACKLOG, BACKLOG)
+                .option(ChannelOption.SO_REUSEADDR, true)
+                .childOption(ChannelOption.TCP_NODELAY, true)
+                .childOption(
+                        ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ))
+                .childHandler(new Pipelines(calls, settings))
+                .bind(address)
+                .sync()
+                .channel();
+        return new IngressServer(channel);
+    }
+
+    public InetSocketAddress address() {
+        return (InetSocketAddress) channel.localAddress();
+    }
+
+    /** Accepts no more; connections go on. */
+    @Override
+    public void close() {
+        channel.close().syncUninterruptibly();
+    }
+}

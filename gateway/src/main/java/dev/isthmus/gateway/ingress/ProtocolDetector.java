@@ -1,0 +1,33 @@
+package dev.isthmus.gateway.ingress;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.ByteToMessageDecoder;
+import java.util.List;
+
+/**
+ * Tells HTTP/2 by prior knowledge, whose preface begins with {@code PRI }, from HTTP/1.1, sets the pipeline up for it and
+ * goes away.
+ */
+final class ProtocolDetector extends ByteToMessageDecoder {
+    private static final int PRI = 0x50524920;
+
+    private final Pipelines pipelines;
+
+    ProtocolDetector(Pipelines pipelines) {
+        this.pipelines = pipelines;
+    }
+
+    @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) {
+        if (in.readableBytes() < Integer.BYTES) {
+            return;
+        }
+        if (in.getInt(in.readerIndex()) == PRI) {
+            pipelines.http2(ctx.pipeline());
+        } else {
+            pipelines.http1(ctx.pipeline());
+        }
+        ctx.pipeline().remove(this);
+    }
+}

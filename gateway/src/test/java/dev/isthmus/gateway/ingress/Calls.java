@@ -1,0 +1,104 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+
+/**
+ * Answers every call: an inference with its own body, model "silent" never, model "bad" with a failure at the first part of
+ * the body.
+ */
+final class Calls implements CallHandler {
+    final BlockingQueue<Call> opened = new LinkedBlockingQueue<>();
+    final BlockingQueue<Call> cancelled = new LinkedBlockingQueue<>();
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        opened.add(call);
+        return new Sink(call, reply);
+    }
+
+    private final class Sink implements RequestSink {
+        private final Call call;
+        private final Reply reply;
+        private final CompositeByteBuf body;
+
+        Sink(Call call, Reply reply) {
+            this.call = call;
+            this.reply = reply;
+            this.body = call.allocator().compositeBuffer(Integer.MAX_VALUE);
+        }
+
+        @Override
+        public void data(ByteBuf chunk) {
+            if (call.operation() instanceof Operation.Infer infer
+                    && infer.model().name().equals("bad")) {
+                chunk.release();
+                if (body.refCnt() > 0) {
+                    body.release();
+                    reply.fail(OipException.invalid("input 'x': as bad as \"can\" be, 100 %"));
+                }
+                return;
+            }
+            body.addComponent(true, chunk);
+        }
+
+        @Override
+        public void end() {
+            switch (call.operation()) {
+                case Operation.ServerLive live -> answer(new Answer.Live(true));
+                case Operation.ServerReady ready -> answer(new Answer.Ready(false));
+                case Operation.ServerMetadata ask -> answer(new Answer.Server(
+                        new dev.isthmus.oip.ServerMetadata("isthmus", "1", List.of("binary_tensor_data"))));
+                case Operation.ModelReady ask -> answer(new Answer.ModelReady(ask.model(), true));
+                case Operation.ModelMetadata ask -> answer(new Answer.Model(new ModelMetadata(
+                        ask.model().name(),
+                        List.of("1"),
+                        "p",
+                        List.of(new ModelMetadata.TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of())),
+                        List.of(),
+                        Map.of())));
+                case Operation.Infer infer -> infer(infer);
+            }
+        }
+
+        private void infer(Operation.Infer infer) {
+            if (infer.model().name().equals("silent") || body.refCnt() == 0) {
+                return;
+            }
+            reply.only(new Answer.Inference(
+                    switch (infer.form()) {
+                        case BodyForm.Rest rest -> new InferMessage.Rest(new RestBody(body, rest.jsonLength()));
+                        case BodyForm.Protobuf protobuf -> new InferMessage.Protobuf(body);
+                    }));
+        }
+
+        private void answer(Answer answer) {
+            body.release();
+            reply.only(answer);
+        }
+
+        @Override
+        public void cancel() {
+            if (body.refCnt() > 0) {
+                body.release();
+            }
+            cancelled.add(call);
+        }
+    }
+}

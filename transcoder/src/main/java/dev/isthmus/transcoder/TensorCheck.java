@@ -1,0 +1,114 @@
+package dev.isthmus.transcoder;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import io.netty.buffer.ByteBuf;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * The checks that every tensor passes, whichever wire it comes on. A failure names the tensor, the value and the
+ * expectation.
+ *
+ * @param code what a failure is: the client's fault or the upstream's
+ * @param kind "input" or "output"
+ */
+public record TensorCheck(ErrorCode code, String kind) {
+
+    /** For tensors of a request. */
+    public static final TensorCheck INPUT = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "input");
+
+    /** For tensors of an upstream's answer. */
+    public static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.BAD_UPSTREAM_ANSWER, "output");
+
+    private static final int LENGTH_PREFIX = 4;
+
+    public OipException failure(String tensor, String message) {
+        return new OipException(code, kind + " '" + tensor + "': " + message);
+    }
+
+    /** The datatype with this name. */
+    public DataType dataType(String tensor, String name) {
+        return DataType.byName(name)
+                .orElseThrow(() -> failure(tensor, "datatype '" + name + "' is not one of the protocol's"));
+    }
+
+    /** The number of elements that this shape has; fails for shapes that cannot be. */
+    public long elementCount(String tensor, Shape shape) {
+        if (shape.rank() > Shape.MAX_RANK) {
+            throw failure(tensor, "shape " + shape + " has more than " + Shape.MAX_RANK + " dimensions");
+        }
+        for (int i = 0; i < shape.rank(); i++) {
+            if (shape.extent(i) < 0) {
+                throw failure(tensor, "shape " + shape + " has a negative dimension");
+            }
+        }
+        try {
+            return shape.elementCount();
+        } catch (ArithmeticException e) {
+            throw new OipException(
+                    code, kind + " '" + tensor + "': shape " + shape + " has more elements than can be counted", e);
+        }
+    }
+
+    /** The bytes that a tensor of a fixed-size datatype has. */
+    public long byteSize(String tensor, DataType type, Shape shape) {
+        try {
+            return Math.multiplyExact(elementCount(tensor, shape), type.size());
+        } catch (ArithmeticException e) {
+            throw new OipException(
+                    code, kind + " '" + tensor + "': shape " + shape + " has more bytes than can be counted", e);
+        }
+    }
+
+    /** That raw data has the size, and for BYTES the element lengths, that datatype and shape ask for. */
+    public void requireRaw(String tensor, DataType type, Shape shape, ByteBuf data) {
+        if (type == DataType.BYTES) {
+            requireElements(tensor, shape, data);
+            return;
+        }
+        long expected = byteSize(tensor, type, shape);
+        if (data.readableBytes() != expected) {
+            throw failure(
+                    tensor,
+                    "shape " + shape + " of " + type + " needs " + expected + " bytes, got " + data.readableBytes());
+        }
+    }
+
+    private void requireElements(String tensor, Shape shape, ByteBuf data) {
+        long expected = elementCount(tensor, shape);
+        long count = 0;
+        int at = data.readerIndex();
+        int end = data.writerIndex();
+        while (at < end) {
+            if (end - at < LENGTH_PREFIX) {
+                throw failure(tensor, "BYTES element " + count + " ends within its length");
+            }
+            long length = data.getUnsignedIntLE(at);
+            at += LENGTH_PREFIX;
+            if (length > end - at) {
+                throw failure(
+                        tensor,
+                        "BYTES element " + count + " has a length of " + length + " bytes, but " + (end - at)
+                                + " are left");
+            }
+            at += (int) length;
+            count++;
+        }
+        if (count != expected) {
+            throw failure(tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
+        }
+    }
+
+    /** That no name comes twice. */
+    public void requireDistinct(Iterable<String> names) {
+        Set<String> seen = new HashSet<>();
+        for (String name : names) {
+            if (!seen.add(name)) {
+                throw new OipException(code, kind + " '" + name + "' is given twice");
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+package dev.isthmus.transcoder.protobuf;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.WireLimits;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The parts of a ModelInferRequest or ModelInferResponse, which differ in two field numbers. Holds slices of the message
+ * until {@link #takeTensors()}; {@link #release()} gives back what was not taken.
+ */
+final class MessageParser {
+    static final Kind REQUEST = new Kind(TensorCheck.INPUT, 6, 7);
+    static final Kind RESPONSE = new Kind(TensorCheck.OUTPUT, 0, 6);
+
+    /** What tells the two messages apart: the field numbers of requested outputs and of raw contents. */
+    record Kind(TensorCheck check, int requestedOutputs, int rawContents) {}
+
+    private record Head(
+            String name,
+            DataType type,
+            Shape shape,
+            Map<String, Parameter> parameters,
+            @Nullable ProtoCursor contents) {}
+
+    private final Kind kind;
+    private final WireLimits limits;
+    private final ByteBuf message;
+    private final List<Head> heads = new ArrayList<>();
+    private final List<ByteBuf> raws = new ArrayList<>();
+    private final List<Tensor> tensors = new ArrayList<>();
+    private final List<RequestedOutput> outputs = new ArrayList<>();
+    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+    private Texts texts = new Texts("", "", "");
+
+    private record Texts(String name, String version, String id) {}
+
+    MessageParser(ByteBuf message, Kind kind, WireLimits limits) {
+        this.message = message;
+        this.kind = kind;
+        this.limits = limits;
+    }
+
+    ModelRef model() {
+        return new ModelRef(texts.name, texts.version);
+    }
+
+    String id() {
+        return texts.id;
+    }
+
+    Map<String, Parameter> parameters() {
+        return parameters;
+    }
+
+    List<RequestedOutput> outputs() {
+        return outputs;
+    }
+
+    List<Tensor> takeTensors() {
+        List<Tensor> taken = List.copyOf(tensors);
+        tensors.clear();
+        return taken;
+    }
+
+    void release() {
+        raws.forEach(ByteBuf::release);
+        raws.clear();
+        tensors.forEach(Tensor::release);
+        tensors.clear();
+    }
+
+    void parse() {
+        ProtoCursor cursor = ProtoCursor.of(message, kind.check().code());
+        while (cursor.more()) {
+            int field = cursor.field();
+            switch (field) {
+                case 1 -> texts = new Texts(cursor.string(), texts.version, texts.id);
+                case 2 -> texts = new Texts(texts.name, cursor.string(), texts.id);
+                case 3 -> texts = new Texts(texts.name, texts.version, cursor.string());
+                case 4 -> parameter(cursor.nested(), parameters);
+                case 5 -> tensor(cursor.nested());
+                default -> last(cursor, field);
+            }
+        }
+        kind.check().requireDistinct(heads.stream().map(Head::name).toList());
+        outputCheck()
+                .requireDistinct(outputs.stream().map(RequestedOutput::name).toList());
+        requireRawCount();
+        for (int i = 0; i < heads.size(); i++) {
+            build(heads.get(i), i);
+        }
+    }
+
+    private TensorCheck outputCheck() {
+        return new TensorCheck(kind.check().code(), "output");
+    }
+
+    private void last(ProtoCursor cursor, int field) {
+        if (field == kind.rawContents()) {
+            requireAtMost(limits.tensors(), raws.size() + 1, "raw contents");
+            raws.add(cursor.retainedBytes());
+        } else if (field == kind.requestedOutputs()) {
+            requestedOutput(cursor.nested());
+        } else {
+            cursor.skip();
+        }
+    }
+
+    private void tensor(ProtoCursor cursor) {
+        requireAtMost(limits.tensors(), heads.size() + 1, kind.check().kind() + "s");
+        String name = "";
+        String type = "";
+        List<Long> extents = new ArrayList<>();
+        Map<String, Parameter> own = new LinkedHashMap<>();
+        ProtoCursor contents = null;
+        while (cursor.more()) {
+            switch (cursor.field()) {
+                case 1 -> name = cursor.string();
+                case 2 -> type = cursor.string();
+                case 3 -> extents(cursor, extents);
+                case 4 -> parameter(cursor.nested(), own);
+                case 5 -> contents = cursor.nested();
+                default -> cursor.skip();
+            }
+        }
+        if (name.getBytes(java.nio.charset.StandardCharsets.UTF_8).length > limits.nameBytes()) {
+            throw failure(kind.check().kind() + ": a name has more than " + limits.nameBytes() + " bytes");
+        }
+        DataType dataType = kind.check().dataType(name, type);
+        Shape shape = Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+        kind.check().elementCount(name, shape);
+        heads.add(new Head(name, dataType, shape, tensorParameters(name, own), contents));
+    }
+
+    private Map<String, Parameter> tensorParameters(String tensor, Map<String, Parameter> own) {
+        if (own.containsKey("shared_memory_region")) {
+            throw kind.check().failure(tensor, "shared memory is not enabled");
+        }
+        // Says how a REST body was made up; KServe passes it on.
+        own.remove("binary_data_size");
+        return own;
+    }
+
+    private void extents(ProtoCursor cursor, List<Long> extents) {
+        if (cursor.wireType() == ProtoCursor.BYTES) {
+            ProtoCursor packed = cursor.nested();
+            while (packed.more()) {
+                extents.add(packed.varint());
+                requireAtMost(Shape.MAX_RANK, extents.size(), "dimensions of a tensor");
+            }
+        } else {
+            extents.add(cursor.expect(ProtoCursor.VARINT).varint());
+            requireAtMost(Shape.MAX_RANK, extents.size(), "dimensions of a tensor");
+        }
+    }
+
+    private void requestedOutput(ProtoCursor cursor) {
+        requireAtMost(limits.tensors(), outputs.size() + 1, "requested outputs");
+        String name = "";
+        Map<String, Parameter> own = new LinkedHashMap<>();
+        while (cursor.more()) {
+            switch (cursor.field()) {
+                case 1 -> name = cursor.string();
+                case 2 -> parameter(cursor.nested(), own);
+                default -> cursor.skip();
+            }
+        }
+        if (own.containsKey("shared_memory_region")) {
+            throw outputCheck().failure(name, "shared memory is not enabled");
+        }
+        outputs.add(new RequestedOutput(name, own));
+    }
+
+    private void parameter(ProtoCursor entry, Map<String, Parameter> into) {
+        String key = "";
+        Parameter value = null;
+        while (entry.more()) {
+            switch (entry.field()) {
+                case 1 -> key = entry.string();
+                case 2 -> value = value(entry.nested());
+                default -> entry.skip();
+            }
+        }
+        if (value == null) {
+            throw failure("parameter '" + key + "' has no value");
+        }
+        into.put(key, value);
+        requireAtMost(limits.parameters(), into.size(), "parameters");
+    }
+
+    private static @Nullable Parameter value(ProtoCursor cursor) {
+        Parameter value = null;
+        while (cursor.more()) {
+            int field = cursor.field();
+            switch (field) {
+                case 1 ->
+                    value = new Parameter.Bool(cursor.expect(ProtoCursor.VARINT).varint() != 0);
+                case 2 ->
+                    value = new Parameter.Int64(
+                            cursor.expect(ProtoCursor.VARINT).varint());
+                case 3 -> value = new Parameter.Text(cursor.string());
+                case 4 ->
+                    value = new Parameter.Float64(Double.longBitsToDouble(
+                            cursor.expect(ProtoCursor.FIXED64).fixed64()));
+                case 5 ->
+                    value = new Parameter.Uint64(
+                            cursor.expect(ProtoCursor.VARINT).varint());
+                default -> cursor.skip();
+            }
+        }
+        return value;
+    }
+
+    private void requireRawCount() {
+        if (!raws.isEmpty() && raws.size() != heads.size()) {
+            throw failure("raw contents: one entry for each of the " + heads.size() + " "
+                    + kind.check().kind() + "s is expected, got " + raws.size());
+        }
+    }
+
+    private void build(Head head, int index) {
+        ByteBuf data = data(head, index);
+        tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data));
+    }
+
+    private ByteBuf data(Head head, int index) {
+        ProtoCursor contents = head.contents;
+        if (!raws.isEmpty()) {
+            if (contents != null && !TypedContents.empty(contents)) {
+                throw kind.check().failure(head.name, "contents and raw contents are both given");
+            }
+            ByteBuf raw = raws.get(index);
+            kind.check().requireRaw(head.name, head.type, head.shape, raw);
+            raws.set(index, Unpooled.EMPTY_BUFFER);
+            return raw;
+        }
+        if (contents == null) {
+            kind.check().requireRaw(head.name, head.type, head.shape, Unpooled.EMPTY_BUFFER);
+            return Unpooled.EMPTY_BUFFER;
+        }
+        return new TypedContents(kind.check(), head.name, head.type, limits.bodyBytes())
+                .raw(message.alloc(), contents, head.shape);
+    }
+
+    private void requireAtMost(int limit, int got, String what) {
+        if (got > limit) {
+            throw failure(what + ": at most " + limit + " are taken");
+        }
+    }
+
+    private OipException failure(String message) {
+        return new OipException(kind.check().code(), message);
+    }
+}

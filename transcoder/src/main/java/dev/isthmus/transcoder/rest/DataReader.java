@@ -1,0 +1,160 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.TensorCheck;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.Arrays;
+
+/**
+ * Reads one tensor's {@code data}: flat, or nested as the shape says. Goes on where it stopped when more of the document has
+ * come. Owns the raw form until {@link #take()}.
+ */
+final class DataReader {
+    /** What is allocated at once, however many elements a shape promises. */
+    private static final int FIRST_BYTES = 1 << 20;
+
+    private final TensorCheck check;
+    private final String tensor;
+    private final DataType type;
+    private final ElementWriter elements;
+    private final long maxBytes;
+    private final ByteBuf raw;
+    private final int outerDepth;
+    private boolean taken;
+    private long count;
+    private int deepest;
+    private boolean elementSeen;
+
+    /** Items so far at each level of nesting, outermost first, and how many each level had. */
+    private final long[] items = new long[Shape.MAX_RANK + 1];
+
+    private final long[] extents = new long[Shape.MAX_RANK + 1];
+
+    /**
+     * A reader that stands before the value of {@code data}.
+     *
+     * @param expectedBytes of the raw form; 0 where not known
+     * @param maxBytes a raw form longer than this is refused
+     * @param outerDepth of the tensor's object in the document
+     */
+    DataReader(
+            TensorCheck check,
+            String tensor,
+            DataType type,
+            long expectedBytes,
+            long maxBytes,
+            int outerDepth,
+            ByteBufAllocator allocator) {
+        this.check = check;
+        this.tensor = tensor;
+        this.type = type;
+        this.elements = new ElementWriter(check, tensor, type);
+        this.maxBytes = maxBytes;
+        this.outerDepth = outerDepth;
+        this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
+        Arrays.fill(extents, -1);
+    }
+
+    /** Reads on; false when more of the document is needed. */
+    boolean read(JsonTokenizer json) {
+        while (true) {
+            JsonTokenizer.Token token = json.next();
+            switch (token) {
+                case NEED_MORE -> {
+                    return false;
+                }
+                case START_ARRAY -> open(json.depth() - outerDepth);
+                case END_ARRAY -> {
+                    int level = json.depth() - outerDepth + 1;
+                    close(level);
+                    if (level == 1) {
+                        return true;
+                    }
+                }
+                case START_OBJECT, END_OBJECT, KEY, END ->
+                    throw check.failure(tensor, "data: an array of " + type + " is expected, got an object");
+                default -> element(token, json);
+            }
+        }
+    }
+
+    private void open(int level) {
+        if (level > Shape.MAX_RANK || (elementSeen && level > deepest)) {
+            throw ragged();
+        }
+        if (level > 1) {
+            items[level - 1]++;
+        }
+        items[level] = 0;
+        deepest = elementSeen ? deepest : Math.max(deepest, level);
+    }
+
+    private void close(int level) {
+        if (extents[level] >= 0 && extents[level] != items[level]) {
+            throw ragged();
+        }
+        extents[level] = items[level];
+    }
+
+    private void element(JsonTokenizer.Token token, JsonTokenizer json) {
+        int level = json.depth() - outerDepth;
+        if (level == 0) {
+            throw check.failure(tensor, "data: an array of " + type + " is expected, got a single value");
+        }
+        if (level != deepest) {
+            throw ragged();
+        }
+        elementSeen = true;
+        items[level]++;
+        count++;
+        elements.write(token, json, raw);
+        if (raw.readableBytes() > maxBytes) {
+            throw check.failure(tensor, "data: at most " + maxBytes + " bytes are taken");
+        }
+    }
+
+    private RuntimeException ragged() {
+        return check.failure(tensor, "data: nested arrays of different sizes");
+    }
+
+    /** That what was read has the shape; a flat array has any. */
+    void requireShape(Shape shape) {
+        long expected = check.elementCount(tensor, shape);
+        if (count != expected) {
+            throw check.failure(
+                    tensor, "shape " + shape + " needs " + expected + " elements, got " + count + " in data");
+        }
+        if (deepest <= 1 || count == 0) {
+            return;
+        }
+        boolean same = deepest == shape.rank();
+        for (int level = 1; same && level <= deepest; level++) {
+            same = extents[level] == shape.extent(level - 1);
+        }
+        if (!same) {
+            throw check.failure(
+                    tensor, "shape " + shape + " is expected of the nested arrays in data, got " + nesting());
+        }
+    }
+
+    private Shape nesting() {
+        long[] got = new long[deepest];
+        System.arraycopy(extents, 1, got, 0, deepest);
+        return Shape.of(got);
+    }
+
+    /** The raw form, owned by the caller. */
+    ByteBuf take() {
+        taken = true;
+        return raw;
+    }
+
+    void release() {
+        if (!taken) {
+            taken = true;
+            raw.release();
+        }
+    }
+}

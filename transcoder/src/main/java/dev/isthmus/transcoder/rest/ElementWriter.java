@@ -1,0 +1,117 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.TensorCheck;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/** Appends elements of one tensor, as JSON gives them, to its raw form. */
+final class ElementWriter {
+    private final TensorCheck check;
+    private final String tensor;
+    private final DataType type;
+    private final JsonNumbers number = new JsonNumbers();
+
+    ElementWriter(TensorCheck check, String tensor, DataType type) {
+        this.check = check;
+        this.tensor = tensor;
+        this.type = type;
+    }
+
+    /** Appends the value of a token that is no array and no object. */
+    void write(JsonTokenizer.Token token, JsonTokenizer json, ByteBuf to) {
+        switch (token) {
+            case NUMBER -> number(json, to);
+            case TRUE, FALSE -> bool(token == JsonTokenizer.Token.TRUE, to);
+            case STRING -> string(json, to);
+            case NAN, NULL -> special(Double.NaN, token == JsonTokenizer.Token.NULL ? "null" : "NaN", to);
+            case POSITIVE_INFINITY -> special(Double.POSITIVE_INFINITY, "Infinity", to);
+            case NEGATIVE_INFINITY -> special(Double.NEGATIVE_INFINITY, "-Infinity", to);
+            default -> throw check.failure(tensor, "an element of " + type + " is expected, got " + token);
+        }
+    }
+
+    private void number(JsonTokenizer json, ByteBuf to) {
+        number.read(json.window(), json.tokenStart(), json.tokenEnd());
+        switch (type) {
+            case INT8, INT16, INT32, INT64 -> integer(true, to);
+            case UINT8, UINT16, UINT32, UINT64 -> integer(false, to);
+            case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
+            case FP32 -> to.writeIntLE(Float.floatToRawIntBits((float) finite(number.toFloat())));
+            case FP16 -> to.writeShortLE(half(HalfFloat.FP16));
+            case BF16 -> to.writeShortLE(half(HalfFloat.BF16));
+            case BOOL, BYTES -> throw unexpected(number.token());
+        }
+    }
+
+    private void integer(boolean signed, ByteBuf to) {
+        if (!number.isInteger(signed, type.size() * 8)) {
+            throw unexpected(number.token());
+        }
+        long value = number.integer();
+        switch (type.size()) {
+            case 1 -> to.writeByte((int) value);
+            case 2 -> to.writeShortLE((int) value);
+            case 4 -> to.writeIntLE((int) value);
+            default -> to.writeLongLE(value);
+        }
+    }
+
+    private double finite(double value) {
+        if (Double.isInfinite(value)) {
+            throw unexpected(number.token());
+        }
+        return value;
+    }
+
+    private short half(HalfFloat format) {
+        short bits = format.nearest(number);
+        if (!format.isFinite(bits)) {
+            throw unexpected(number.token());
+        }
+        return bits;
+    }
+
+    private void bool(boolean value, ByteBuf to) {
+        if (type != DataType.BOOL) {
+            throw unexpected(Boolean.toString(value));
+        }
+        to.writeByte(value ? 1 : 0);
+    }
+
+    private void special(double value, String shown, ByteBuf to) {
+        switch (type) {
+            case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(value));
+            case FP32 -> to.writeIntLE(Float.floatToRawIntBits((float) value));
+            case FP16 -> to.writeShortLE(HalfFloat.FP16.nearest(value));
+            case BF16 -> to.writeShortLE(HalfFloat.BF16.nearest(value));
+            default -> throw unexpected(shown);
+        }
+    }
+
+    private void string(JsonTokenizer json, ByteBuf to) {
+        ByteBuffer utf8 = json.utf8();
+        if (type != DataType.BYTES) {
+            word(StandardCharsets.UTF_8.decode(utf8).toString(), to);
+            return;
+        }
+        to.writeIntLE(utf8.remaining());
+        to.writeBytes(utf8);
+    }
+
+    /** The number words as strings, for clients whose JSON has no other way. */
+    private void word(String text, ByteBuf to) {
+        switch (text) {
+            case "NaN" -> special(Double.NaN, "\"NaN\"", to);
+            case "Infinity" -> special(Double.POSITIVE_INFINITY, "\"Infinity\"", to);
+            case "-Infinity" -> special(Double.NEGATIVE_INFINITY, "\"-Infinity\"", to);
+            default -> throw unexpected("a string");
+        }
+    }
+
+    private OipException unexpected(String got) {
+        return check.failure(tensor, "a value of " + type + " is expected, got " + got);
+    }
+}

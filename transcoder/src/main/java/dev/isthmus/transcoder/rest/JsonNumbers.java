@@ -1,0 +1,150 @@
+package dev.isthmus.transcoder.rest;
+
+import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * JSON number tokens to values, without garbage on the common paths. The token's grammar was checked by
+ * {@link JsonTokenizer}. One instance reads one token at a time.
+ */
+final class JsonNumbers {
+    /** Powers of ten that a double holds exactly. */
+    private static final double[] POWERS = {
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22
+    };
+
+    private static final long LARGEST_EXACT = 1L << 53;
+
+    /** Low bits of a double that a float has not, when they are exactly half of a float's last bit. */
+    private static final long HALF = 0x1000_0000L;
+
+    private static final long BELOW_FLOAT = 0x1fff_ffffL;
+
+    private byte[] bytes = new byte[0];
+    private int from;
+    private int to;
+    private boolean negative;
+    private boolean exact;
+    private long significand;
+    private int exponent;
+
+    /** Takes a token: {@code [-]digits[.digits][e[+-]digits]}. */
+    void read(byte[] window, int start, int end) {
+        bytes = window;
+        from = start;
+        to = end;
+        int i = start;
+        negative = window[i] == '-';
+        if (negative) {
+            i++;
+        }
+        long value = 0;
+        int digits = 0;
+        int scale = 0;
+        boolean point = false;
+        exact = true;
+        for (; i < end; i++) {
+            byte c = window[i];
+            if (c == '.') {
+                point = true;
+                continue;
+            }
+            if (c < '0') {
+                break;
+            }
+            if (c > '9') {
+                break;
+            }
+            if (digits < 18) {
+                value = value * 10 + (c - '0');
+                digits += value == 0 ? 0 : 1;
+                scale -= point ? 1 : 0;
+            } else {
+                exact = false;
+            }
+        }
+        significand = value;
+        exponent = scale + (i < end ? exponent(i + 1, end) : 0);
+    }
+
+    private int exponent(int start, int end) {
+        int i = start;
+        boolean minus = bytes[i] == '-';
+        if (minus || bytes[i] == '+') {
+            i++;
+        }
+        int value = 0;
+        for (; i < end; i++) {
+            value = Math.min(value * 10 + (bytes[i] - '0'), 1_000_000);
+        }
+        return minus ? -value : value;
+    }
+
+    String token() {
+        return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
+    }
+
+    /** The nearest double. */
+    double toDouble() {
+        if (exact && significand <= LARGEST_EXACT && exponent >= -22 && exponent <= 22) {
+            double magnitude = exponent < 0 ? significand / POWERS[-exponent] : significand * POWERS[exponent];
+            return negative ? -magnitude : magnitude;
+        }
+        return Double.parseDouble(token());
+    }
+
+    /** The nearest float. */
+    float toFloat() {
+        if (exact && significand <= LARGEST_EXACT && exponent >= -22 && exponent <= 22) {
+            double value = toDouble();
+            double magnitude = Math.abs(value);
+            boolean normal = magnitude >= Float.MIN_NORMAL && magnitude <= Float.MAX_VALUE;
+            if (value == 0 || (normal && (Double.doubleToRawLongBits(value) & BELOW_FLOAT) != HALF)) {
+                return (float) value;
+            }
+        }
+        return Float.parseFloat(token());
+    }
+
+    /** The value as it is written. Only for tokens whose exponent is small. */
+    BigDecimal toDecimal() {
+        return new BigDecimal(token());
+    }
+
+    /** Whether the value's magnitude is beyond what any datatype holds, or below it: not to be expanded. */
+    boolean extreme() {
+        return Math.abs((long) exponent) > 400;
+    }
+
+    /**
+     * Whether the token is an integer in the range; {@link #integer()} then has its bits. Integers may be written with a
+     * fraction of zeros or an exponent.
+     */
+    boolean isInteger(boolean signed, int bits) {
+        if (exact && exponent == 0) {
+            // Up to 18 digits: no overflow.
+            integer = negative ? -significand : significand;
+            return signed
+                    ? bits == 64 || (integer >= -(1L << (bits - 1)) && integer < 1L << (bits - 1))
+                    : integer >= 0 && (bits == 64 || integer < 1L << bits);
+        }
+        if (extreme()) {
+            integer = 0;
+            return exact && significand == 0;
+        }
+        try {
+            java.math.BigInteger value = toDecimal().toBigIntegerExact();
+            integer = value.longValue();
+            return signed ? value.bitLength() < bits : value.signum() >= 0 && value.bitLength() <= bits;
+        } catch (ArithmeticException fraction) {
+            return false;
+        }
+    }
+
+    private long integer;
+
+    long integer() {
+        return integer;
+    }
+}

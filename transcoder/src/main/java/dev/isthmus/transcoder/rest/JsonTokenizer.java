@@ -1,0 +1,458 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.transcoder.WireLimits;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * A strict JSON tokenizer (RFC 8259) that is fed a document in chunks. A token that is not complete yet stays where it is
+ * and is looked at again when more has come, so that every token is contiguous when it is given out. Beyond the RFC only the
+ * number words that Triton writes are known: NaN, Infinity and -Infinity.
+ */
+final class JsonTokenizer {
+
+    enum Token {
+        START_OBJECT,
+        END_OBJECT,
+        START_ARRAY,
+        END_ARRAY,
+        /** A member's name; {@link #text()} has it. */
+        KEY,
+        STRING,
+        /** A number; {@link #tokenStart()} and {@link #tokenEnd()} say where it stands. */
+        NUMBER,
+        NAN,
+        POSITIVE_INFINITY,
+        NEGATIVE_INFINITY,
+        TRUE,
+        FALSE,
+        NULL,
+        /** Nothing complete is left: feed more, or end. */
+        NEED_MORE,
+        /** The document is complete. */
+        END
+    }
+
+    /** Breaks of the grammar; the message says what and where. */
+    static final class JsonException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        JsonException(String message) {
+            super(message, null, false, false);
+        }
+    }
+
+    private enum Expect {
+        VALUE,
+        VALUE_OR_END,
+        KEY,
+        KEY_OR_END,
+        COLON,
+        COMMA_OR_END,
+        NOTHING
+    }
+
+    private final WireLimits limits;
+    private byte[] window;
+    private int at;
+    private int end;
+    private long consumedBefore;
+    private boolean last;
+
+    private boolean[] objects = new boolean[8];
+    private int depth;
+    private Expect expect = Expect.VALUE;
+
+    private int tokenStart;
+    private int tokenEnd;
+    private boolean escaped;
+    private int resume;
+
+    JsonTokenizer(WireLimits limits) {
+        this.limits = limits;
+        this.window = new byte[0];
+    }
+
+    /** Adds the next part of the document (borrowed; its indices are not moved). */
+    void feed(ByteBuf chunk) {
+        int length = chunk.readableBytes();
+        int kept = end - at;
+        if (kept + length > window.length) {
+            byte[] larger = new byte[Math.max(kept + length, Math.min(2 * window.length, kept + length + 65_536))];
+            System.arraycopy(window, at, larger, 0, kept);
+            window = larger;
+        } else {
+            System.arraycopy(window, at, window, 0, kept);
+        }
+        chunk.getBytes(chunk.readerIndex(), window, kept, length);
+        consumedBefore += at;
+        at = 0;
+        end = kept + length;
+    }
+
+    /** Says that nothing more comes: a token at the end is complete. */
+    void last() {
+        last = true;
+    }
+
+    int depth() {
+        return depth;
+    }
+
+    /** The bytes that tokens are read from; valid until the next {@link #feed}. */
+    byte[] window() {
+        return window;
+    }
+
+    /** Where the next token will be looked for, in {@link #window()}. */
+    int position() {
+        return at;
+    }
+
+    int tokenStart() {
+        return tokenStart;
+    }
+
+    int tokenEnd() {
+        return tokenEnd;
+    }
+
+    Token next() {
+        while (at < end && isSpace(window[at])) {
+            at++;
+        }
+        if (at == end) {
+            if (expect == Expect.NOTHING) {
+                return Token.END;
+            }
+            if (last) {
+                throw failure("the document ends too early");
+            }
+            return Token.NEED_MORE;
+        }
+        byte c = window[at];
+        return switch (expect) {
+            case VALUE, VALUE_OR_END -> value(c);
+            case KEY, KEY_OR_END -> key(c);
+            case COLON -> punctuation(c, ':', Expect.VALUE);
+            case COMMA_OR_END -> commaOrEnd(c);
+            case NOTHING -> throw failure("something follows the document");
+        };
+    }
+
+    private Token commaOrEnd(byte c) {
+        if (c == (objects[depth - 1] ? '}' : ']')) {
+            return close();
+        }
+        return punctuation(c, ',', objects[depth - 1] ? Expect.KEY : Expect.VALUE);
+    }
+
+    private Token punctuation(byte c, char wanted, Expect then) {
+        if (c != wanted) {
+            throw failure("'" + wanted + "' is expected, got " + shown(c));
+        }
+        at++;
+        expect = then;
+        return next();
+    }
+
+    private Token key(byte c) {
+        if (c == '}' && expect == Expect.KEY_OR_END) {
+            return close();
+        }
+        if (c != '"') {
+            throw failure("a member's name is expected, got " + shown(c));
+        }
+        if (!string(limits.nameBytes())) {
+            return Token.NEED_MORE;
+        }
+        expect = Expect.COLON;
+        return Token.KEY;
+    }
+
+    private Token value(byte c) {
+        switch (c) {
+            case '{' -> {
+                return open(true);
+            }
+            case '[' -> {
+                return open(false);
+            }
+            case ']' -> {
+                if (expect == Expect.VALUE_OR_END) {
+                    return close();
+                }
+                throw failure("a value is expected, got ']'");
+            }
+            case '"' -> {
+                return string(limits.stringBytes()) ? after(Token.STRING) : Token.NEED_MORE;
+            }
+            case 't' -> {
+                return word("true", Token.TRUE);
+            }
+            case 'f' -> {
+                return word("false", Token.FALSE);
+            }
+            case 'n' -> {
+                return word("null", Token.NULL);
+            }
+            case 'N' -> {
+                return word("NaN", Token.NAN);
+            }
+            case 'I' -> {
+                return word("Infinity", Token.POSITIVE_INFINITY);
+            }
+            default -> {
+                return number(c);
+            }
+        }
+    }
+
+    private Token open(boolean object) {
+        if (depth == limits.jsonDepth()) {
+            throw failure("at most " + limits.jsonDepth() + " levels are taken");
+        }
+        if (depth == objects.length) {
+            objects = Arrays.copyOf(objects, 2 * depth);
+        }
+        objects[depth++] = object;
+        at++;
+        expect = object ? Expect.KEY_OR_END : Expect.VALUE_OR_END;
+        return object ? Token.START_OBJECT : Token.START_ARRAY;
+    }
+
+    private Token close() {
+        at++;
+        boolean object = objects[--depth];
+        return after(object ? Token.END_OBJECT : Token.END_ARRAY);
+    }
+
+    private Token after(Token token) {
+        expect = depth == 0 ? Expect.NOTHING : Expect.COMMA_OR_END;
+        return token;
+    }
+
+    private Token word(String word, Token token) {
+        int available = Math.min(word.length(), end - at);
+        for (int i = 0; i < available; i++) {
+            if (window[at + i] != word.charAt(i)) {
+                throw failure("a value is expected, got " + shown(window[at]));
+            }
+        }
+        if (available < word.length()) {
+            return incomplete();
+        }
+        tokenStart = at;
+        at += word.length();
+        tokenEnd = at;
+        return after(token);
+    }
+
+    private Token incomplete() {
+        if (last) {
+            throw failure("the document ends within a value");
+        }
+        return Token.NEED_MORE;
+    }
+
+    private Token number(byte first) {
+        int i = at;
+        if (first == '-' && i + 1 < end && window[i + 1] == 'I') {
+            return word("-Infinity", Token.NEGATIVE_INFINITY);
+        }
+        while (i < end && isNumberPart(window[i])) {
+            i++;
+        }
+        if (i - at > limits.numberLength()) {
+            throw failure("a number has more than " + limits.numberLength() + " characters");
+        }
+        if (i == end && !last) {
+            return Token.NEED_MORE;
+        }
+        requireNumber(at, i);
+        tokenStart = at;
+        tokenEnd = i;
+        at = i;
+        return after(Token.NUMBER);
+    }
+
+    /** The grammar of a number: a minus, an integer without leading zeros, a fraction, an exponent. */
+    private void requireNumber(int from, int to) {
+        int i = from;
+        if (i < to && window[i] == '-') {
+            i++;
+        }
+        if (i < to && window[i] == '0') {
+            i++;
+        } else {
+            i = digits(i, to);
+        }
+        if (i < to && window[i] == '.') {
+            i = digits(i + 1, to);
+        }
+        if (i < to && (window[i] | 0x20) == 'e') {
+            i++;
+            if (i < to && (window[i] == '+' || window[i] == '-')) {
+                i++;
+            }
+            i = digits(i, to);
+        }
+        if (i < to) {
+            throw failure("'" + new String(window, from, to - from, StandardCharsets.ISO_8859_1) + "' is no number");
+        }
+    }
+
+    private int digits(int from, int to) {
+        int i = from;
+        while (i < to && window[i] >= '0' && window[i] <= '9') {
+            i++;
+        }
+        if (i == from) {
+            throw failure(from < end ? "a value is expected, got " + shown(window[from]) : "a number is not complete");
+        }
+        return i;
+    }
+
+    private boolean string(int limit) {
+        int i = Math.max(at + 1, resume);
+        boolean backslash = resume > 0 && escaped;
+        while (i < end) {
+            byte c = window[i];
+            if (c == '"') {
+                tokenStart = at + 1;
+                tokenEnd = i;
+                escaped = backslash;
+                resume = 0;
+                requireAtMost(limit);
+                at = i + 1;
+                return true;
+            }
+            if (c == '\\') {
+                backslash = true;
+                if (i + 1 >= end) {
+                    break;
+                }
+                i++;
+            } else if (c >= 0 && c < 0x20) {
+                throw failure("a control character in a string must be escaped");
+            }
+            i++;
+        }
+        if (i - at > 6L * limit + 2) {
+            throw failure("a string has more than " + limit + " bytes");
+        }
+        if (last) {
+            throw failure("the document ends within a string");
+        }
+        // Where to go on, relative to the string's start, which the next feed moves to the front.
+        escaped = backslash;
+        resume = Math.min(i, end) - at;
+        return false;
+    }
+
+    private void requireAtMost(int limit) {
+        if (tokenEnd - tokenStart > limit && (!escaped || unescape().remaining() > limit)) {
+            throw failure("a string has more than " + limit + " bytes");
+        }
+    }
+
+    /** The UTF-8 bytes of the KEY or STRING just given, checked; a view that the next feed invalidates. */
+    ByteBuffer utf8() {
+        ByteBuffer bytes = escaped ? unescape() : ByteBuffer.wrap(window, tokenStart, tokenEnd - tokenStart);
+        if (!isAscii(bytes)) {
+            try {
+                StandardCharsets.UTF_8.newDecoder().decode(bytes.duplicate());
+            } catch (CharacterCodingException e) {
+                throw failure("a string is not UTF-8");
+            }
+        }
+        return bytes;
+    }
+
+    String text() {
+        return StandardCharsets.UTF_8.decode(utf8()).toString();
+    }
+
+    private static boolean isAscii(ByteBuffer bytes) {
+        for (int i = bytes.position(); i < bytes.limit(); i++) {
+            if (bytes.get(i) < 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private ByteBuffer unescape() {
+        ByteBuffer out = ByteBuffer.allocate(tokenEnd - tokenStart);
+        int i = tokenStart;
+        while (i < tokenEnd) {
+            byte c = window[i++];
+            if (c != '\\') {
+                out.put(c);
+                continue;
+            }
+            byte kind = window[i++];
+            switch (kind) {
+                case '"', '\\', '/' -> out.put(kind);
+                case 'b' -> out.put((byte) '\b');
+                case 'f' -> out.put((byte) '\f');
+                case 'n' -> out.put((byte) '\n');
+                case 'r' -> out.put((byte) '\r');
+                case 't' -> out.put((byte) '\t');
+                case 'u' -> i = unicode(i, out);
+                default -> throw failure("a string has the unknown escape \\" + (char) (kind & 0xff));
+            }
+        }
+        return out.flip();
+    }
+
+    private int unicode(int from, ByteBuffer out) {
+        int unit = hex(from);
+        int i = from + 4;
+        int codePoint = unit;
+        if (Character.isHighSurrogate((char) unit)) {
+            boolean pair = i + 6 <= tokenEnd && window[i] == '\\' && window[i + 1] == 'u';
+            int low = pair ? hex(i + 2) : 0;
+            if (!Character.isLowSurrogate((char) low)) {
+                throw failure("a string has half a surrogate pair");
+            }
+            codePoint = Character.toCodePoint((char) unit, (char) low);
+            i += 6;
+        } else if (Character.isLowSurrogate((char) unit)) {
+            throw failure("a string has half a surrogate pair");
+        }
+        out.put(Character.toString(codePoint).getBytes(StandardCharsets.UTF_8));
+        return i;
+    }
+
+    private int hex(int from) {
+        int value = 0;
+        for (int i = from; i < from + 4; i++) {
+            int digit = i < tokenEnd ? Character.digit(window[i], 16) : -1;
+            if (digit < 0) {
+                throw failure("a string has an incomplete \\u escape");
+            }
+            value = value << 4 | digit;
+        }
+        return value;
+    }
+
+    JsonException failure(String what) {
+        return new JsonException("malformed JSON at byte " + (consumedBefore + at) + ": " + what);
+    }
+
+    private static boolean isSpace(byte c) {
+        return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    }
+
+    private static boolean isNumberPart(byte c) {
+        return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+    }
+
+    private static String shown(byte c) {
+        return c > 0x20 && c < 0x7f ? "'" + (char) c + "'" : String.format("byte 0x%02x", c);
+    }
+}

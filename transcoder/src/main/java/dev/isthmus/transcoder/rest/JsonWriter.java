@@ -1,0 +1,145 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.Parameter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+
+/** Writes JSON into a buffer of its own; the caller keeps to the grammar, commas are put here. */
+final class JsonWriter {
+    private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
+
+    private ByteBuf out;
+    private boolean comma;
+
+    JsonWriter(ByteBufAllocator allocator) {
+        this.out = allocator.buffer(1024);
+    }
+
+    /** The buffer, for tensor elements. */
+    ByteBuf out() {
+        return out;
+    }
+
+    JsonWriter open(char bracket) {
+        item();
+        out.writeByte(bracket);
+        comma = false;
+        return this;
+    }
+
+    JsonWriter close(char bracket) {
+        out.writeByte(bracket);
+        comma = true;
+        return this;
+    }
+
+    /** A member's name; its value comes next. */
+    JsonWriter key(String name) {
+        text(name);
+        out.writeByte(':');
+        comma = false;
+        return this;
+    }
+
+    JsonWriter raw(String json) {
+        item();
+        ByteBufUtil.writeAscii(out, json);
+        return this;
+    }
+
+    JsonWriter text(String value) {
+        byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
+        utf8(Unpooled.wrappedBuffer(utf8), 0, utf8.length);
+        return this;
+    }
+
+    /** A string from its UTF-8 bytes. */
+    void utf8(ByteBuf from, int at, int length) {
+        item();
+        out.writeByte('"');
+        int copied = at;
+        int end = at + length;
+        for (int i = at; i < end; i++) {
+            byte c = from.getByte(i);
+            if (c == '"' || c == '\\' || (c >= 0 && c < 0x20)) {
+                out.writeBytes(from, copied, i - copied);
+                escape(c);
+                copied = i + 1;
+            }
+        }
+        out.writeBytes(from, copied, end - copied);
+        out.writeByte('"');
+    }
+
+    private void escape(byte c) {
+        out.writeByte('\\');
+        switch (c) {
+            case '"', '\\' -> out.writeByte(c);
+            case '\n' -> out.writeByte('n');
+            case '\r' -> out.writeByte('r');
+            case '\t' -> out.writeByte('t');
+            default -> {
+                out.writeByte('u').writeByte('0').writeByte('0');
+                out.writeByte(HEX[c >> 4]).writeByte(HEX[c & 0xf]);
+            }
+        }
+    }
+
+    /** The member {@code parameters}, if there is any. {@code flag}, when not empty, is added as true. */
+    void parameters(Map<String, Parameter> parameters, String flag) {
+        if (!flag.isEmpty()) {
+            parameters(parameters, flag, new Parameter.Bool(true));
+        } else if (!parameters.isEmpty()) {
+            key("parameters").open('{');
+            parameters.forEach(this::parameter);
+            close('}');
+        }
+    }
+
+    /** The member {@code parameters} with one more, which wins. */
+    void parameters(Map<String, Parameter> parameters, String name, Parameter value) {
+        key("parameters").open('{');
+        parameters.forEach((other, its) -> {
+            if (!other.equals(name)) {
+                parameter(other, its);
+            }
+        });
+        parameter(name, value);
+        close('}');
+    }
+
+    private void parameter(String name, Parameter value) {
+        key(name);
+        switch (value) {
+            case Parameter.Bool bool -> raw(Boolean.toString(bool.value()));
+            case Parameter.Int64 int64 -> raw(Long.toString(int64.value()));
+            case Parameter.Uint64 uint64 -> raw(Long.toUnsignedString(uint64.value()));
+            case Parameter.Float64 float64 -> raw(Double.toString(float64.value()));
+            case Parameter.Text text -> text(text.value());
+        }
+    }
+
+    /** Before each item of an array or object: a comma, unless it is the first. */
+    void item() {
+        if (comma) {
+            out.writeByte(',');
+        }
+        comma = true;
+    }
+
+    /** The buffer, owned by the caller. */
+    ByteBuf take() {
+        ByteBuf taken = out;
+        out = Unpooled.EMPTY_BUFFER;
+        return taken;
+    }
+
+    void release() {
+        out.release();
+        out = Unpooled.EMPTY_BUFFER;
+    }
+}

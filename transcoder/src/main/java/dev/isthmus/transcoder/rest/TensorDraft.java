@@ -1,0 +1,210 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.WireLimits;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A tensor while its object, and the binary data behind the JSON, are being read. Owns its data until {@link #take}. */
+final class TensorDraft {
+    /** A buffer of more parts than this is copied by Netty when it is written. */
+    private static final int MAX_PARTS = 512;
+
+    private final TensorCheck check;
+    private final WireLimits limits;
+    private final ByteBufAllocator allocator;
+    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+    private String name = "";
+    private @Nullable DataType dataType;
+    private @Nullable Shape shape;
+    private @Nullable DataReader reader;
+    private @Nullable ByteArrayOutputStream unread;
+    private @Nullable ByteBuf data;
+    private long binarySize = -1;
+
+    TensorDraft(TensorCheck check, WireLimits limits, ByteBufAllocator allocator) {
+        this.check = check;
+        this.limits = limits;
+        this.allocator = allocator;
+    }
+
+    String name() {
+        return name;
+    }
+
+    void name(String value) {
+        name = value;
+    }
+
+    void shape(Shape value) {
+        check.elementCount(name, value);
+        shape = value;
+    }
+
+    void dataType(String value) {
+        dataType = check.dataType(name, value);
+    }
+
+    Map<String, Parameter> parameters() {
+        return parameters;
+    }
+
+    void binarySize(Parameter value) {
+        if (!(value instanceof Parameter.Int64 size) || size.value() < 0) {
+            throw check.failure(name, "binary_data_size: a number of bytes is expected");
+        }
+        binarySize = size.value();
+    }
+
+    /** Bytes behind the JSON that belong to this tensor; 0 for none. */
+    long binarySize() {
+        return Math.max(binarySize, 0);
+    }
+
+    /** The reader of the data that comes next; null when the datatype is not known yet. */
+    @Nullable
+    DataReader openData(int depth) {
+        DataType type = dataType;
+        if (type == null) {
+            unread = new ByteArrayOutputStream();
+            return null;
+        }
+        reader = new DataReader(check, name, type, expectedBytes(type), limits.bodyBytes(), depth, allocator);
+        return reader;
+    }
+
+    private long expectedBytes(DataType type) {
+        Shape known = shape;
+        return known == null || !type.fixedSize() ? 0 : check.byteSize(name, type, known);
+    }
+
+    /** Keeps text of the data that cannot be read yet. */
+    void keep(byte[] window, int from, int to) {
+        ByteArrayOutputStream text = unread;
+        if (text == null || text.size() + (to - from) > limits.bodyBytes()) {
+            throw check.failure(name, "data: at most " + limits.bodyBytes() + " bytes are taken");
+        }
+        text.write(window, from, to - from);
+    }
+
+    /** The tensor's object is complete. */
+    void endObject() {
+        if (name.isEmpty()) {
+            throw new OipException(check.code(), check.kind() + ": 'name' is missing");
+        }
+        DataType type = required(dataType, "datatype");
+        Shape extents = required(shape, "shape");
+        if (parameters.containsKey("shared_memory_region")) {
+            throw check.failure(name, "shared memory is not enabled");
+        }
+        if (unread != null) {
+            readKept(type, unread.toByteArray());
+        }
+        if (reader != null && binarySize >= 0) {
+            throw check.failure(name, "one of data and binary_data_size is expected, got both");
+        }
+        if (reader != null) {
+            reader.requireShape(extents);
+            data = reader.take();
+        } else if (binarySize < 0) {
+            throw check.failure(name, "one of data and binary_data_size is expected, got neither");
+        } else if (type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
+            throw check.failure(
+                    name,
+                    "shape " + extents + " of " + type + " needs " + check.byteSize(name, type, extents)
+                            + " bytes, got a binary_data_size of " + binarySize);
+        }
+    }
+
+    private <T> T required(@Nullable T value, String key) {
+        if (value == null) {
+            throw check.failure(name, "'" + key + "' is missing");
+        }
+        return value;
+    }
+
+    private void readKept(DataType type, byte[] text) {
+        int colon = 0;
+        while (text[colon] != ':') {
+            colon++;
+        }
+        JsonTokenizer json = new JsonTokenizer(limits);
+        json.feed(Unpooled.wrappedBuffer(text, colon + 1, text.length - colon - 1));
+        json.last();
+        reader = new DataReader(check, name, type, expectedBytes(type), limits.bodyBytes(), 0, allocator);
+        reader.read(json);
+    }
+
+    /**
+     * Adds bytes from behind the JSON.
+     *
+     * @param part taken
+     */
+    void addBinary(ByteBuf part) {
+        if (data == null) {
+            data = part;
+        } else if (data instanceof CompositeByteBuf composite) {
+            composite.addComponent(true, part);
+            if (composite.numComponents() > MAX_PARTS) {
+                composite.consolidate();
+            }
+        } else {
+            data = allocator.compositeBuffer(Integer.MAX_VALUE).addComponents(true, data, part);
+        }
+    }
+
+    /** The tensor, owned by the caller; its data is checked. */
+    Tensor take(boolean base64) {
+        DataType type = required(dataType, "datatype");
+        Shape extents = required(shape, "shape");
+        ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
+        check.requireRaw(name, type, extents, complete);
+        if (base64 && type == DataType.BYTES && binarySize < 0) {
+            ByteBuf decoded = decoded(complete);
+            complete.release();
+            complete = decoded;
+        }
+        data = null;
+        return new Tensor(name, type, extents, parameters, complete);
+    }
+
+    private ByteBuf decoded(ByteBuf texts) {
+        ByteBuf out = allocator.buffer(texts.readableBytes());
+        try {
+            for (int at = texts.readerIndex(); at < texts.writerIndex(); ) {
+                int length = texts.getIntLE(at);
+                ByteBuffer bytes = Base64.getDecoder().decode(texts.nioBuffer(at + 4, length));
+                out.writeIntLE(bytes.remaining()).writeBytes(bytes);
+                at += 4 + length;
+            }
+            return out;
+        } catch (IllegalArgumentException e) {
+            out.release();
+            throw new OipException(
+                    check.code(), check.kind() + " '" + name + "': its content_type is base64, its data is not", e);
+        }
+    }
+
+    void release() {
+        if (reader != null) {
+            reader.release();
+        }
+        if (data != null) {
+            data.release();
+            data = null;
+        }
+    }
+}

@@ -1,0 +1,484 @@
+package dev.isthmus.transcoder.rest;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.Samples;
+import dev.isthmus.transcoder.WireLimits;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.io.ByteArrayOutputStream;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RestCodecTest {
+    private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
+    private static final ModelRef MODEL = new ModelRef("m", "3");
+    static final List<Samples> SAMPLES = Samples.ALL;
+
+    /** Reads a request given in the parts that the cuts make. */
+    private static RestRequest read(byte[] body, long jsonLength, int... cuts) {
+        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, jsonLength, WireLimits.DEFAULT);
+        try {
+            int from = 0;
+            for (int i = 0; i <= cuts.length; i++) {
+                int to = i < cuts.length ? cuts[i] : body.length;
+                ByteBuf chunk = ALLOCATOR.directBuffer(to - from + 3).writeZero(3);
+                chunk.writeBytes(body, from, to - from).skipBytes(3);
+                try {
+                    reader.feed(chunk);
+                } finally {
+                    chunk.release();
+                }
+                from = to;
+            }
+            return reader.finish();
+        } finally {
+            reader.release();
+        }
+    }
+
+    private static RestRequest read(String json) {
+        return read(json.getBytes(UTF_8), RestBody.ALL_JSON);
+    }
+
+    private static String input(String members) {
+        return "{\"inputs\":[{" + members + "}]}";
+    }
+
+    private static void assertOnly(RestRequest read, Samples sample, Shape shape) {
+        try {
+            assertThat(read.request().inputs()).hasSize(1);
+            Tensor tensor = read.request().inputs().get(0);
+            assertThat(tensor.name()).isEqualTo("x");
+            assertThat(tensor.dataType()).isEqualTo(sample.type());
+            assertThat(tensor.shape()).isEqualTo(shape);
+            assertThat(ByteBufUtil.getBytes(tensor.data())).isEqualTo(sample.raw());
+        } finally {
+            read.request().release();
+        }
+    }
+
+    private static String failure(byte[] body, long jsonLength) {
+        OipException[] caught = new OipException[1];
+        assertThatThrownBy(() -> read(body, jsonLength).request().release())
+                .isInstanceOfSatisfying(OipException.class, e -> caught[0] = e);
+        assertThat(caught[0].code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+        return caught[0].message();
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void json_cutAnywhere_isRead(Samples sample) {
+        String members = "\"name\":\"x\",\"shape\":[2,3],\"datatype\":\"" + sample.type() + "\",\"data\":";
+        for (String data : List.of("[" + sample.json() + "]", sample.nested())) {
+            byte[] body = (" " + input(members + data) + "\n").getBytes(UTF_8);
+            for (int cut = 0; cut <= body.length; cut++) {
+                assertOnly(read(body, RestBody.ALL_JSON, cut), sample, Shape.of(2, 3));
+            }
+            int[] everywhere = new int[body.length];
+            java.util.Arrays.setAll(everywhere, i -> i);
+            assertOnly(read(body, RestBody.ALL_JSON, everywhere), sample, Shape.of(2, 3));
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void json_dataBeforeDatatype_cutAnywhere_isRead(Samples sample) {
+        String members = "\"data\" : [" + sample.json() + "] ,\"datatype\":\"" + sample.type()
+                + "\",\"shape\":[6],\"name\":\"x\",\"unknown\":{\"a\":[1,{}]}";
+        byte[] body = input(members).getBytes(UTF_8);
+        for (int cut = 0; cut <= body.length; cut++) {
+            assertOnly(read(body, RestBody.ALL_JSON, cut), sample, Shape.of(6));
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void binary_cutAnywhere_isRead(Samples sample) {
+        String json = input("\"name\":\"x\",\"shape\":[3,1,2],\"datatype\":\"" + sample.type()
+                + "\",\"parameters\":{\"binary_data_size\":" + sample.raw().length + "}");
+        byte[] body = concat(json.getBytes(UTF_8), sample.raw());
+        for (int cut = 0; cut <= body.length; cut++) {
+            assertOnly(read(body, json.length(), cut), sample, Shape.of(3, 1, 2));
+        }
+        for (int length = 0; length < body.length; length++) {
+            failure(java.util.Arrays.copyOf(body, length), json.length());
+        }
+        assertThat(failure(java.util.Arrays.copyOf(body, body.length + 1), json.length()))
+                .contains("beyond what binary_data_size announces");
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void json_truncatedAnywhere_isRefused(Samples sample) {
+        byte[] body = input("\"name\":\"x\",\"shape\":[6],\"datatype\":\"" + sample.type() + "\",\"data\":["
+                        + sample.json() + "]")
+                .getBytes(UTF_8);
+        for (int length = 0; length < body.length; length++) {
+            failure(java.util.Arrays.copyOf(body, length), RestBody.ALL_JSON);
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void response_writtenAndReadBack_isTheSame(Samples sample) {
+        for (boolean binary : new boolean[] {false, true}) {
+            RestBody body = RestWriter.response(ALLOCATOR, response(sample), new OutputForms(binary, Map.of()));
+            RestResponseReader reader = new RestResponseReader(ALLOCATOR, body.jsonLength(), WireLimits.DEFAULT);
+            reader.feed(body.content());
+            body.release();
+            InferResponse read = reader.finish();
+            assertThat(read.model()).isEqualTo(MODEL);
+            assertThat(read.id()).isEqualTo("7");
+            assertThat(ByteBufUtil.getBytes(read.outputs().get(0).data())).isEqualTo(sample.raw());
+            read.release();
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void response_json_isAsExpected(Samples sample) {
+        RestBody body = RestWriter.response(ALLOCATOR, response(sample), OutputForms.JSON);
+        String text = body.content().toString(UTF_8);
+        body.release();
+        assertThat(text)
+                .isEqualTo("{\"id\":\"7\",\"model_name\":\"m\",\"model_version\":\"3\",\"outputs\":[{\"name\":\"x\","
+                        + "\"datatype\":\"" + sample.type() + "\",\"shape\":[6],\"data\":["
+                        + sample.json() + "]}]}");
+    }
+
+    private static InferResponse response(Samples sample) {
+        ByteBuf data = ALLOCATOR.buffer().writeBytes(sample.raw());
+        return new InferResponse(
+                MODEL, "7", Map.of(), List.of(new Tensor("x", sample.type(), Shape.of(6), Map.of(), data)));
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void upstreamRequest_writtenAndReadBack_isTheSame(Samples sample) {
+        for (boolean binary : new boolean[] {false, true}) {
+            ByteBuf data = ALLOCATOR.buffer().writeBytes(sample.raw());
+            Tensor tensor = new Tensor("x", sample.type(), Shape.of(6), Map.of(), data);
+            InferRequest request =
+                    new InferRequest(MODEL, "", Map.of("p", new Parameter.Text("\"q\"")), List.of(tensor), List.of());
+            RestBody body = RestWriter.request(ALLOCATOR, request, binary);
+            byte[] bytes = ByteBufUtil.getBytes(body.content());
+            body.release();
+            RestRequest read = read(bytes, body.jsonLength());
+            assertThat(read.outputForms().binary("any")).isEqualTo(binary);
+            assertThat(read.request().parameters()).containsExactly(Map.entry("p", new Parameter.Text("\"q\"")));
+            assertOnly(read, sample, Shape.of(6));
+        }
+    }
+
+    @Test
+    void bytes_notText_isWrittenAsBase64AndReadBack() {
+        ByteBuf data =
+                ALLOCATOR.buffer().writeIntLE(2).writeBytes(new byte[] {-1, -2}).writeIntLE(1);
+        data.writeByte('a');
+        byte[] raw = ByteBufUtil.getBytes(data);
+        Tensor tensor = new Tensor("x", DataType.BYTES, Shape.of(2), Map.of(), data);
+        RestBody body = RestWriter.response(
+                ALLOCATOR, new InferResponse(MODEL, "", Map.of(), List.of(tensor)), OutputForms.JSON);
+        assertThat(body.content().toString(UTF_8))
+                .contains("\"parameters\":{\"content_type\":\"base64\"},\"data\":[\"//4=\",\"YQ==\"]");
+        RestResponseReader reader = new RestResponseReader(ALLOCATOR, body.jsonLength(), WireLimits.DEFAULT);
+        reader.feed(body.content());
+        body.release();
+        InferResponse read = reader.finish();
+        assertThat(ByteBufUtil.getBytes(read.outputs().get(0).data())).isEqualTo(raw);
+        read.release();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"FP16", "BF16", "FP32", "FP64"})
+    void specialValues_inEveryForm_areReadAndWrittenAsWords(String type) {
+        String data = "NaN,\"NaN\",null,Infinity,\"Infinity\",-Infinity,\"-Infinity\"";
+        RestRequest read =
+                read(input("\"name\":\"x\",\"shape\":[7],\"datatype\":\"" + type + "\",\"data\":[" + data + "]"));
+        Tensor tensor = read.request().inputs().get(0);
+        RestBody body = RestWriter.response(
+                ALLOCATOR, new InferResponse(MODEL, "", Map.of(), List.of(tensor)), OutputForms.JSON);
+        assertThat(body.content().toString(UTF_8)).contains("[NaN,NaN,NaN,Infinity,Infinity,-Infinity,-Infinity]");
+        body.release();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            INT8   | [1]   | [128]                    | a value of INT8 is expected, got 128
+            INT8   | [1]   | [-129]                   | a value of INT8 is expected, got -129
+            UINT8  | [1]   | [256]                    | a value of UINT8 is expected, got 256
+            UINT8  | [1]   | [-1]                     | a value of UINT8 is expected, got -1
+            UINT8  | [1]   | [1.5]                    | a value of UINT8 is expected, got 1.5
+            INT32  | [1]   | [2147483648]             | a value of INT32 is expected, got 2147483648
+            INT64  | [1]   | [9223372036854775808]    | a value of INT64 is expected
+            UINT64 | [1]   | [18446744073709551616]   | a value of UINT64 is expected
+            UINT64 | [1]   | [1e999999999]            | a value of UINT64 is expected, got 1e999999999
+            INT32  | [1]   | [true]                   | a value of INT32 is expected, got true
+            INT32  | [1]   | ["1"]                    | a value of INT32 is expected, got a string
+            INT32  | [1]   | [null]                   | a value of INT32 is expected, got null
+            BOOL   | [1]   | [1]                      | a value of BOOL is expected, got 1
+            FP32   | [1]   | [1e39]                   | a value of FP32 is expected, got 1e39
+            FP32   | [1]   | ["x"]                    | a value of FP32 is expected, got a string
+            FP64   | [1]   | [1e400]                  | a value of FP64 is expected, got 1e400
+            FP16   | [1]   | [65520]                  | a value of FP16 is expected, got 65520
+            BF16   | [1]   | [3.4e38]                 | a value of BF16 is expected, got 3.4e38
+            BYTES  | [1]   | [1]                      | a value of BYTES is expected, got 1
+            FP32   | [4]   | [1,2]                    | shape [4] needs 4 elements, got 2 in data
+            FP32   | [2]   | [1,2,3]                  | shape [2] needs 2 elements, got 3 in data
+            FP32   | [2,2] | [[1,2,3],[4]]            | nested arrays of different sizes
+            FP32   | [2,2] | [[1,2],3]                | nested arrays of different sizes
+            FP32   | [2,2] | [1,[2,3,4]]              | nested arrays of different sizes
+            FP32   | [4]   | [[1,2],[3,4]]            | shape [4] is expected of the nested arrays in data, got [2,2]
+            FP32   | [2,3] | [[1,2],[3,4],[5,6]]      | shape [2,3] is expected of the nested arrays in data, got [3,2]
+            FP32   | [-1]  | [1]                      | shape [-1] has a negative dimension
+            FP32   | [1.0] | [1]                      | integers are expected, got 1.0
+            FP32   | ["1"] | [1]                      | integers are expected, got STRING
+            FP32   | [4294967296,4294967296] | [1]    | more elements than can be counted
+            FP32   | [1]   | 1                        | an array of FP32 is expected, got a single value
+            FP32   | [1]   | {}                       | an array of FP32 is expected, got an object
+            FP99   | [1]   | [1]                      | datatype 'FP99' is not one of the protocol's
+            fp32   | [1]   | [1]                      | datatype 'fp32' is not one of the protocol's
+            """)
+    void tensor_invalid_isRefusedByName(String type, String shape, String data, String message) {
+        String members = "\"name\":\"x\",\"shape\":" + shape + ",\"datatype\":\"" + type + "\",\"data\":" + data;
+        assertThat(failure(input(members).getBytes(UTF_8), RestBody.ALL_JSON))
+                .startsWith("input 'x': ")
+                .contains(message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            {}                                                          | 'inputs' is missing
+            {"inputs":[]}                                               | at least one is expected
+            {"inputs":{}}                                               | an array
+            {"inputs":[1]}                                              | an array of objects is expected, got NUMBER
+            {"inputs":[[]]}                                             | an object is expected
+            []                                                          | an object is expected, got START_ARRAY
+            {"id":1}                                                    | id: a string is expected, got NUMBER
+            {"id":null}                                                 | id: a string is expected, got NULL
+            {"id":"a","id":"b"}                                         | key 'id' is given twice
+            {"parameters":{"a":null}}                                   | parameter 'a': a string, a number or a boolean
+            {"parameters":{"a":[1]}}                                    | parameter 'a': a string, a number or a boolean
+            {"parameters":{"a":1,"a":2}}                                | key 'a' is given twice
+            {"parameters":{"triton_x":1}}                               | reserved
+            {"parameters":{"binary_data_output":1}}                     | a boolean is expected
+            {"inputs":[{}]}                                             | 'name' is missing
+            {"inputs":[{"name":"x"}]}                                   | 'datatype' is missing
+            {"inputs":[{"name":"x","datatype":"FP32","data":[]}]}       | 'shape' is missing
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1]}]}     | got neither
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"data":[1]}]} | given twice
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"parameters":{"binary_data_size":4}}]} | got both
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":-4}}]} | a number of bytes
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":4}}]} | needs 8 bytes
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"parameters":{"shared_memory_region":"r"}}]} | shared memory
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]},{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} | 'x' is given twice
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{"name":"y"},{"name":"y"}]} | output 'y' is given twice
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{}]} | output: 'name' is missing
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} 1 | something follows
+            """)
+    void request_invalid_isRefused(String body, String message) {
+        assertThat(failure(body.getBytes(UTF_8), RestBody.ALL_JSON)).contains(message);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "01",
+                "1.",
+                ".5",
+                "+1",
+                "-",
+                "1e",
+                "1e+",
+                "- 1",
+                "0x1",
+                "1 2",
+                "1,,2",
+                "1,",
+                ",1",
+                "tru",
+                "nul",
+                "True",
+                "'a'",
+                "\"\\x\"",
+                "\"\\u12\"",
+                "\"\\ud800\"",
+                "\"\\udc00\"",
+                "\"a\nb\"",
+                "Inf",
+                "-NaN",
+                "1]",
+                "[1",
+                "{\"a\" 1}",
+                "{a:1}",
+                "{1:1}",
+                "{\"a\":}",
+                "{\"a\":1,}",
+                "/*c*/1",
+                "\u00a01"
+            })
+    void json_outsideTheGrammar_isRefused(String value) {
+        assertThat(failure(("{\"unknown\":[" + value + "]}").getBytes(UTF_8), RestBody.ALL_JSON))
+                .startsWith("malformed JSON at byte ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "0",
+                "-0",
+                "1.5e+10",
+                "1E-2",
+                "\"\"",
+                "\"\\u00e9\\ud83d\\ude00\\/\\b\\f\"",
+                "[]",
+                "{}",
+                "[[[]]]",
+                " \t\r\n1 ",
+                "{\"a\":{\"b\":[null,true,false]}}",
+                "NaN",
+                "-Infinity"
+            })
+    void json_withinTheGrammar_isSkipped(String value) {
+        String body = "{\"unknown\":[" + value + "],\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[],"
+                + "\"data\":[1]}]}";
+        read(body).request().release();
+    }
+
+    @Test
+    void json_notUtf8OrTooDeep_isRefused() {
+        byte[] body = "{\"id\":\"?\"}".getBytes(UTF_8);
+        body[7] = (byte) 0xff;
+        assertThat(failure(body, RestBody.ALL_JSON)).contains("not UTF-8");
+        assertThat(failure(("{\"a\":" + "[".repeat(70)).getBytes(UTF_8), RestBody.ALL_JSON))
+                .contains("at most 64 levels");
+        assertThat(failure(("{\"a\":" + "1".repeat(70) + "}").getBytes(UTF_8), RestBody.ALL_JSON))
+                .contains("more than 64 characters");
+    }
+
+    @Test
+    void parameters_keepTypeAndValue() {
+        RestRequest read = read("{\"parameters\":{\"i\":-5,\"u\":18446744073709551615,\"d\":0.5,\"s\":\"t\",\"b\":true,"
+                + "\"big\":9007199254740993,\"binary_data_output\":true},\"inputs\":[{\"name\":\"x\","
+                + "\"datatype\":\"FP32\",\"shape\":[0],\"data\":[]}],\"outputs\":[{\"name\":\"y\","
+                + "\"parameters\":{\"binary_data\":false,\"classification\":3}}],\"id\":\"\u00e9\"}");
+        InferRequest request = read.request();
+        assertThat(request.parameters())
+                .containsExactly(
+                        Map.entry("i", new Parameter.Int64(-5)),
+                        Map.entry("u", new Parameter.Uint64(-1)),
+                        Map.entry("d", new Parameter.Float64(0.5)),
+                        Map.entry("s", new Parameter.Text("t")),
+                        Map.entry("b", new Parameter.Bool(true)),
+                        Map.entry("big", new Parameter.Int64(9007199254740993L)));
+        assertThat(request.id()).isEqualTo("\u00e9");
+        assertThat(request.outputs().get(0).parameters())
+                .containsExactly(Map.entry("classification", new Parameter.Int64(3)));
+        assertThat(read.outputForms().binary("y")).isFalse();
+        assertThat(read.outputForms().binary("z")).isTrue();
+        request.release();
+    }
+
+    @Test
+    void floats_random_areReadToTheNearest() {
+        SplittableRandom random = new SplittableRandom(42);
+        JsonNumbers numbers = new JsonNumbers();
+        for (int i = 0; i < 1_000_000; i++) {
+            String text = switch (i & 3) {
+                case 0 -> Float.toString(Float.intBitsToFloat(random.nextInt()));
+                case 1 -> Double.toString(random.nextDouble());
+                case 2 -> random.nextInt(1_000_000) + "." + random.nextLong(1L << 60) + "e" + random.nextInt(-60, 30);
+                // Just beside the middle of two floats.
+                default ->
+                    new java.math.BigDecimal(
+                                    Math.nextUp(Float.intBitsToFloat(random.nextInt(0x7f00_0000))) + 0.5 * Math.ulp(1f))
+                            .toString();
+            };
+            if (text.contains("N") || text.contains("I") || text.length() > 64) {
+                continue;
+            }
+            byte[] token = text.getBytes(UTF_8);
+            numbers.read(token, 0, token.length);
+            assertThat(Float.floatToRawIntBits(numbers.toFloat()))
+                    .as(text)
+                    .isEqualTo(Float.floatToRawIntBits(Float.parseFloat(text)));
+            assertThat(Double.doubleToRawLongBits(numbers.toDouble()))
+                    .as(text)
+                    .isEqualTo(Double.doubleToRawLongBits(Double.parseDouble(text)));
+        }
+    }
+
+    @Test
+    void halfFloats_all_readBackFromTheirText() {
+        JsonNumbers numbers = new JsonNumbers();
+        for (HalfFloat format : HalfFloat.values()) {
+            for (int bits = 0; bits <= 0xffff; bits++) {
+                if (!format.isFinite((short) bits)) {
+                    continue;
+                }
+                byte[] token = format.toString((short) bits).getBytes(UTF_8);
+                numbers.read(token, 0, token.length);
+                assertThat(format.nearest(numbers)).isEqualTo((short) bits);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "FP16, 2049, 2048", "FP16, 2051, 2052", "FP16, 2049.0000000000000000000001, 2050",
+        "FP16, 2048.9999999999999999999999, 2048", "BF16, 257, 256", "BF16, 259, 260",
+        "BF16, 257.00000000000000000000001, 258", "FP16, 65519.999999999999999999, 65504"
+    })
+    void halfFloats_betweenTwo_goToTheNearestEven(HalfFloat format, String text, float expected) {
+        JsonNumbers numbers = new JsonNumbers();
+        byte[] token = text.getBytes(UTF_8);
+        numbers.read(token, 0, token.length);
+        assertThat(format.toFloat(format.nearest(numbers))).isEqualTo(expected);
+    }
+
+    private static byte[] concat(byte[] a, byte[] b) {
+        ByteArrayOutputStream both = new ByteArrayOutputStream();
+        both.writeBytes(a);
+        both.writeBytes(b);
+        return both.toByteArray();
+    }
+
+    @Test
+    void binary_isNotCopied() {
+        String json =
+                input("\"name\":\"x\",\"shape\":[4],\"datatype\":\"UINT8\",\"parameters\":{\"binary_data_size\":4}");
+        ByteBuf body = Unpooled.directBuffer().writeBytes(json.getBytes(UTF_8)).writeBytes(new byte[] {1, 2, 3, 4});
+        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, json.length(), WireLimits.DEFAULT);
+        reader.feed(body);
+        RestRequest read = reader.finish();
+        body.setByte(json.length(), 9);
+        assertThat(read.request()
+                        .inputs()
+                        .get(0)
+                        .data()
+                        .getByte(read.request().inputs().get(0).data().readerIndex()))
+                .isEqualTo((byte) 9);
+        read.request().release();
+        body.release();
+    }
+}

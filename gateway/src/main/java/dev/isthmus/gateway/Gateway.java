@@ -72,18 +72,18 @@ public final class Gateway implements AutoCloseable {
                 name, config.endpoints(), config.timeout(), config.connectTimeout(), limits.maxBodyBytes());
         return switch (config.protocol()) {
             case GRPC -> new GrpcUpstream(settings, transport);
-            case REST -> new RestUpstream(
-                    settings,
-                    transport,
-                    RestUpstream.BinaryTensorData.valueOf(
-                            config.binaryTensorData().name()));
+            case REST ->
+                new RestUpstream(
+                        settings,
+                        transport,
+                        RestUpstream.BinaryTensorData.valueOf(
+                                config.binaryTensorData().name()));
         };
     }
 
     private static LocalBackend local(LocalConfig config) {
-        int threads = config.threads() > 0
-                ? config.threads()
-                : Runtime.getRuntime().availableProcessors();
+        int threads =
+                config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
         return config.modelRepository() == null
                 ? LocalBackend.embedded(threads, config.queueSize())
                 : LocalBackend.of(config.modelRepository(), config.embeddedModels(), threads, config.queueSize());

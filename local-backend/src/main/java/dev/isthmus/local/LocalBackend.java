@@ -134,8 +134,7 @@ public final class LocalBackend implements AutoCloseable {
      *     still queued then is not run
      * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED or INTERNAL
      */
-    public Cancellable infer(
-            InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
+    public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
         LocalModel model = find(request.model());
         if (model == null || !model.retain()) {
             request.release();

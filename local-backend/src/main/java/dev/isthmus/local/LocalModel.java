@@ -88,14 +88,14 @@ final class LocalModel {
     private static List<TensorMetadata> describe(String kind, Map<String, NodeInfo> nodes) {
         List<TensorMetadata> tensors = new ArrayList<>();
         for (NodeInfo node : nodes.values()) {
-            if (!(node.getInfo() instanceof TensorInfo info) || OrtTypes.exact(info).isEmpty()) {
+            if (!(node.getInfo() instanceof TensorInfo info)
+                    || OrtTypes.exact(info).isEmpty()) {
                 String type = node.getInfo() instanceof TensorInfo info ? OrtTypes.name(info) : "a sequence or map";
                 throw new OipException(
                         ErrorCode.FAILED_PRECONDITION,
                         kind + " '" + node.getName() + "' is " + type + ", which the local backend does not run yet");
             }
-            tensors.add(new TensorMetadata(
-                    node.getName(), OrtTypes.name(info), Shape.of(info.getShape()), Map.of()));
+            tensors.add(new TensorMetadata(node.getName(), OrtTypes.name(info), Shape.of(info.getShape()), Map.of()));
         }
         return List.copyOf(tensors);
     }

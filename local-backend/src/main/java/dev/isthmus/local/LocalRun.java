@@ -50,8 +50,8 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
             callback.failed(failure);
         } catch (RuntimeException | OrtException fault) {
             LOG.error("run of model {}", model.ref(), fault);
-            callback.failed(new OipException(
-                    ErrorCode.INTERNAL, "model '" + model.ref().name() + "': the run failed", fault));
+            callback.failed(
+                    new OipException(ErrorCode.INTERNAL, "model '" + model.ref().name() + "': the run failed", fault));
         } finally {
             end();
         }

@@ -30,12 +30,12 @@ final class ModelCheck {
                         what + ": datatype " + expected.dataType() + " is expected, got " + input.dataType());
             }
             if (!fits(input.shape(), expected.shape())) {
-                throw OipException.invalid(
-                        what + ": shape " + expected.shape() + " is expected, got " + input.shape());
+                throw OipException.invalid(what + ": shape " + expected.shape() + " is expected, got " + input.shape());
             }
         }
         if (!missing.isEmpty()) {
-            throw OipException.invalid(name + "input '" + missing.keySet().iterator().next() + "' is missing");
+            throw OipException.invalid(
+                    name + "input '" + missing.keySet().iterator().next() + "' is missing");
         }
         for (RequestedOutput output : request.outputs()) {
             if (model.outputs().stream().noneMatch(known -> known.name().equals(output.name()))) {

@@ -53,7 +53,9 @@ final class ModelRepository {
                     Path file = version.resolve("model.onnx");
                     boolean numbered = version.getFileName().toString().matches("[0-9]{1,18}");
                     // A link that leads out of the repository is not followed.
-                    if (numbered && Files.isRegularFile(file) && file.toRealPath().startsWith(root)) {
+                    if (numbered
+                            && Files.isRegularFile(file)
+                            && file.toRealPath().startsWith(root)) {
                         entries.add(new Entry(
                                 model.getFileName().toString(),
                                 version.getFileName().toString(),

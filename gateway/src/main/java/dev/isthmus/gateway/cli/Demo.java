@@ -106,8 +106,7 @@ final class Demo {
                 ByteBufAllocator.DEFAULT);
         loop.execute(() -> gateway.infer(call, DIGITS, request, new Outcome(answer)));
         InferMessage message = answer.get(10, TimeUnit.SECONDS);
-        InferMessage decoded =
-                transcoder.response(ByteBufAllocator.DEFAULT, message, Wire.DECODED, OutputForms.JSON);
+        InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, Wire.DECODED, OutputForms.JSON);
         return ((InferMessage.Response) decoded).response();
     }
 

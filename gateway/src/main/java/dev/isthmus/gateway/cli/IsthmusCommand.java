@@ -112,8 +112,7 @@ public final class IsthmusCommand implements Callable<Integer> {
         }
     }
 
-    private static int serve(
-            @Nullable Path file, @Nullable String host, @Nullable Integer port, CommandSpec spec) {
+    private static int serve(@Nullable Path file, @Nullable String host, @Nullable Integer port, CommandSpec spec) {
         PrintWriter err = spec.commandLine().getErr();
         try {
             GatewayConfig config = file == null ? GatewayConfig.embedded() : ConfigLoader.load(file);

@@ -88,8 +88,7 @@ public final class ConfigLoader {
         Map<String, UpstreamConfig> upstreams = new LinkedHashMap<>();
         Node upstreamsNode = keys.get("upstreams");
         if (upstreamsNode != null) {
-            yaml.members(upstreamsNode, "upstreams")
-                    .forEach((name, node) -> upstreams.put(name, upstream(name, node)));
+            yaml.members(upstreamsNode, "upstreams").forEach((name, node) -> upstreams.put(name, upstream(name, node)));
         }
         Node localNode = keys.get("local");
         LocalConfig local = localNode == null ? null : local(localNode);
@@ -176,12 +175,13 @@ public final class ConfigLoader {
             return null;
         }
         String unit = matcher.group(2) == null ? "B" : matcher.group(2);
-        long bytes = Long.parseLong(matcher.group(1)) << switch (unit) {
-            case "KiB" -> 10;
-            case "MiB" -> 20;
-            case "GiB" -> 30;
-            default -> 0;
-        };
+        long bytes = Long.parseLong(matcher.group(1))
+                << switch (unit) {
+                    case "KiB" -> 10;
+                    case "MiB" -> 20;
+                    case "GiB" -> 30;
+                    default -> 0;
+                };
         return bytes < 1 || bytes > 1 << 30 ? null : (int) bytes;
     }
 
@@ -214,8 +214,8 @@ public final class ConfigLoader {
 
     private @Nullable Endpoint endpoint(Node node, String what) {
         Endpoint none = new Endpoint("", 0);
-        Endpoint read = yaml.scalar(
-                node, what + ": endpoint", "host:port with a port from 1 to 65535", none, (text, at) -> {
+        Endpoint read =
+                yaml.scalar(node, what + ": endpoint", "host:port with a port from 1 to 65535", none, (text, at) -> {
                     Matcher matcher = ENDPOINT.matcher(text);
                     int port = matcher.matches() ? Integer.parseInt(matcher.group(2)) : 0;
                     return port < 1 || port > 65_535
@@ -232,13 +232,12 @@ public final class ConfigLoader {
                 return null;
             }
             long amount = Long.parseLong(matcher.group(1));
-            Duration read =
-                    switch (matcher.group(2)) {
-                        case "ms" -> Duration.ofMillis(amount);
-                        case "s" -> Duration.ofSeconds(amount);
-                        case "m" -> Duration.ofMinutes(amount);
-                        default -> Duration.ofHours(amount);
-                    };
+            Duration read = switch (matcher.group(2)) {
+                case "ms" -> Duration.ofMillis(amount);
+                case "s" -> Duration.ofSeconds(amount);
+                case "m" -> Duration.ofMinutes(amount);
+                default -> Duration.ofHours(amount);
+            };
             return read.isZero() || read.compareTo(Duration.ofDays(7)) > 0 ? null : read;
         });
     }
@@ -247,9 +246,7 @@ public final class ConfigLoader {
         Map<String, Node> keys =
                 yaml.object(node, "local", Set.of("model_repository", "embedded_models", "threads", "queue_size"));
         Node repository = keys.get("model_repository");
-        Path path = repository == null
-                ? null
-                : folder.resolve(yaml.text(repository, "local: model_repository", "."));
+        Path path = repository == null ? null : folder.resolve(yaml.text(repository, "local: model_repository", "."));
         if (repository != null && path != null && !Files.isDirectory(path)) {
             yaml.problem(repository, "local: model_repository: " + path + " is no directory");
         }

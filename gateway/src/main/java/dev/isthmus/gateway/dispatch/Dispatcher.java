@@ -47,7 +47,8 @@ public final class Dispatcher implements CallHandler {
                     Target target = routes.pick(ask.model());
                     yield new QuerySink(() -> target.upstream().modelMetadata(call, target.model(), reply));
                 }
-                case Operation.Infer infer -> new InferFlow(call, infer.form(), routes.pick(infer.model()), reply, limits);
+                case Operation.Infer infer ->
+                    new InferFlow(call, infer.form(), routes.pick(infer.model()), reply, limits);
             };
         } catch (OipException failure) {
             reply.fail(failure);

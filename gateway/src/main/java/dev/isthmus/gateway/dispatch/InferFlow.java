@@ -43,12 +43,11 @@ final class InferFlow implements RequestSink, Reply {
         Wire wire = upstream.wire();
         boolean binary = upstream.binaryTensorData();
         this.clientWire = form instanceof BodyForm.Rest ? Wire.REST : Wire.PROTOBUF;
-        this.body =
-                switch (form) {
-                    case BodyForm.Rest rest -> new JsonBody(
-                            transcoder, call.allocator(), target.model(), rest.jsonLength(), wire, binary, limits);
-                    case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), wire, binary);
-                };
+        this.body = switch (form) {
+            case BodyForm.Rest rest ->
+                new JsonBody(transcoder, call.allocator(), target.model(), rest.jsonLength(), wire, binary, limits);
+            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), wire, binary);
+        };
     }
 
     @Override
@@ -124,7 +123,11 @@ final class InferFlow implements RequestSink, Reply {
     }
 
     private OipException fault(RuntimeException fault) {
-        LOG.error("inference on {} of upstream '{}'", target.model(), target.upstream().name(), fault);
+        LOG.error(
+                "inference on {} of upstream '{}'",
+                target.model(),
+                target.upstream().name(),
+                fault);
         return new OipException(ErrorCode.INTERNAL, "internal error", fault);
     }
 }

@@ -22,12 +22,12 @@ final class GrpcAnswers {
     /** Takes the answer; the message is the caller's. */
     static ByteBuf encode(Answer answer) {
         return switch (answer) {
-            case Answer.Live live -> wrap(
-                    ServerLiveResponse.newBuilder().setLive(live.live()).build());
-            case Answer.Ready ready -> wrap(
-                    ServerReadyResponse.newBuilder().setReady(ready.ready()).build());
-            case Answer.ModelReady model -> wrap(
-                    ModelReadyResponse.newBuilder().setReady(model.ready()).build());
+            case Answer.Live live ->
+                wrap(ServerLiveResponse.newBuilder().setLive(live.live()).build());
+            case Answer.Ready ready ->
+                wrap(ServerReadyResponse.newBuilder().setReady(ready.ready()).build());
+            case Answer.ModelReady model ->
+                wrap(ModelReadyResponse.newBuilder().setReady(model.ready()).build());
             case Answer.Server server -> wrap(server(server.metadata()));
             case Answer.Model model -> wrap(model(model.metadata()));
             case Answer.Inference inference -> ((InferMessage.Protobuf) inference.message()).message();
@@ -71,10 +71,10 @@ final class GrpcAnswers {
         return switch (parameter) {
             case Parameter.Bool bool -> builder.setBoolParam(bool.value()).build();
             case Parameter.Int64 int64 -> builder.setInt64Param(int64.value()).build();
-            case Parameter.Uint64 uint64 -> builder.setUint64Param(uint64.value())
-                    .build();
-            case Parameter.Float64 float64 -> builder.setDoubleParam(float64.value())
-                    .build();
+            case Parameter.Uint64 uint64 ->
+                builder.setUint64Param(uint64.value()).build();
+            case Parameter.Float64 float64 ->
+                builder.setDoubleParam(float64.value()).build();
             case Parameter.Text text -> builder.setStringParam(text.value()).build();
         };
     }

@@ -36,7 +36,8 @@ final class GrpcDeframer {
      *
      * @throws OipException RESOURCE_EXHAUSTED for a message that is too large, UNIMPLEMENTED for a compressed one
      */
-    @Nullable ByteBuf next() {
+    @Nullable
+    ByteBuf next() {
         CompositeByteBuf in = gathered;
         if (in == null || in.readableBytes() < PREFIX) {
             return null;

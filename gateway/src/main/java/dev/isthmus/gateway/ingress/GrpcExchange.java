@@ -53,8 +53,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             RequestHead head = RequestHead.of(headers);
             if (!head.method().equals("POST")) {
-                throw new OipException(
-                        ErrorCode.INTERNAL, "gRPC: method POST is expected, got " + head.method());
+                throw new OipException(ErrorCode.INTERNAL, "gRPC: method POST is expected, got " + head.method());
             }
             GrpcRoutes.requireServed(head.uri());
             requireIdentity(head.field("grpc-encoding"));
@@ -74,7 +73,9 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         try {
             call.deframer().add(chunk);
-            for (ByteBuf message = call.deframer().next(); message != null; message = call.deframer().next()) {
+            for (ByteBuf message = call.deframer().next();
+                    message != null;
+                    message = call.deframer().next()) {
                 takeRequest(message);
             }
         } catch (OipException failure) {
@@ -206,8 +207,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private static void requireIdentity(@Nullable String encoding) {
         if (encoding != null && !encoding.equals("identity")) {
             throw new OipException(
-                    ErrorCode.UNIMPLEMENTED,
-                    "header grpc-encoding: 'identity' is expected, got '" + encoding + "'");
+                    ErrorCode.UNIMPLEMENTED, "header grpc-encoding: 'identity' is expected, got '" + encoding + "'");
         }
     }
 

@@ -23,16 +23,15 @@ final class GrpcTimeout {
         if (digits < 1 || digits > 8 || !text.chars().limit(digits).allMatch(c -> c >= '0' && c <= '9')) {
             throw malformed(text);
         }
-        TimeUnit unit =
-                switch (text.charAt(digits)) {
-                    case 'H' -> TimeUnit.HOURS;
-                    case 'M' -> TimeUnit.MINUTES;
-                    case 'S' -> TimeUnit.SECONDS;
-                    case 'm' -> TimeUnit.MILLISECONDS;
-                    case 'u' -> TimeUnit.MICROSECONDS;
-                    case 'n' -> TimeUnit.NANOSECONDS;
-                    default -> throw malformed(text);
-                };
+        TimeUnit unit = switch (text.charAt(digits)) {
+            case 'H' -> TimeUnit.HOURS;
+            case 'M' -> TimeUnit.MINUTES;
+            case 'S' -> TimeUnit.SECONDS;
+            case 'm' -> TimeUnit.MILLISECONDS;
+            case 'u' -> TimeUnit.MICROSECONDS;
+            case 'n' -> TimeUnit.NANOSECONDS;
+            default -> throw malformed(text);
+        };
         // More than a century is no deadline; the sum must not wrap round.
         long nanos = Math.min(unit.toNanos(Long.parseLong(text.substring(0, digits))), TimeUnit.DAYS.toNanos(36_500));
         return nowNanos + nanos;

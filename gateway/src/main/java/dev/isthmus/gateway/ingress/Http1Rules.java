@@ -33,8 +33,8 @@ final class Http1Rules {
                         && codings.get(0).equalsIgnoreCase("chunked")
                         && request.protocolVersion().equals(HttpVersion.HTTP_1_1));
         if (!plain) {
-            return OipException.invalid("header Transfer-Encoding: 'chunked' is expected, got '"
-                    + String.join(", ", codings) + "'");
+            return OipException.invalid(
+                    "header Transfer-Encoding: 'chunked' is expected, got '" + String.join(", ", codings) + "'");
         }
         String expect = request.headers().get(HttpHeaderNames.EXPECT);
         if (expect != null && !expect.equalsIgnoreCase("100-continue")) {

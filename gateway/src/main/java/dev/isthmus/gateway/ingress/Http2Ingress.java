@@ -142,8 +142,7 @@ final class Http2Ingress extends Http2ConnectionHandler {
         }
 
         @Override
-        public int onDataRead(
-                ChannelHandlerContext ctx, int streamId, ByteBuf data, int padding, boolean endOfStream) {
+        public int onDataRead(ChannelHandlerContext ctx, int streamId, ByteBuf data, int padding, boolean endOfStream) {
             int consumed = data.readableBytes() + padding;
             Http2Exchange exchange = handler.connection().stream(streamId).getProperty(key);
             if (exchange != null) {

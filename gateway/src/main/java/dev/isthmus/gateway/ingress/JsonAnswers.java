@@ -71,8 +71,8 @@ final class JsonAnswers {
             switch (parameter) {
                 case Parameter.Bool bool -> node.put(name, bool.value());
                 case Parameter.Int64 int64 -> node.put(name, int64.value());
-                case Parameter.Uint64 uint64 -> node.put(
-                        name, new java.math.BigInteger(Long.toUnsignedString(uint64.value())));
+                case Parameter.Uint64 uint64 ->
+                    node.put(name, new java.math.BigInteger(Long.toUnsignedString(uint64.value())));
                 case Parameter.Float64 float64 -> node.put(name, float64.value());
                 case Parameter.Text text -> node.put(name, text.value());
             }

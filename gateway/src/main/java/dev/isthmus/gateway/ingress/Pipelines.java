@@ -31,8 +31,7 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     void http1(ChannelPipeline pipeline) {
         pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(
-                new StrictRequestDecoder(), new HttpResponseEncoder(), new Http1Handler(calls, settings));
+        pipeline.addLast(new StrictRequestDecoder(), new HttpResponseEncoder(), new Http1Handler(calls, settings));
     }
 
     void http2(ChannelPipeline pipeline) {

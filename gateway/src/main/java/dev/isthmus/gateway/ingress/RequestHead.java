@@ -28,7 +28,9 @@ record RequestHead(String method, String uri, Fields fields) {
         return new RequestHead(
                 text(headers.method()),
                 text(headers.path()),
-                name -> headers.getAll(name).stream().map(CharSequence::toString).toList());
+                name -> headers.getAll(name).stream()
+                        .map(CharSequence::toString)
+                        .toList());
     }
 
     private static String text(@Nullable CharSequence value) {
@@ -36,7 +38,8 @@ record RequestHead(String method, String uri, Fields fields) {
     }
 
     /** The first field of this name. */
-    @Nullable String field(String name) {
+    @Nullable
+    String field(String name) {
         List<String> all = fields.all(name);
         return all.isEmpty() ? null : all.get(0);
     }

@@ -140,8 +140,7 @@ final class RestExchange implements Reply {
             case Answer.ModelReady model -> RestResponse.json(status(model.ready()), JsonAnswers.modelReady(model));
             case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
             case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
-            case Answer.Inference inference -> RestResponse.inference(
-                    ((InferMessage.Rest) inference.message()).body());
+            case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
         };
     }
 
@@ -158,8 +157,7 @@ final class RestExchange implements Reply {
 
     private OipException tooLarge(String got) {
         return new OipException(
-                ErrorCode.PAYLOAD_TOO_LARGE,
-                "request body: at most " + maxBodyBytes + " bytes are taken, got " + got);
+                ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBodyBytes + " bytes are taken, got " + got);
     }
 
     private static void requireIdentity(@Nullable String encoding) {

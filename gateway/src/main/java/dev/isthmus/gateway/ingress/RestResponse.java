@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * @param jsonLength as in {@link RestBody#jsonLength()}
  * @param allow the value of the header Allow
  */
-record RestResponse(int status, ByteBuf body, long jsonLength, @Nullable String allow) {
+record RestResponse(
+        int status, ByteBuf body, long jsonLength, @Nullable String allow) {
 
     static RestResponse json(int status, byte[] json) {
         return new RestResponse(status, Unpooled.wrappedBuffer(json), RestBody.ALL_JSON, null);
@@ -23,14 +24,12 @@ record RestResponse(int status, ByteBuf body, long jsonLength, @Nullable String 
     }
 
     static RestResponse error(OipException failure) {
-        String allow =
-                switch (failure.code()) {
-                    case METHOD_NOT_ALLOWED -> failure.message().startsWith("method POST") ? "POST" : "GET";
-                    default -> null;
-                };
+        String allow = switch (failure.code()) {
+            case METHOD_NOT_ALLOWED -> failure.message().startsWith("method POST") ? "POST" : "GET";
+            default -> null;
+        };
         byte[] json = JsonAnswers.error(failure.message());
-        return new RestResponse(
-                failure.code().httpStatus(), Unpooled.wrappedBuffer(json), RestBody.ALL_JSON, allow);
+        return new RestResponse(failure.code().httpStatus(), Unpooled.wrappedBuffer(json), RestBody.ALL_JSON, allow);
     }
 
     String contentType() {

@@ -98,7 +98,10 @@ final class RestRoutes {
             return RestBody.ALL_JSON;
         }
         String value = values.get(0);
-        if (values.size() > 1 || value.isEmpty() || value.length() > 18 || !value.chars().allMatch(c -> c >= '0' && c <= '9')) {
+        if (values.size() > 1
+                || value.isEmpty()
+                || value.length() > 18
+                || !value.chars().allMatch(c -> c >= '0' && c <= '9')) {
             throw OipException.invalid("header Inference-Header-Content-Length: one number of bytes is expected, got '"
                     + String.join(", ", values) + "'");
         }

@@ -63,16 +63,18 @@ final class Calls implements CallHandler {
             switch (call.operation()) {
                 case Operation.ServerLive live -> answer(new Answer.Live(true));
                 case Operation.ServerReady ready -> answer(new Answer.Ready(false));
-                case Operation.ServerMetadata ask -> answer(new Answer.Server(
-                        new dev.isthmus.oip.ServerMetadata("isthmus", "1", List.of("binary_tensor_data"))));
+                case Operation.ServerMetadata ask ->
+                    answer(new Answer.Server(
+                            new dev.isthmus.oip.ServerMetadata("isthmus", "1", List.of("binary_tensor_data"))));
                 case Operation.ModelReady ask -> answer(new Answer.ModelReady(ask.model(), true));
-                case Operation.ModelMetadata ask -> answer(new Answer.Model(new ModelMetadata(
-                        ask.model().name(),
-                        List.of("1"),
-                        "p",
-                        List.of(new ModelMetadata.TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of())),
-                        List.of(),
-                        Map.of())));
+                case Operation.ModelMetadata ask ->
+                    answer(new Answer.Model(new ModelMetadata(
+                            ask.model().name(),
+                            List.of("1"),
+                            "p",
+                            List.of(new ModelMetadata.TensorMetadata("x", "FP32", Shape.of(-1, 4), Map.of())),
+                            List.of(),
+                            Map.of())));
                 case Operation.Infer infer -> infer(infer);
             }
         }

@@ -9,13 +9,13 @@ import dev.isthmus.oip.ModelRef;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.junit.jupiter.api.Test;
 
 @ParameterizedClass
 @EnumSource(Transport.class)
@@ -123,7 +123,8 @@ class Http1IngressTest {
     void requests_pipelined_areAnsweredInOrder() throws Exception {
         StringBuilder all = new StringBuilder();
         for (int i = 0; i < 20; i++) {
-            all.append("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n").append(10 + i);
+            all.append("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n")
+                    .append(10 + i);
         }
         client.send(all.toString());
         for (int i = 0; i < 20; i++) {

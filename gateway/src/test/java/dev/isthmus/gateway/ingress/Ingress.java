@@ -71,7 +71,8 @@ final class Ingress implements AutoCloseable {
         }
 
         Client post(String path, String body) throws IOException {
-            return send("POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+            return send(
+                    "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
         }
 
         Response read() throws IOException {

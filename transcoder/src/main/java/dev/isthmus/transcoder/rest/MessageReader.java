@@ -132,8 +132,8 @@ final class MessageReader {
     /** Ends the body. */
     List<Tensor> finish() {
         if (jsonLength > jsonTaken || jsonLength == 0) {
-            throw failure("Inference-Header-Content-Length is " + jsonLength + ", but the body has " + jsonTaken
-                    + " bytes");
+            throw failure(
+                    "Inference-Header-Content-Length is " + jsonLength + ", but the body has " + jsonTaken + " bytes");
         }
         try {
             json.last();
@@ -169,8 +169,8 @@ final class MessageReader {
     }
 
     private static boolean base64(Map<String, Parameter> parameters) {
-        return parameters.get("content_type") instanceof Parameter.Text(String type)
-                && (type.equals("base64") || type.equals("b64"));
+        return parameters.get("content_type") instanceof Parameter.Text type
+                && (type.value().equals("base64") || type.value().equals("b64"));
     }
 
     void release() {
@@ -347,14 +347,13 @@ final class MessageReader {
 
     private void parameterValue(Token token) {
         state = State.PARAMETER;
-        Parameter value =
-                switch (token) {
-                    case TRUE -> new Parameter.Bool(true);
-                    case FALSE -> new Parameter.Bool(false);
-                    case STRING -> new Parameter.Text(json.text());
-                    case NUMBER -> number();
-                    default -> null;
-                };
+        Parameter value = switch (token) {
+            case TRUE -> new Parameter.Bool(true);
+            case FALSE -> new Parameter.Bool(false);
+            case STRING -> new Parameter.Text(json.text());
+            case NUMBER -> number();
+            default -> null;
+        };
         if (value != null) {
             keep(key, value);
         } else if (request) {
@@ -399,8 +398,8 @@ final class MessageReader {
     }
 
     private boolean bool(String name, Parameter value) {
-        if (value instanceof Parameter.Bool(boolean is)) {
-            return is;
+        if (value instanceof Parameter.Bool bool) {
+            return bool.value();
         }
         throw failure("parameter '" + name + "': a boolean is expected");
     }
@@ -445,20 +444,19 @@ final class MessageReader {
             return;
         }
         key = distinct(objectKeys);
-        state =
-                switch (key) {
-                    case "name", "datatype" -> State.TEXT;
-                    case "shape" -> {
-                        extents.clear();
-                        yield State.SHAPE;
-                    }
-                    case "parameters" -> {
-                        openParameters = draft.parameters();
-                        yield State.PARAMETERS;
-                    }
-                    case "data" -> openData(draft);
-                    default -> skipTo(State.TENSOR);
-                };
+        state = switch (key) {
+            case "name", "datatype" -> State.TEXT;
+            case "shape" -> {
+                extents.clear();
+                yield State.SHAPE;
+            }
+            case "parameters" -> {
+                openParameters = draft.parameters();
+                yield State.PARAMETERS;
+            }
+            case "data" -> openData(draft);
+            default -> skipTo(State.TENSOR);
+        };
     }
 
     private State openData(TensorDraft draft) {
@@ -535,15 +533,14 @@ final class MessageReader {
             return;
         }
         key = distinct(objectKeys);
-        state =
-                switch (key) {
-                    case "name" -> State.TEXT;
-                    case "parameters" -> {
-                        openParameters = outputParameters;
-                        yield State.PARAMETERS;
-                    }
-                    default -> skipTo(State.OUTPUT);
-                };
+        state = switch (key) {
+            case "name" -> State.TEXT;
+            case "parameters" -> {
+                openParameters = outputParameters;
+                yield State.PARAMETERS;
+            }
+            default -> skipTo(State.OUTPUT);
+        };
     }
 
     private void endOutput() {

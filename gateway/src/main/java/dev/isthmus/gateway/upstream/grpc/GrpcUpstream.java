@@ -108,7 +108,8 @@ public final class GrpcUpstream implements Upstream {
             @Override
             Answer parse(ByteBuf response) throws InvalidProtocolBufferException {
                 return new Answer.ModelReady(
-                        model, ModelReadyResponse.parseFrom(response.nioBuffer()).getReady());
+                        model,
+                        ModelReadyResponse.parseFrom(response.nioBuffer()).getReady());
             }
 
             @Override
@@ -143,10 +144,8 @@ public final class GrpcUpstream implements Upstream {
     private Cancellation start(Call call, String method, ByteBuf request, UnaryCall listener) {
         Metadata headers = new Metadata();
         call.headers()
-                .forEach((name, value) ->
-                        headers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
-        CallOptions options =
-                CallOptions.DEFAULT.withDeadlineAfter(settings.nanosLeft(call), TimeUnit.NANOSECONDS);
+                .forEach((name, value) -> headers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
+        CallOptions options = CallOptions.DEFAULT.withDeadlineAfter(settings.nanosLeft(call), TimeUnit.NANOSECONDS);
         return listener.start(channel(call).newCall(method(method), options), headers, request);
     }
 
@@ -162,7 +161,10 @@ public final class GrpcUpstream implements Upstream {
             throw new OipException(ErrorCode.INTERNAL, "a call lives on an event loop");
         }
         List<ManagedChannel> own = channels.computeIfAbsent(
-                loop, any -> settings.endpoints().stream().map(endpoint -> open(endpoint, loop)).toList());
+                loop,
+                any -> settings.endpoints().stream()
+                        .map(endpoint -> open(endpoint, loop))
+                        .toList());
         return own.get(Math.floorMod(turn.getAndIncrement(), own.size()));
     }
 
@@ -201,8 +203,7 @@ public final class GrpcUpstream implements Upstream {
             try {
                 return parse(response);
             } catch (InvalidProtocolBufferException e) {
-                throw new OipException(
-                        ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer is malformed protobuf", e);
+                throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer is malformed protobuf", e);
             } finally {
                 response.release();
             }

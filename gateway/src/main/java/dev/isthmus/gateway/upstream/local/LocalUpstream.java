@@ -43,8 +43,8 @@ public final class LocalUpstream implements Upstream {
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         InferMessage.Request request = (InferMessage.Request) message;
         Outcome outcome = new Outcome(call.loop(), reply);
-        LocalBackend.Cancellable run = backend.infer(
-                request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
+        LocalBackend.Cancellable run =
+                backend.infer(request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
         return run::cancel;
     }
 

@@ -49,7 +49,8 @@ final class ConnectionPool {
     }
 
     /** The connection used last that is still good; null when there is none. */
-    @Nullable Channel reuse() {
+    @Nullable
+    Channel reuse() {
         for (Channel channel = idle.pollLast(); channel != null; channel = idle.pollLast()) {
             if (channel.isActive()) {
                 return channel;

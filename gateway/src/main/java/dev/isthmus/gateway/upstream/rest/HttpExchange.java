@@ -55,8 +55,7 @@ final class HttpExchange implements Cancellation {
     }
 
     void start(EventLoop loop, long nanosLeft) {
-        timer = loop.schedule(
-                () -> fail(settings.timedOut(new TimeoutException())), nanosLeft, TimeUnit.NANOSECONDS);
+        timer = loop.schedule(() -> fail(settings.timedOut(new TimeoutException())), nanosLeft, TimeUnit.NANOSECONDS);
         Channel kept = pool.reuse();
         if (kept != null) {
             reused = true;

@@ -110,7 +110,8 @@ final class RestAnswer {
         StringBuilder text = new StringBuilder();
         for (JsonNode detail : details) {
             StringBuilder where = new StringBuilder();
-            detail.path("loc").forEach(part -> where.append(where.isEmpty() ? "" : ".").append(part.asText()));
+            detail.path("loc")
+                    .forEach(part -> where.append(where.isEmpty() ? "" : ".").append(part.asText()));
             text.append(text.isEmpty() ? "" : "; ")
                     .append(where)
                     .append(": ")

@@ -83,7 +83,8 @@ public final class RestUpstream implements Upstream {
         }
         return send(call, request, reply, response -> {
             response.requireOk();
-            return new Answer.Inference(new InferMessage.Rest(new RestBody(response.takeBody(), response.jsonLength())));
+            return new Answer.Inference(
+                    new InferMessage.Rest(new RestBody(response.takeBody(), response.jsonLength())));
         });
     }
 

@@ -1,0 +1,93 @@
+package dev.isthmus.gateway.endtoend;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/** A real server of {@code conformance/start.sh} on free loopback ports, for as long as this is open. */
+final class RealServer implements AutoCloseable {
+    private static final Path ROOT =
+            Path.of(System.getProperty("isthmus.root", "..")).toAbsolutePath().normalize();
+    private static final long PATIENCE_SECONDS = 180;
+
+    private final String name;
+    private final Process process;
+    private final Path log;
+    final int httpPort = freePort();
+    final int grpcPort = freePort();
+
+    RealServer(String name, Path folder) throws IOException {
+        this.name = name;
+        this.log = folder.resolve(name + ".log");
+        ProcessBuilder builder = new ProcessBuilder(script("start.sh").toString(), name)
+                .redirectErrorStream(true)
+                .redirectOutput(log.toFile());
+        builder.environment()
+                .putAll(Map.of(
+                        "HTTP_PORT", Integer.toString(httpPort),
+                        "GRPC_PORT", Integer.toString(grpcPort),
+                        "METRICS_PORT", Integer.toString(freePort()),
+                        "REPO", folder.resolve(name).toString()));
+        this.process = builder.start();
+    }
+
+    static Path script(String name) {
+        return ROOT.resolve("conformance").resolve(name);
+    }
+
+    private static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    void awaitReady() throws Exception {
+        HttpRequest ready = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + httpPort + "/v2/health/ready"))
+                .timeout(Duration.ofSeconds(5))
+                .build();
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            while (true) {
+                try {
+                    if (client.send(ready, HttpResponse.BodyHandlers.discarding())
+                                    .statusCode()
+                            == 200) {
+                        return;
+                    }
+                } catch (IOException notYet) {
+                    // Starting.
+                }
+                if (!process.isAlive() || System.nanoTime() > deadline) {
+                    throw new IllegalStateException(name + " did not become ready:\n" + Files.readString(log));
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        process.descendants().forEach(ProcessHandle::destroy);
+        process.destroy();
+        try {
+            process.onExit().orTimeout(15, TimeUnit.SECONDS).join();
+        } catch (CompletionException stillThere) {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
+            process.destroyForcibly().onExit().join();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package dev.isthmus.gateway;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+/** The directions of docs/architecture.md. */
+class ArchitectureTest {
+    private static final JavaClasses CLASSES = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages("dev.isthmus");
+
+    @Test
+    void modules_dependDownwards() {
+        noClasses()
+                .that()
+                .resideInAnyPackage("dev.isthmus.oip..", "dev.isthmus.transcoder..", "dev.isthmus.local..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.isthmus.gateway..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAnyPackage("dev.isthmus.oip..", "dev.isthmus.transcoder..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.isthmus.local..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.oip..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.isthmus.transcoder..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void ingressAndUpstream_doNotKnowEachOther() {
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.gateway.ingress..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "dev.isthmus.gateway.upstream..",
+                        "dev.isthmus.gateway.dispatch..",
+                        "dev.isthmus.gateway.routing..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAnyPackage(
+                        "dev.isthmus.gateway.upstream..",
+                        "dev.isthmus.gateway.dispatch..",
+                        "dev.isthmus.gateway.routing..",
+                        "dev.isthmus.gateway.call..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.isthmus.gateway.ingress..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void nettysChannels_stayAtTheEdges() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(
+                        "dev.isthmus.oip..",
+                        "dev.isthmus.transcoder..",
+                        "dev.isthmus.local..",
+                        "dev.isthmus.gateway.call..",
+                        "dev.isthmus.gateway.dispatch..",
+                        "dev.isthmus.gateway.routing..",
+                        "dev.isthmus.gateway.config..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.netty.channel..", "io.netty.handler..", "io.netty.bootstrap..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void librariesOfOnePackage_stayThere() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("dev.isthmus.gateway.upstream.grpc..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.grpc..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("dev.isthmus.local..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("ai.djl..", "ai.onnxruntime..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void packages_haveNoCycles() {
+        slices().matching("dev.isthmus.gateway.(*)..").should().beFreeOfCycles().check(CLASSES);
+    }
+}

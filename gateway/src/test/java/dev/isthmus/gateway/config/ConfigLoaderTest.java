@@ -1,0 +1,160 @@
+package dev.isthmus.gateway.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.Listener;
+import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
+import dev.isthmus.gateway.upstream.Endpoint;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ConfigLoaderTest {
+    private static final Path HERE = Path.of(".");
+
+    static List<Path> examples() throws IOException {
+        Path root = Path.of(System.getProperty("isthmus.root", ".."));
+        try (Stream<Path> files = Files.list(root.resolve("config"))) {
+            return files.filter(file -> file.toString().endsWith(".yaml")).toList();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("examples")
+    void example_isGood(Path file) throws ConfigException {
+        assertThat(ConfigLoader.load(file).listeners()).isNotEmpty();
+    }
+
+    private static GatewayConfig parse(String yaml) throws ConfigException {
+        return ConfigLoader.parse("f.yaml", yaml, HERE);
+    }
+
+    private static List<String> problems(String yaml) {
+        ConfigException[] caught = new ConfigException[1];
+        assertThatThrownBy(() -> parse(yaml)).isInstanceOfSatisfying(ConfigException.class, e -> caught[0] = e);
+        return caught[0].problems();
+    }
+
+    @Test
+    void defaults() throws ConfigException {
+        GatewayConfig config = parse("""
+                upstreams: {t: {protocol: grpc, endpoints: ["a:1"]}}
+                default_upstream: t
+                """);
+        assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
+        assertThat(config.limits().maxBodyBytes()).isEqualTo(64 << 20);
+        assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
+        assertThat(config.local()).isNull();
+        assertThat(config.upstreams())
+                .containsOnlyKeys("t")
+                .containsValue(new UpstreamConfig(
+                        Protocol.GRPC,
+                        List.of(new Endpoint("a", 1)),
+                        BinaryTensorData.AUTO,
+                        Duration.ofSeconds(60),
+                        Duration.ofSeconds(1)));
+        assertThat(GatewayConfig.embedded().local()).isEqualTo(new LocalConfig(null, true, 0, 256));
+    }
+
+    @Test
+    void everyKey_isRead() throws ConfigException {
+        GatewayConfig config = parse("""
+                listeners: [{host: "::1", port: 9}, {port: 0}]
+                limits: {max_body_size: 2KiB, max_concurrent_streams: 7}
+                upstreams:
+                  m:
+                    protocol: rest
+                    endpoints: ["[::1]:8001", "h.example:2"]
+                    binary_tensor_data: false
+                    timeout: 500ms
+                    connect_timeout: 2m
+                local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src}
+                models: {a: {upstream: m}, b: {upstream: local}}
+                default_upstream: m
+                """);
+        assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
+        assertThat(config.limits()).isEqualTo(new GatewayConfig.Limits(2048, 7));
+        assertThat(config.upstreams().get("m"))
+                .isEqualTo(new UpstreamConfig(
+                        Protocol.REST,
+                        List.of(new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
+                        BinaryTensorData.FALSE,
+                        Duration.ofMillis(500),
+                        Duration.ofMinutes(2)));
+        assertThat(config.local()).isEqualTo(new LocalConfig(HERE.resolve("src"), true, 3, 4));
+        assertThat(config.models()).containsEntry("a", "m").containsEntry("b", "local");
+        assertThat(config.defaultUpstream()).isEqualTo("m");
+    }
+
+    @Test
+    void allProblems_areToldAtOnce_inTheFilesOrder() {
+        assertThat(problems("""
+                        listners: []
+                        listeners:
+                          - {host: a, port: 70000}
+                        limits: {max_body_size: 64Mib}
+                        upstreams:
+                          triton:
+                            protocol: grcp
+                            endpoints: [localhost, "a:1"]
+                            timeout: soon
+                          local: {protocol: rest, endpoints: ["a:1"]}
+                          x: {endpoints: []}
+                        models:
+                          m: {upstream: tritn}
+                          n: {}
+                        """))
+                .containsExactly(
+                        "f.yaml:1:1: unknown key 'listners' in the configuration - did you mean 'listeners'?",
+                        "f.yaml:3:21: listener: port: a whole number from 0 to 65535 is expected, got '70000'",
+                        "f.yaml:4:25: limits: max_body_size: a size such as 64MiB, of at most 1GiB is expected, got"
+                                + " '64Mib'",
+                        "f.yaml:7:15: upstream 'triton': protocol: one of grpc, rest is expected, got 'grcp' - did you"
+                                + " mean 'grpc'?",
+                        "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535 is expected,"
+                                + " got 'localhost'",
+                        "f.yaml:9:14: upstream 'triton': timeout: a duration such as 500ms, 60s, 5m is expected, got"
+                                + " 'soon'",
+                        "f.yaml:10:10: upstream 'local': the name is reserved for the local backend",
+                        "f.yaml:11:6: upstream 'x': 'protocol' is missing",
+                        "f.yaml:11:18: upstream 'x': endpoints: at least one entry is expected",
+                        "f.yaml:13:17: model 'm': upstream: no upstream is named 'tritn' - did you mean 'triton'?",
+                        "f.yaml:14:6: model 'n': 'upstream' is missing");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            ``                                              | f.yaml:1:1: the file is empty
+            a: [                                            | f.yaml:1:5: malformed YAML
+            a                                               | f.yaml:1:1: the configuration: an object is expected, got 'a'
+            local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
+            local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
+            local: {model_repository: /none}                | /none is no directory
+            models: {m: {upstream: local}}                  | no upstream is named 'local'; it needs a section 'local'
+            default_upstream: [a]                           | default_upstream: text is expected, got a list
+            listeners: {port: 1}                            | listeners: a list is expected, got an object
+            listeners: [{port: 1}, {port: 1}]               | listener: 127.0.0.1:1 is given twice
+            models: {m: {upstream: a}, m: {upstream: a}}    | key 'm' is given twice in models
+            """)
+    void problem_isTold(String yaml, String problem) {
+        assertThat(String.join("\n", problems(yaml))).contains(problem);
+    }
+
+    @Test
+    void file_missing_isTold() {
+        assertThatThrownBy(() -> ConfigLoader.load(Path.of("none.yaml")))
+                .isInstanceOf(ConfigException.class)
+                .hasMessageContaining("none.yaml: cannot be read");
+    }
+}

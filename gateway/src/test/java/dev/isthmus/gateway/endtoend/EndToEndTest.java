@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.ConfigLoader;
+import dev.isthmus.proto.Inference;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,8 +59,13 @@ class EndToEndTest {
                     Gateway rest = start(FLEET.formatted("rest", triton.httpPort, mlserver.httpPort));
                     Gateway local = start(LOCAL)) {
                 await().atMost(Duration.ofSeconds(30)).until(() -> grpc.ready() && rest.ready() && local.ready());
+                Path descriptor = folder.resolve("inference.desc");
+                Files.write(descriptor, Inference.getDescriptor().toProto().toByteArray());
                 Map<String, String> gateways = Map.of(
-                        "ISTHMUS_GRPC", address(grpc), "ISTHMUS_REST", address(rest), "ISTHMUS_LOCAL", address(local));
+                        "ISTHMUS_GRPC", address(grpc),
+                        "ISTHMUS_REST", address(rest),
+                        "ISTHMUS_LOCAL", address(local),
+                        "ISTHMUS_DESCRIPTOR", descriptor.toString());
                 String report = run(
                         gateways,
                         python.toString(),

@@ -354,14 +354,14 @@ final class JsonTokenizer {
     }
 
     private void requireAtMost(int limit) {
-        if (tokenEnd - tokenStart > limit && (!escaped || unescape().remaining() > limit)) {
+        if (tokenEnd - tokenStart > limit && (!escaped || unescaped().remaining() > limit)) {
             throw failure("a string has more than " + limit + " bytes");
         }
     }
 
     /** The UTF-8 bytes of the KEY or STRING just given, checked; a view that the next feed invalidates. */
     ByteBuffer utf8() {
-        ByteBuffer bytes = escaped ? unescape() : ByteBuffer.wrap(window, tokenStart, tokenEnd - tokenStart);
+        ByteBuffer bytes = escaped ? unescaped() : ByteBuffer.wrap(window, tokenStart, tokenEnd - tokenStart);
         if (!isAscii(bytes)) {
             try {
                 StandardCharsets.UTF_8.newDecoder().decode(bytes.duplicate());
@@ -385,59 +385,12 @@ final class JsonTokenizer {
         return true;
     }
 
-    private ByteBuffer unescape() {
-        ByteBuffer out = ByteBuffer.allocate(tokenEnd - tokenStart);
-        int i = tokenStart;
-        while (i < tokenEnd) {
-            byte c = window[i++];
-            if (c != '\\') {
-                out.put(c);
-                continue;
-            }
-            byte kind = window[i++];
-            switch (kind) {
-                case '"', '\\', '/' -> out.put(kind);
-                case 'b' -> out.put((byte) '\b');
-                case 'f' -> out.put((byte) '\f');
-                case 'n' -> out.put((byte) '\n');
-                case 'r' -> out.put((byte) '\r');
-                case 't' -> out.put((byte) '\t');
-                case 'u' -> i = unicode(i, out);
-                default -> throw failure("a string has the unknown escape \\" + (char) (kind & 0xff));
-            }
+    private ByteBuffer unescaped() {
+        try {
+            return JsonEscapes.unescape(window, tokenStart, tokenEnd);
+        } catch (JsonException e) {
+            throw failure(String.valueOf(e.getMessage()));
         }
-        return out.flip();
-    }
-
-    private int unicode(int from, ByteBuffer out) {
-        int unit = hex(from);
-        int i = from + 4;
-        int codePoint = unit;
-        if (Character.isHighSurrogate((char) unit)) {
-            boolean pair = i + 6 <= tokenEnd && window[i] == '\\' && window[i + 1] == 'u';
-            int low = pair ? hex(i + 2) : 0;
-            if (!Character.isLowSurrogate((char) low)) {
-                throw failure("a string has half a surrogate pair");
-            }
-            codePoint = Character.toCodePoint((char) unit, (char) low);
-            i += 6;
-        } else if (Character.isLowSurrogate((char) unit)) {
-            throw failure("a string has half a surrogate pair");
-        }
-        out.put(Character.toString(codePoint).getBytes(StandardCharsets.UTF_8));
-        return i;
-    }
-
-    private int hex(int from) {
-        int value = 0;
-        for (int i = from; i < from + 4; i++) {
-            int digit = i < tokenEnd ? Character.digit(window[i], 16) : -1;
-            if (digit < 0) {
-                throw failure("a string has an incomplete \\u escape");
-            }
-            value = value << 4 | digit;
-        }
-        return value;
     }
 
     JsonException failure(String what) {

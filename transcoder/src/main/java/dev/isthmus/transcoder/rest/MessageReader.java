@@ -10,7 +10,6 @@ import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -68,6 +67,7 @@ final class MessageReader {
     private final Set<String> parameterKeys = new HashSet<>();
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
     private final List<TensorDraft> tensors = new ArrayList<>();
+    private final BinaryTail tail;
     private final List<RequestedOutput> outputs = new ArrayList<>();
     private final List<Long> extents = new ArrayList<>();
     private final Map<String, Boolean> binaryByName = new HashMap<>();
@@ -79,8 +79,6 @@ final class MessageReader {
     private State arrayState = State.TOP;
     private State skippedTo = State.TOP;
     private @Nullable DataReader data;
-    private int binaryTensor;
-    private long binaryTaken;
 
     MessageReader(boolean request, long jsonLength, WireLimits limits, ByteBufAllocator allocator) {
         this.request = request;
@@ -89,6 +87,7 @@ final class MessageReader {
         this.limits = limits;
         this.allocator = allocator;
         this.json = new JsonTokenizer(limits);
+        this.tail = new BinaryTail(check, tensors);
     }
 
     String text(String name) {
@@ -126,7 +125,9 @@ final class MessageReader {
                 throw new OipException(check.code(), String.valueOf(e.getMessage()));
             }
         }
-        binary(chunk, chunk.readerIndex() + textBytes);
+        if (state == State.END) {
+            tail.add(chunk, chunk.readerIndex() + textBytes);
+        }
     }
 
     /** Ends the body. */
@@ -141,14 +142,7 @@ final class MessageReader {
         } catch (JsonTokenizer.JsonException e) {
             throw new OipException(check.code(), String.valueOf(e.getMessage()));
         }
-        binary(null, 0);
-        if (binaryTensor < tensors.size()) {
-            TensorDraft draft = tensors.get(binaryTensor);
-            throw check.failure(
-                    draft.name(),
-                    "a binary_data_size of " + draft.binarySize() + " is announced, but " + binaryTaken
-                            + " bytes follow");
-        }
+        tail.requireComplete();
         check.requireDistinct(tensors.stream().map(TensorDraft::name).toList());
         new TensorCheck(check.code(), "output")
                 .requireDistinct(outputs.stream().map(RequestedOutput::name).toList());
@@ -159,7 +153,8 @@ final class MessageReader {
         List<Tensor> taken = new ArrayList<>();
         try {
             for (TensorDraft draft : tensors) {
-                taken.add(draft.take(base64(draft.parameters()) || (request && base64(parameters))));
+                taken.add(draft.take(
+                        ParameterValue.base64(draft.parameters()) || (request && ParameterValue.base64(parameters))));
             }
             return taken;
         } catch (RuntimeException e) {
@@ -168,37 +163,9 @@ final class MessageReader {
         }
     }
 
-    private static boolean base64(Map<String, Parameter> parameters) {
-        return parameters.get("content_type") instanceof Parameter.Text type
-                && (type.value().equals("base64") || type.value().equals("b64"));
-    }
-
     void release() {
         tensors.forEach(TensorDraft::release);
         tensors.clear();
-    }
-
-    /** Gives bytes behind the JSON to the tensors that announced them, in order. */
-    private void binary(@Nullable ByteBuf chunk, int from) {
-        int at = from;
-        int end = chunk == null ? from : chunk.writerIndex();
-        while (state == State.END && binaryTensor < tensors.size()) {
-            TensorDraft draft = tensors.get(binaryTensor);
-            int part = (int) Math.min(draft.binarySize() - binaryTaken, end - at);
-            if (part > 0 && chunk != null) {
-                draft.addBinary(chunk.retainedSlice(at, part));
-                at += part;
-                binaryTaken += part;
-            }
-            if (binaryTaken < draft.binarySize()) {
-                break;
-            }
-            binaryTensor++;
-            binaryTaken = 0;
-        }
-        if (at < end) {
-            throw failure("the body has " + (end - at) + " bytes or more beyond what binary_data_size announces");
-        }
     }
 
     private void run() {
@@ -347,13 +314,7 @@ final class MessageReader {
 
     private void parameterValue(Token token) {
         state = State.PARAMETER;
-        Parameter value = switch (token) {
-            case TRUE -> new Parameter.Bool(true);
-            case FALSE -> new Parameter.Bool(false);
-            case STRING -> new Parameter.Text(json.text());
-            case NUMBER -> number();
-            default -> null;
-        };
+        Parameter value = ParameterValue.of(token, json);
         if (value != null) {
             keep(key, value);
         } else if (request) {
@@ -364,44 +325,19 @@ final class MessageReader {
         }
     }
 
-    private Parameter number() {
-        JsonNumbers number = new JsonNumbers();
-        number.read(json.window(), json.tokenStart(), json.tokenEnd());
-        String token = number.token();
-        boolean integral = token.chars().allMatch(c -> c == '-' || (c >= '0' && c <= '9'));
-        if (integral && number.isInteger(true, 64)) {
-            return new Parameter.Int64(number.integer());
-        }
-        if (integral && number.isInteger(false, 64)) {
-            return new Parameter.Uint64(number.integer());
-        }
-        double value = number.toDouble();
-        if (Double.isInfinite(value) || (integral && new BigDecimal(value).compareTo(new BigDecimal(token)) != 0)) {
-            throw failure(where("parameter '" + key + "': " + token + " is beyond 64 bits"));
-        }
-        return new Parameter.Float64(value);
-    }
-
     /** Keeps a parameter, or consumes one of those that say how the body is made up (binary tensor data extension). */
     private void keep(String name, Parameter value) {
         if (afterValue == State.TENSOR && name.equals("binary_data_size")) {
             tensors.getLast().binarySize(value);
         } else if (request && afterValue == State.TOP && name.equals("binary_data_output")) {
-            binaryByDefault = bool(name, value);
+            binaryByDefault = ParameterValue.bool(name, value);
         } else if (request && afterValue == State.OUTPUT && name.equals("binary_data")) {
-            binaryOutput = bool(name, value);
+            binaryOutput = ParameterValue.bool(name, value);
         } else if (request && name.startsWith("triton_") && !name.equals("triton_enable_empty_final_response")) {
             throw failure(where("parameter '" + name + "': names that begin with triton_ are reserved"));
         } else {
             openParameters.put(name, value);
         }
-    }
-
-    private boolean bool(String name, Parameter value) {
-        if (value instanceof Parameter.Bool bool) {
-            return bool.value();
-        }
-        throw failure("parameter '" + name + "': a boolean is expected");
     }
 
     private void tensors(Token token) {

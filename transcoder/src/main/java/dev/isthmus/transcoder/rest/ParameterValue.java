@@ -1,0 +1,57 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.rest.JsonTokenizer.JsonException;
+import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import java.math.BigDecimal;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Parameters as JSON values. */
+final class ParameterValue {
+    private ParameterValue() {}
+
+    /** The parameter that a token stands for; null for tokens that stand for none. */
+    static @Nullable Parameter of(Token token, JsonTokenizer json) {
+        return switch (token) {
+            case TRUE -> new Parameter.Bool(true);
+            case FALSE -> new Parameter.Bool(false);
+            case STRING -> new Parameter.Text(json.text());
+            case NUMBER -> number(json);
+            default -> null;
+        };
+    }
+
+    /** Integers stay integers, of 64 bits with or without a sign; other numbers are doubles (R8). */
+    private static Parameter number(JsonTokenizer json) {
+        JsonNumbers number = new JsonNumbers();
+        number.read(json.window(), json.tokenStart(), json.tokenEnd());
+        String token = number.token();
+        boolean integral = token.chars().allMatch(c -> c == '-' || (c >= '0' && c <= '9'));
+        if (integral && number.isInteger(true, 64)) {
+            return new Parameter.Int64(number.integer());
+        }
+        if (integral && number.isInteger(false, 64)) {
+            return new Parameter.Uint64(number.integer());
+        }
+        double value = number.toDouble();
+        if (Double.isInfinite(value) || (integral && new BigDecimal(value).compareTo(new BigDecimal(token)) != 0)) {
+            throw new JsonException("a parameter of at most 64 bits is expected, got " + token);
+        }
+        return new Parameter.Float64(value);
+    }
+
+    static boolean bool(String name, Parameter value) {
+        if (value instanceof Parameter.Bool bool) {
+            return bool.value();
+        }
+        throw OipException.invalid("parameter '" + name + "': a boolean is expected");
+    }
+
+    /** Whether parameters say that BYTES elements are base64 (R15). */
+    static boolean base64(Map<String, Parameter> parameters) {
+        return parameters.get("content_type") instanceof Parameter.Text type
+                && (type.value().equals("base64") || type.value().equals("b64"));
+    }
+}

@@ -1,6 +1,5 @@
 package dev.isthmus.testing;
 
-import io.netty.util.LeakPresenceDetector;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -15,20 +14,20 @@ public final class NoLeaks implements AfterAllCallback {
 
     @Override
     public void afterAll(ExtensionContext context) {
-        if (context.getTestClass().map(Class::isMemberClass).orElse(false)) {
-            return;
+        if (!settles(PATIENCE_NANOS)) {
+            BufferCounter.fail();
         }
-        long deadline = System.nanoTime() + PATIENCE_NANOS;
-        while (true) {
-            try {
-                LeakPresenceDetector.check();
-                return;
-            } catch (IllegalStateException leak) {
-                if (System.nanoTime() > deadline) {
-                    throw leak;
-                }
-                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+    }
+
+    /** Whether no buffer is held, now or soon. */
+    static boolean settles(long patienceNanos) {
+        long deadline = System.nanoTime() + patienceNanos;
+        while (BufferCounter.held()) {
+            if (System.nanoTime() > deadline) {
+                return false;
             }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
         }
+        return true;
     }
 }

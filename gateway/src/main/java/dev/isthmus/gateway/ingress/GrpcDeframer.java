@@ -25,6 +25,11 @@ final class GrpcDeframer {
 
     /** @param data taken */
     void add(ByteBuf data) {
+        if (!data.isReadable()) {
+            // As some clients end a stream.
+            data.release();
+            return;
+        }
         if (gathered == null) {
             gathered = allocator.compositeBuffer(Integer.MAX_VALUE);
         }

@@ -55,7 +55,7 @@ class IsthmusCommandTest {
 
     @Test
     void serve_portTaken_isSaid() throws IOException {
-        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getByName("127.0.0.1"))) {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             assertThat(run("serve", "--port", Integer.toString(taken.getLocalPort())))
                     .isEqualTo(2);
         }

@@ -11,6 +11,7 @@ import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpClientCodec;
+import io.netty.util.AttributeKey;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /** One event loop's connections to an upstream. Used on that loop only, but for {@link #close()}. */
 final class ConnectionPool {
+    private static final AttributeKey<String> HOST = AttributeKey.valueOf(ConnectionPool.class, "host");
     private static final int MAX_IDLE = 64;
     private static final int LARGEST_READ = 512 * 1024;
 
@@ -61,7 +63,14 @@ final class ConnectionPool {
 
     ChannelFuture connect() {
         Endpoint endpoint = endpoints.get(Math.floorMod(turn++, endpoints.size()));
-        return bootstrap.connect(new InetSocketAddress(endpoint.host(), endpoint.port()));
+        ChannelFuture connecting = bootstrap.connect(new InetSocketAddress(endpoint.host(), endpoint.port()));
+        connecting.channel().attr(HOST).set(endpoint.toString());
+        return connecting;
+    }
+
+    /** What the Host header says on this connection: the endpoint as it is configured. */
+    static String host(Channel channel) {
+        return channel.attr(HOST).get();
     }
 
     void giveBack(Channel channel) {
@@ -70,10 +79,6 @@ final class ConnectionPool {
         } else {
             idle.addLast(channel);
         }
-    }
-
-    void gone(Channel channel) {
-        idle.remove(channel);
     }
 
     void close() {

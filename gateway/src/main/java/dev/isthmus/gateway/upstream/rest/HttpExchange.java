@@ -81,9 +81,7 @@ final class HttpExchange implements Cancellation {
     private void send(Channel to) {
         channel = to;
         to.pipeline().get(ResponseHandler.class).use(this);
-        if (!request.headers().contains(HttpHeaderNames.HOST)) {
-            request.headers().set(HttpHeaderNames.HOST, "isthmus-upstream");
-        }
+        request.headers().set(HttpHeaderNames.HOST, ConnectionPool.host(to));
         // Kept until the exchange is over: it may have to be sent once more.
         to.writeAndFlush(request.retainedDuplicate()).addListener(written -> {
             if (!written.isSuccess() && channel == to) {

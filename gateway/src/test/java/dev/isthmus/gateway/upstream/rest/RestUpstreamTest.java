@@ -112,6 +112,7 @@ class RestUpstreamTest {
         asking.start(Map.of("traceparent", "t"), 0, infer()).answer().join().release();
         server.verify(postRequestedFor(urlEqualTo(PATH + "/infer"))
                 .withHeader("traceparent", equalTo("t"))
+                .withHeader("Host", equalTo("127.0.0.1:" + server.port()))
                 .withHeader("Content-Type", equalTo("application/json")));
     }
 

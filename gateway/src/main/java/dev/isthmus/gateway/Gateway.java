@@ -13,6 +13,8 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.local.LocalUpstream;
+import dev.isthmus.gateway.upstream.rest.BinaryTensorData;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
@@ -37,7 +39,7 @@ public final class Gateway implements AutoCloseable {
 
     private final Transport transport = Transport.best();
     private final EventLoopGroup loops =
-            new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandler());
+            new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
     private final Map<String, Upstream> upstreams = new HashMap<>();
     private final List<IngressServer> servers = new ArrayList<>();
     private final Prober prober;
@@ -71,13 +73,13 @@ public final class Gateway implements AutoCloseable {
         UpstreamSettings settings = new UpstreamSettings(
                 name, config.endpoints(), config.timeout(), config.connectTimeout(), limits.maxBodyBytes());
         return switch (config.protocol()) {
-            case GRPC -> new GrpcUpstream(settings, transport);
+            case GRPC -> new GrpcUpstream(settings, ByteBufAllocator.DEFAULT);
             case REST ->
                 new RestUpstream(
                         settings,
-                        transport,
-                        RestUpstream.BinaryTensorData.valueOf(
-                                config.binaryTensorData().name()));
+                        PoolLimits.DEFAULT,
+                        BinaryTensorData.valueOf(config.binaryTensorData().name()),
+                        ByteBufAllocator.DEFAULT);
         };
     }
 

@@ -10,6 +10,8 @@ import dev.isthmus.gateway.upstream.Endpoint;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.rest.BinaryTensorData;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -58,12 +60,13 @@ final class Demo {
 
     void run() throws Exception {
         byte[] sample = sample();
-        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandler());
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         Endpoint self = new Endpoint(address.getHostString(), address.getPort());
         UpstreamSettings settings = new UpstreamSettings(
                 "isthmus", List.of(self), Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_ANSWER);
-        try (Upstream rest = new RestUpstream(settings, transport, RestUpstream.BinaryTensorData.FALSE);
-                Upstream grpc = new GrpcUpstream(settings, transport)) {
+        try (Upstream rest = new RestUpstream(
+                        settings, PoolLimits.DEFAULT, BinaryTensorData.FALSE, ByteBufAllocator.DEFAULT);
+                Upstream grpc = new GrpcUpstream(settings, ByteBufAllocator.DEFAULT)) {
             out.println();
             out.println("A handwritten digit, sent to the embedded model 'digits':");
             RestBody body = new RestBody(Unpooled.copiedBuffer(sample), RestBody.ALL_JSON);
@@ -126,7 +129,7 @@ final class Demo {
         out.println();
         out.println("Try it yourself (sum and difference of two vectors, embedded model 'simple'):");
         out.println();
-        out.println("curl -s http://" + self + "/v2/models/simple/infer -d '{\"inputs\":["
+        out.println("curl -s http://" + self.authority() + "/v2/models/simple/infer -d '{\"inputs\":["
                 + "{\"name\":\"INPUT0\",\"shape\":[1,16],\"datatype\":\"INT32\",\"data\":[" + ones + "]},"
                 + "{\"name\":\"INPUT1\",\"shape\":[1,16],\"datatype\":\"INT32\",\"data\":[" + ones + "]}]}'");
         out.println();
@@ -135,7 +138,7 @@ final class Demo {
                 + "{\"name\":\"INPUT0\",\"shape\":[1,16],\"datatype\":\"INT32\",\"contents\":{\"int_contents\":["
                 + ones + "]}},"
                 + "{\"name\":\"INPUT1\",\"shape\":[1,16],\"datatype\":\"INT32\",\"contents\":{\"int_contents\":["
-                + ones + "]}}]}' " + self + " inference.GRPCInferenceService/ModelInfer");
+                + ones + "]}}]}' " + self.authority() + " inference.GRPCInferenceService/ModelInfer");
         out.println();
         out.println("Serving until interrupted (Ctrl-C). For your own servers: ./isthmus serve --config FILE");
         out.flush();

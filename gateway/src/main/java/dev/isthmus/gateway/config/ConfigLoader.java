@@ -213,16 +213,14 @@ public final class ConfigLoader {
     }
 
     private @Nullable Endpoint endpoint(Node node, String what) {
-        Endpoint none = new Endpoint("", 0);
-        Endpoint read =
-                yaml.scalar(node, what + ": endpoint", "host:port with a port from 1 to 65535", none, (text, at) -> {
+        return yaml.<@Nullable Endpoint>scalar(
+                node, what + ": endpoint", "host:port with a port from 1 to 65535", null, (text, at) -> {
                     Matcher matcher = ENDPOINT.matcher(text);
                     int port = matcher.matches() ? Integer.parseInt(matcher.group(2)) : 0;
                     return port < 1 || port > 65_535
                             ? null
                             : new Endpoint(matcher.group(1).replaceAll("[\\[\\]]", ""), port);
                 });
-        return read.equals(none) ? null : read;
     }
 
     private Duration duration(@Nullable Node node, String what, Duration otherwise) {

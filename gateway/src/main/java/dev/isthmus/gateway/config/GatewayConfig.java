@@ -76,7 +76,7 @@ public record GatewayConfig(
     /**
      * A server behind the gateway.
      *
-     * @param timeout of one call, unless the client's deadline is earlier
+     * @param timeout of one call that has no deadline of its own
      */
     public record UpstreamConfig(
             Protocol protocol,

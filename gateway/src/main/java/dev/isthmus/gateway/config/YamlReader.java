@@ -95,7 +95,7 @@ final class YamlReader {
     }
 
     /** Text that {@code parse} understands; it returns null where it does not. */
-    <T> T scalar(
+    <T extends @Nullable Object> T scalar(
             @Nullable Node node,
             String what,
             String expectation,

@@ -31,6 +31,7 @@ public final class Prober implements AutoCloseable {
     private final ByteBufAllocator allocator;
     private final AtomicReferenceArray<@Nullable Boolean> ready;
     private final boolean[] asking;
+    private final boolean[] described;
     private @Nullable ScheduledFuture<?> schedule;
 
     public Prober(List<Upstream> upstreams, ScheduledExecutorService loop, ByteBufAllocator allocator) {
@@ -39,6 +40,7 @@ public final class Prober implements AutoCloseable {
         this.allocator = allocator;
         this.ready = new AtomicReferenceArray<>(upstreams.size());
         this.asking = new boolean[upstreams.size()];
+        this.described = new boolean[upstreams.size()];
     }
 
     public void start() {
@@ -61,7 +63,11 @@ public final class Prober implements AutoCloseable {
                 asking[i] = true;
                 long deadline = System.nanoTime() + TIMEOUT_NANOS;
                 Call call = new Call(new Operation.ServerReady(), deadline, Map.of(), loop, allocator);
-                upstreams.get(i).serverReady(call, new Outcome(i));
+                if (described[i]) {
+                    upstreams.get(i).serverReady(call, new Outcome(i));
+                } else {
+                    upstreams.get(i).serverMetadata(call, new Description(i, call));
+                }
             }
         }
     }
@@ -70,6 +76,34 @@ public final class Prober implements AutoCloseable {
     public void close() {
         if (schedule != null) {
             schedule.cancel(false);
+        }
+    }
+
+    /** Metadata come before the first question for readiness: upstreams learn from them what their server knows. */
+    private final class Description implements Reply {
+        private final int upstream;
+        private final Call call;
+
+        Description(int upstream, Call call) {
+            this.upstream = upstream;
+            this.call = call;
+        }
+
+        @Override
+        public void message(Answer answer) {
+            described[upstream] = true;
+            answer.release();
+        }
+
+        @Override
+        public void complete() {
+            upstreams.get(upstream).serverReady(call, new Outcome(upstream));
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            // The reason, if it still holds, is told by the answer on readiness.
+            complete();
         }
     }
 

@@ -1,4 +1,6 @@
-/** Which of Netty's transports this machine has. */
+/**
+ * What ingress and the upstreams share of Netty: which transport an event loop runs on. No protocol, no handler.
+ */
 @NullMarked
 package dev.isthmus.gateway.net;
 

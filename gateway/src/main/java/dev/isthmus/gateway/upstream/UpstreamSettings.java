@@ -1,36 +1,33 @@
 package dev.isthmus.gateway.upstream;
 
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.List;
 
 /**
- * What every upstream over a network has.
+ * What every remote upstream is configured with.
  *
- * @param endpoints its servers, used in turn
- * @param timeout of one call, unless the client's deadline is earlier
- * @param maxAnswerBytes a longer answer is refused
+ * @param endpoints one or more, used in turn
+ * @param timeout from sending the request to the end of the answer, for calls without a deadline of their own
+ * @param maxMessageBytes the largest answer that is taken
  */
 public record UpstreamSettings(
-        String name, List<Endpoint> endpoints, Duration timeout, Duration connectTimeout, int maxAnswerBytes) {
+        String name, List<Endpoint> endpoints, Duration timeout, Duration connectTimeout, long maxMessageBytes) {
 
     public UpstreamSettings {
         endpoints = List.copyOf(endpoints);
+        if (endpoints.isEmpty()) {
+            throw new IllegalArgumentException("upstream '" + name + "' needs an endpoint");
+        }
+        if (!timeout.isPositive() || !connectTimeout.isPositive()) {
+            throw new IllegalArgumentException("the timeouts of upstream '" + name + "' must be positive");
+        }
+        if (maxMessageBytes < 1) {
+            throw new IllegalArgumentException("upstream '" + name + "' must take messages of 1 byte or more");
+        }
     }
 
-    /** Nanoseconds that a call has left; never negative. */
-    public long nanosLeft(Call call) {
-        long left = call.hasDeadline() ? call.deadlineNanos() - System.nanoTime() : Long.MAX_VALUE;
-        return Math.max(0, Math.min(left, timeout.toNanos()));
-    }
-
-    public OipException timedOut(Throwable cause) {
-        return new OipException(ErrorCode.DEADLINE_EXCEEDED, "upstream '" + name + "' did not answer in time", cause);
-    }
-
-    public OipException unreachable(Throwable cause) {
-        return new OipException(ErrorCode.UNAVAILABLE, "upstream '" + name + "' is not reachable", cause);
+    /** The connect timeout in the form that channels take. */
+    public int connectTimeoutMillis() {
+        return Math.clamp(connectTimeout.toMillis(), 1, Integer.MAX_VALUE);
     }
 }

@@ -23,7 +23,7 @@ final class Ingress implements AutoCloseable {
     private final IngressServer server;
 
     Ingress(Transport transport, CallHandler calls, long maxBodyBytes) throws Exception {
-        loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandler());
+        loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         server = IngressServer.listen(
                 transport,
                 loops,

@@ -2,18 +2,17 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.Endpoint;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;
@@ -25,33 +24,59 @@ import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Wire;
 import io.grpc.CallOptions;
-import io.grpc.ManagedChannel;
+import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
-import io.grpc.netty.NettyChannelBuilder;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
-import java.net.InetSocketAddress;
-import java.util.List;
+import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
-/** A server that speaks gRPC, over grpc-netty's client: one channel for each endpoint and event loop, no thread hop. */
+/**
+ * A server that is spoken to in gRPC, in the clear. Each event loop has its own connections, so that a call never leaves
+ * the loop it came on. Model name and version of an inference stand in its message: the {@code model} argument is not
+ * looked at. The reply may come before the method returns.
+ */
 public final class GrpcUpstream implements Upstream {
-    private static final InboundMarshaller MARSHALLER = new InboundMarshaller();
+    private static final int MAX_LOOKUPS = 64;
 
     private final UpstreamSettings settings;
-    private final Transport transport;
-    private final Map<EventLoop, List<ManagedChannel>> channels = new ConcurrentHashMap<>();
-    private final AtomicInteger turn = new AtomicInteger();
+    private final ByteBufAllocator allocator;
+    private final UpstreamFailures failures;
+    private final StatusText texts;
+    private final Methods methods;
+    private final Map<EventLoop, Channels> channels = new ConcurrentHashMap<>();
+    /** Looks up host names; has no thread while there is nothing to look up. */
+    private final ThreadPoolExecutor lookups;
 
-    public GrpcUpstream(UpstreamSettings settings, Transport transport) {
+    private volatile boolean closed;
+
+    /**
+     * An upstream without connections; the first call of each event loop makes them.
+     *
+     * @param allocator of the connections' buffers
+     */
+    public GrpcUpstream(UpstreamSettings settings, ByteBufAllocator allocator) {
         this.settings = settings;
-        this.transport = transport;
+        this.allocator = allocator;
+        this.failures = new UpstreamFailures(settings.name());
+        this.texts = new StatusText(failures, settings.maxMessageBytes());
+        this.methods = Methods.with(allocator);
+        this.lookups = new ThreadPoolExecutor(
+                1,
+                1,
+                10,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(MAX_LOOKUPS),
+                new DefaultThreadFactory("lookup-" + settings.name(), true));
+        lookups.allowCoreThreadTimeOut(true);
     }
 
     @Override
@@ -66,147 +91,152 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        ByteBuf request = ((InferMessage.Protobuf) message).message();
-        return start(call, "ModelInfer", request, new UnaryCall(settings, reply) {
-            @Override
-            protected Answer answer(ByteBuf response) {
-                return new Answer.Inference(new InferMessage.Protobuf(response));
-            }
-        });
+        if (!(message instanceof InferMessage.Protobuf protobuf)) {
+            message.release();
+            reply.fail(failures.failure(ErrorCode.INTERNAL, "takes PROTOBUF, got " + message.wire(), null));
+            return Cancellation.NONE;
+        }
+        AnswerReader reader = answer -> new Answer.Inference(new InferMessage.Protobuf(answer));
+        return send(call, methods.modelInfer(), protobuf.message(), reader, reply);
     }
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
-        return start(call, "ServerReady", ServerReadyRequest.getDefaultInstance(), new Query(settings, reply) {
-            @Override
-            Answer parse(ByteBuf response) throws InvalidProtocolBufferException {
-                return new Answer.Ready(
-                        ServerReadyResponse.parseFrom(response.nioBuffer()).getReady());
-            }
-        });
+        AnswerReader reader = message ->
+                new Answer.Ready(parse(ServerReadyResponse.parser(), message).getReady());
+        return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
     }
 
     @Override
     public Cancellation serverMetadata(Call call, Reply reply) {
-        return start(call, "ServerMetadata", ServerMetadataRequest.getDefaultInstance(), new Query(settings, reply) {
-            @Override
-            Answer parse(ByteBuf response) throws InvalidProtocolBufferException {
-                ServerMetadataResponse metadata = ServerMetadataResponse.parseFrom(response.nioBuffer());
-                return new Answer.Server(new ServerMetadata(
-                        metadata.getName(), metadata.getVersion(), List.copyOf(metadata.getExtensionsList())));
-            }
-        });
+        AnswerReader reader =
+                message -> new Answer.Server(MetadataReader.server(parse(ServerMetadataResponse.parser(), message)));
+        return ask(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
     }
 
     @Override
     public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
-        ModelReadyRequest request = ModelReadyRequest.newBuilder()
+        var request = ModelReadyRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())
                 .build();
-        return start(call, "ModelReady", request, new Query(settings, reply) {
-            @Override
-            Answer parse(ByteBuf response) throws InvalidProtocolBufferException {
-                return new Answer.ModelReady(
-                        model,
-                        ModelReadyResponse.parseFrom(response.nioBuffer()).getReady());
-            }
-
-            @Override
-            protected void fail(OipException failure) {
-                // What servers say of a model that they do not have: R2.
-                switch (failure.code()) {
-                    case NOT_FOUND, INVALID_ARGUMENT, UNKNOWN -> reply().only(new Answer.ModelReady(model, false));
-                    default -> super.fail(failure);
-                }
-            }
-        });
+        return ask(call, methods.modelReady(), request, new ModelReadyReader(model), reply);
     }
 
     @Override
     public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
-        ModelMetadataRequest request = ModelMetadataRequest.newBuilder()
+        AnswerReader reader =
+                message -> new Answer.Model(MetadataReader.model(parse(ModelMetadataResponse.parser(), message)));
+        var request = ModelMetadataRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())
                 .build();
-        return start(call, "ModelMetadata", request, new Query(settings, reply) {
-            @Override
-            Answer parse(ByteBuf response) throws InvalidProtocolBufferException {
-                return new Answer.Model(GrpcMetadata.model(ModelMetadataResponse.parseFrom(response.nioBuffer())));
-            }
-        });
+        return ask(call, methods.modelMetadata(), request, reader, reply);
     }
 
-    private Cancellation start(Call call, String method, MessageLite request, UnaryCall listener) {
-        return start(call, method, Unpooled.wrappedBuffer(request.toByteArray()), listener);
-    }
-
-    private Cancellation start(Call call, String method, ByteBuf request, UnaryCall listener) {
-        Metadata headers = new Metadata();
-        call.headers()
-                .forEach((name, value) -> headers.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
-        CallOptions options = CallOptions.DEFAULT.withDeadlineAfter(settings.nanosLeft(call), TimeUnit.NANOSECONDS);
-        return listener.start(channel(call).newCall(method(method), options), headers, request);
-    }
-
-    private static MethodDescriptor<OutboundMessage, ByteBuf> method(String name) {
-        return MethodDescriptor.newBuilder(OutboundMessage.MARSHALLER, MARSHALLER)
-                .setType(MethodDescriptor.MethodType.UNARY)
-                .setFullMethodName("inference.GRPCInferenceService/" + name)
-                .build();
-    }
-
-    private ManagedChannel channel(Call call) {
-        if (!(call.loop() instanceof EventLoop loop)) {
-            throw new OipException(ErrorCode.INTERNAL, "a call lives on an event loop");
+    /** Servers disagree on what an unknown model is: Triton says "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
+    private record ModelReadyReader(ModelRef model) implements AnswerReader {
+        @Override
+        public Answer read(ByteBuf message) throws InvalidProtocolBufferException {
+            return new Answer.ModelReady(
+                    model, parse(ModelReadyResponse.parser(), message).getReady());
         }
-        List<ManagedChannel> own = channels.computeIfAbsent(
-                loop,
-                any -> settings.endpoints().stream()
-                        .map(endpoint -> open(endpoint, loop))
-                        .toList());
-        return own.get(Math.floorMod(turn.getAndIncrement(), own.size()));
+
+        @Override
+        public @Nullable Answer instead(ErrorCode serverFailure) {
+            return serverFailure == ErrorCode.NOT_FOUND
+                            || serverFailure == ErrorCode.UNKNOWN
+                            || serverFailure == ErrorCode.INVALID_ARGUMENT
+                    ? new Answer.ModelReady(model, false)
+                    : null;
+        }
     }
 
-    private ManagedChannel open(Endpoint endpoint, EventLoop loop) {
-        return NettyChannelBuilder.forAddress(new InetSocketAddress(endpoint.host(), endpoint.port()))
-                .eventLoopGroup(loop)
-                .channelType(transport.clientChannel(), InetSocketAddress.class)
-                .withOption(
-                        ChannelOption.CONNECT_TIMEOUT_MILLIS,
-                        Math.toIntExact(settings.connectTimeout().toMillis()))
-                .directExecutor()
-                .offloadExecutor(Runnable::run)
-                .usePlaintext()
-                .disableRetry()
-                .maxInboundMessageSize(settings.maxAnswerBytes())
-                .keepAliveTime(5, TimeUnit.MINUTES)
-                .build();
+    /** Reads a small message; copies it where it lies in several pieces. */
+    private static <T> T parse(Parser<T> parser, ByteBuf message) throws InvalidProtocolBufferException {
+        T parsed = parser.parseFrom(message.nioBuffer());
+        message.release();
+        return parsed;
+    }
+
+    private Cancellation ask(
+            Call call,
+            MethodDescriptor<RequestStream, ByteBuf> method,
+            MessageLite request,
+            AnswerReader reader,
+            Reply reply) {
+        return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
+    }
+
+    /** Takes the message. */
+    private Cancellation send(
+            Call call,
+            MethodDescriptor<RequestStream, ByteBuf> method,
+            ByteBuf message,
+            AnswerReader reader,
+            Reply reply) {
+        RequestStream request = new RequestStream(message);
+        try {
+            if (!(call.loop() instanceof EventLoop loop)) {
+                throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
+            }
+            return start(call, loop, method, request, reader, reply);
+        } catch (OipException e) {
+            request.close();
+            reply.fail(e);
+            return Cancellation.NONE;
+        }
+    }
+
+    private Cancellation start(
+            Call call,
+            EventLoop loop,
+            MethodDescriptor<RequestStream, ByteBuf> method,
+            RequestStream request,
+            AnswerReader reader,
+            Reply reply) {
+        long timeout = call.hasDeadline()
+                ? call.deadlineNanos() - System.nanoTime()
+                : settings.timeout().toNanos();
+        Metadata headers = metadata(call);
+        StreamWitness witness = new StreamWitness();
+        CallOptions options = CallOptions.DEFAULT
+                .withDeadlineAfter(timeout, TimeUnit.NANOSECONDS)
+                .withStreamTracerFactory(witness.factory());
+        ClientCall<RequestStream, ByteBuf> clientCall = channels(loop).pick().newCall(method, options);
+        UnaryCall unary = new UnaryCall(loop, clientCall, request, witness, reader, texts, timeout, reply);
+        unary.start(headers);
+        return unary;
+    }
+
+    private static Metadata metadata(Call call) {
+        try {
+            return CallMetadata.of(call.headers());
+        } catch (IllegalArgumentException e) {
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent as gRPC metadata", e);
+        }
+    }
+
+    private Channels channels(EventLoop loop) {
+        Channels known = channels.get(loop);
+        if (known == null && !closed) {
+            known = channels.computeIfAbsent(loop, key -> Channels.open(settings, key, allocator, lookups));
+        }
+        if (known == null) {
+            throw failures.closed();
+        }
+        if (closed) {
+            // Also what was made while close() went through the map.
+            known.close();
+            throw failures.closed();
+        }
+        return known;
     }
 
     @Override
     public void close() {
-        channels.values().forEach(own -> own.forEach(ManagedChannel::shutdownNow));
-    }
-
-    /** A call whose answer is a message of the protocol that is no inference. */
-    private abstract static class Query extends UnaryCall {
-
-        Query(UpstreamSettings settings, Reply reply) {
-            super(settings, reply);
-        }
-
-        abstract Answer parse(ByteBuf response) throws InvalidProtocolBufferException;
-
-        @Override
-        protected Answer answer(ByteBuf response) {
-            try {
-                return parse(response);
-            } catch (InvalidProtocolBufferException e) {
-                throw new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer is malformed protobuf", e);
-            } finally {
-                response.release();
-            }
-        }
+        closed = true;
+        channels.values().forEach(Channels::close);
+        lookups.shutdownNow();
     }
 }

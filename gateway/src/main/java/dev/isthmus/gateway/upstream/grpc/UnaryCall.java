@@ -1,110 +1,179 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** One unary call: its message is held until the status says that it counts. On the call's event loop. */
-abstract class UnaryCall extends ClientCall.Listener<ByteBuf> {
-    private final UpstreamSettings settings;
+/**
+ * One request and its one answer. Lives on the event loop of the call. gRPC calls back on that loop too, but for the first
+ * calls of a channel, which may come from the thread that looked up the host name: those hand over.
+ */
+final class UnaryCall extends ClientCall.Listener<ByteBuf> implements Cancellation {
+    private final EventLoop loop;
+    private final ClientCall<RequestStream, ByteBuf> call;
+    private final RequestStream request;
+    private final StreamWitness witness;
+    private final AnswerReader reader;
+    private final StatusText texts;
+    private final long timeoutNanos;
     private final Reply reply;
-    private @Nullable OutboundMessage request;
-    private @Nullable ByteBuf response;
-    private boolean cancelled;
+    private final Received received = new Received();
+    private volatile boolean handedOver;
 
-    UnaryCall(UpstreamSettings settings, Reply reply) {
-        this.settings = settings;
+    UnaryCall(
+            EventLoop loop,
+            ClientCall<RequestStream, ByteBuf> call,
+            RequestStream request,
+            StreamWitness witness,
+            AnswerReader reader,
+            StatusText texts,
+            long timeoutNanos,
+            Reply reply) {
+        this.loop = loop;
+        this.call = call;
+        this.request = request;
+        this.witness = witness;
+        this.reader = reader;
+        this.texts = texts;
+        this.timeoutNanos = timeoutNanos;
         this.reply = reply;
     }
 
-    /** Turns the response into an answer; takes the response. */
-    protected abstract Answer answer(ByteBuf response);
-
-    protected final Reply reply() {
-        return reply;
-    }
-
-    protected void fail(OipException failure) {
-        reply.fail(failure);
-    }
-
-    final Cancellation start(ClientCall<OutboundMessage, ByteBuf> call, Metadata headers, ByteBuf message) {
-        OutboundMessage outbound = new OutboundMessage(message);
-        request = outbound;
+    /** Sends the request. */
+    void start(Metadata headers) {
         call.start(this, headers);
+        // One more than the one that is expected, so that a second message is seen.
         call.request(2);
-        call.sendMessage(outbound);
+        call.sendMessage(request);
         call.halfClose();
-        return () -> {
-            cancelled = true;
-            call.cancel("the client gave up", null);
-        };
+    }
+
+    /** What has come, until the status tells whether it counts. */
+    private static final class Received {
+        private @Nullable ByteBuf message;
+        private boolean several;
+        private boolean ended;
+
+        void add(ByteBuf part) {
+            if (ended || message != null) {
+                several = true;
+                part.release();
+            } else {
+                message = part;
+            }
+        }
+
+        @Nullable
+        ByteBuf end() {
+            ended = true;
+            ByteBuf taken = message;
+            message = null;
+            return taken;
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (received.ended) {
+            return;
+        }
+        releaseAll();
+        call.cancel("the client has gone", null);
+    }
+
+    private void releaseAll() {
+        request.close();
+        ByteBuf message = received.end();
+        if (message != null) {
+            message.release();
+        }
     }
 
     @Override
     public void onMessage(ByteBuf message) {
-        if (response != null) {
-            message.release();
+        if (onLoop()) {
+            received.add(message);
         } else {
-            response = message;
+            handOver(() -> received.add(message));
         }
     }
 
     @Override
     public void onClose(Status status, Metadata trailers) {
-        if (request != null) {
-            request.close();
-        }
-        ByteBuf message = response;
-        response = null;
-        if (cancelled || !status.isOk()) {
-            if (message != null) {
-                message.release();
-            }
-            if (!cancelled) {
-                fail(failure(status));
-            }
-        } else if (message == null) {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer has no message"));
+        if (onLoop()) {
+            ended(status);
         } else {
-            succeed(message);
+            handOver(() -> ended(status));
         }
     }
 
-    private void succeed(ByteBuf message) {
+    private boolean onLoop() {
+        return !handedOver && loop.inEventLoop();
+    }
+
+    private void handOver(Runnable callback) {
+        handedOver = true;
+        try {
+            loop.execute(callback);
+        } catch (RejectedExecutionException e) {
+            // The loop has ended, so nothing runs beside this thread.
+            callback.run();
+        }
+    }
+
+    private void ended(Status status) {
+        if (received.ended) {
+            return;
+        }
+        if (status.isOk()) {
+            request.close();
+            succeeded(received.end());
+        } else {
+            releaseAll();
+            failed(status);
+        }
+    }
+
+    private void succeeded(@Nullable ByteBuf message) {
+        if (message == null) {
+            reply.fail(texts.failures().badAnswer("answered without a message", null));
+            return;
+        }
+        if (received.several) {
+            message.release();
+            reply.fail(texts.failures().badAnswer("answered with more than one message", null));
+            return;
+        }
         Answer answer;
         try {
-            answer = answer(message);
-        } catch (OipException failure) {
-            fail(failure);
+            answer = reader.read(message);
+        } catch (InvalidProtocolBufferException e) {
+            message.release();
+            reply.fail(texts.failures().badAnswer("sent a message that is not the protocol's", e));
             return;
         }
         reply.only(answer);
     }
 
-    /** What the server said is for the client; what happened on the way to it is put in our words. */
-    private OipException failure(Status status) {
-        Throwable cause = status.getCause();
-        if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
-            return settings.timedOut(status.asRuntimeException());
+    private void failed(Status status) {
+        if (!witness.answered()) {
+            reply.fail(texts.ofOurs(status, witness.connected(), timeoutNanos));
+            return;
         }
-        if (status.getCode() == Status.Code.UNAVAILABLE && cause != null) {
-            return settings.unreachable(cause);
+        var failure = texts.ofServer(status);
+        Answer instead = reader.instead(failure.code());
+        if (instead == null) {
+            reply.fail(failure);
+        } else {
+            reply.only(instead);
         }
-        String description = status.getDescription();
-        return new OipException(
-                ErrorCode.ofGrpcStatus(status.getCode().value()),
-                description == null || description.isEmpty()
-                        ? "upstream '" + settings.name() + "' answered " + status.getCode()
-                        : description,
-                cause);
     }
 }

@@ -1,91 +1,200 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.Endpoint;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import io.netty.bootstrap.Bootstrap;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
-import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpClientCodec;
-import io.netty.util.AttributeKey;
-import java.net.InetSocketAddress;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.timeout.IdleStateHandler;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** One event loop's connections to an upstream. Used on that loop only, but for {@link #close()}. */
+/**
+ * The connections to one endpoint from one event loop; used on that loop only. The connection that was used last is used
+ * first, so that those which are not needed grow old.
+ */
 final class ConnectionPool {
-    private static final AttributeKey<String> HOST = AttributeKey.valueOf(ConnectionPool.class, "host");
-    private static final int MAX_IDLE = 64;
-    private static final int LARGEST_READ = 512 * 1024;
+    /** So that a body comes in buffers as large as they were read. */
+    private static final int MAX_CHUNK = 1 << 20;
 
-    private final EventLoop loop;
+    private static final int MAX_HEAD = 16 * 1024;
+    private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Endpoint endpoint;
     private final Bootstrap bootstrap;
-    private final List<Endpoint> endpoints;
-    private final Deque<Channel> idle = new ArrayDeque<>();
-    private int turn;
-    private boolean closed;
+    private final PoolLimits limits;
+    private final UpstreamFailures failures;
+    private final Deque<Connection> idle = new ArrayDeque<>();
+    private final Deque<Exchange> waiting = new ArrayDeque<>();
+    private final Set<Connection> connected = new HashSet<>();
+    private int connecting;
+    private long failedAt;
+    private State state = State.UP;
 
-    ConnectionPool(UpstreamSettings settings, Transport transport, EventLoop loop) {
-        this.loop = loop;
-        this.endpoints = settings.endpoints();
-        this.bootstrap = new Bootstrap()
-                .group(loop)
-                .channel(transport.clientChannel())
-                .option(ChannelOption.TCP_NODELAY, true)
-                .option(
-                        ChannelOption.CONNECT_TIMEOUT_MILLIS,
-                        Math.toIntExact(settings.connectTimeout().toMillis()))
-                .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ))
-                .handler(new ChannelInitializer<>() {
-                    @Override
-                    protected void initChannel(Channel channel) {
-                        channel.pipeline().addLast(new HttpClientCodec(), new ResponseHandler());
-                    }
-                });
+    private enum State {
+        UP,
+        DOWN,
+        CLOSED
     }
 
-    /** The connection used last that is still good; null when there is none. */
-    @Nullable
-    Channel reuse() {
-        for (Channel channel = idle.pollLast(); channel != null; channel = idle.pollLast()) {
-            if (channel.isActive()) {
-                return channel;
-            }
+    /**
+     * A pool without connections.
+     *
+     * @param bootstrap with everything but handler and address
+     */
+    ConnectionPool(Endpoint endpoint, Bootstrap bootstrap, PoolLimits limits, UpstreamFailures failures) {
+        this.endpoint = endpoint;
+        this.bootstrap = bootstrap;
+        this.limits = limits;
+        this.failures = failures;
+    }
+
+    String authority() {
+        return endpoint.authority();
+    }
+
+    boolean closed() {
+        return state == State.CLOSED;
+    }
+
+    /** Whether there is no point in asking here as long as there is another endpoint. */
+    boolean down() {
+        return state == State.DOWN && System.nanoTime() - failedAt < PAUSE_AFTER_FAILURE_NANOS;
+    }
+
+    /** Sends the exchange on an idle connection, on a new one, or later. */
+    void acquire(Exchange exchange) {
+        Connection kept = idle.pollLast();
+        while (kept != null && !kept.active()) {
+            kept = idle.pollLast();
         }
-        return null;
-    }
-
-    ChannelFuture connect() {
-        Endpoint endpoint = endpoints.get(Math.floorMod(turn++, endpoints.size()));
-        ChannelFuture connecting = bootstrap.connect(new InetSocketAddress(endpoint.host(), endpoint.port()));
-        connecting.channel().attr(HOST).set(endpoint.toString());
-        return connecting;
-    }
-
-    /** What the Host header says on this connection: the endpoint as it is configured. */
-    static String host(Channel channel) {
-        return channel.attr(HOST).get();
-    }
-
-    void giveBack(Channel channel) {
-        if (closed || idle.size() == MAX_IDLE) {
-            channel.close();
+        if (kept != null) {
+            exchange.carriedBy(kept);
+        } else if (full() && waiting.size() >= limits.waiting()) {
+            exchange.fail(failures.overloaded(limits.connections()));
+        } else if (full()) {
+            waiting.addLast(exchange);
         } else {
-            idle.addLast(channel);
+            connect(exchange);
+        }
+    }
+
+    /** Sends the exchange on a new connection, before all that wait. */
+    void acquireFresh(Exchange exchange) {
+        if (full()) {
+            waiting.addFirst(exchange);
+        } else {
+            connect(exchange);
+        }
+    }
+
+    private boolean full() {
+        return connecting + connected.size() >= limits.connections();
+    }
+
+    /** The exchange needs no connection any more. */
+    void forget(Exchange exchange) {
+        waiting.remove(exchange);
+    }
+
+    private void connect(Exchange exchange) {
+        connecting++;
+        var initializer = new Initializer();
+        bootstrap
+                .clone()
+                .handler(initializer)
+                .connect(endpoint.address())
+                .addListener(future -> connected((ChannelFuture) future, initializer.connection, exchange));
+    }
+
+    private void connected(ChannelFuture future, @Nullable Connection connection, Exchange exchange) {
+        connecting--;
+        if (!future.isSuccess() || connection == null) {
+            connectFailed(future.cause(), exchange);
+            return;
+        }
+        connected.add(connection);
+        if (closed()) {
+            exchange.fail(failures.closed());
+            connection.close();
+            return;
+        }
+        state = State.UP;
+        if (exchange.ended()) {
+            release(connection);
+        } else {
+            exchange.carriedBy(connection);
+        }
+    }
+
+    private void connectFailed(@Nullable Throwable cause, Exchange exchange) {
+        if (!closed()) {
+            state = State.DOWN;
+            failedAt = System.nanoTime();
+        }
+        exchange.connectFailed(cause);
+        serveWaiting();
+    }
+
+    /** Takes back a connection that can carry another exchange. */
+    void release(Connection connection) {
+        if (closed()) {
+            connection.close();
+            return;
+        }
+        Exchange next = waiting.pollFirst();
+        if (next == null) {
+            idle.addLast(connection);
+        } else {
+            next.carriedBy(connection);
+        }
+    }
+
+    /** A connection has ended. */
+    void gone(Connection connection) {
+        connected.remove(connection);
+        idle.remove(connection);
+        serveWaiting();
+    }
+
+    private void serveWaiting() {
+        if (!closed() && !full()) {
+            Exchange next = waiting.pollFirst();
+            if (next != null) {
+                connect(next);
+            }
         }
     }
 
     void close() {
-        loop.execute(() -> {
-            closed = true;
-            idle.forEach(Channel::close);
-            idle.clear();
-        });
+        state = State.CLOSED;
+        List.copyOf(waiting).forEach(exchange -> exchange.fail(failures.closed()));
+        List.copyOf(connected).forEach(Connection::close);
+    }
+
+    /** The channel's handlers: idleness, HTTP/1.1, and the connection. */
+    private final class Initializer extends ChannelInitializer<Channel> {
+        private @Nullable Connection connection;
+
+        @Override
+        protected void initChannel(Channel channel) {
+            var http = new HttpDecoderConfig()
+                    .setMaxInitialLineLength(MAX_HEAD)
+                    .setMaxHeaderSize(MAX_HEAD)
+                    .setMaxChunkSize(MAX_CHUNK);
+            connection = new Connection(ConnectionPool.this, channel);
+            channel.pipeline()
+                    .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
+                    .addLast(new HttpClientCodec(http, false, false))
+                    .addLast(connection);
+        }
     }
 }

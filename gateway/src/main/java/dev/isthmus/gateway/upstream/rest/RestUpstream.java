@@ -3,53 +3,53 @@ package dev.isthmus.gateway.upstream.rest;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Wire;
-import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http.DefaultFullHttpRequest;
-import io.netty.handler.codec.http.FullHttpRequest;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http.HttpMethod;
-import io.netty.handler.codec.http.HttpVersion;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
+import io.netty.handler.codec.http.HttpHeaders;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
+import java.util.concurrent.RejectedExecutionException;
 
-/** A server that speaks V2 REST, over HTTP/1.1 connections that are kept and reused on each event loop. */
+/**
+ * A server that is spoken to in REST over HTTP/1.1, in the clear. Each event loop has its own connections, so that a call
+ * never leaves the loop it came on. Cancelling closes the connection, as HTTP/1.1 has no other way. The reply may come
+ * before the method returns.
+ */
 public final class RestUpstream implements Upstream {
-
-    /** Whether a server knows the binary tensor data extension. */
-    public enum BinaryTensorData {
-        /** As its server metadata says. */
-        AUTO,
-        TRUE,
-        FALSE
-    }
-
-    private static final String EXTENSION = "binary_tensor_data";
-
     private final UpstreamSettings settings;
-    private final Transport transport;
-    private final BinaryTensorData binaryTensorData;
-    private final Map<EventLoop, ConnectionPool> pools = new ConcurrentHashMap<>();
-    private volatile boolean extensionSeen;
+    private final PoolLimits limits;
+    private final ByteBufAllocator allocator;
+    private final UpstreamFailures failures;
+    private final RestAnswers answers;
+    private final BinarySupport binary;
+    private final Map<EventLoop, LoopPools> pools = new ConcurrentHashMap<>();
 
-    public RestUpstream(UpstreamSettings settings, Transport transport, BinaryTensorData binaryTensorData) {
+    private volatile boolean closed;
+
+    /**
+     * An upstream without connections; the first call of each event loop makes them.
+     *
+     * @param allocator of the connections' buffers
+     */
+    public RestUpstream(
+            UpstreamSettings settings, PoolLimits limits, BinaryTensorData binary, ByteBufAllocator allocator) {
         this.settings = settings;
-        this.transport = transport;
-        this.binaryTensorData = binaryTensorData;
+        this.limits = limits;
+        this.allocator = allocator;
+        this.failures = new UpstreamFailures(settings.name());
+        this.answers = new RestAnswers(failures);
+        this.binary = new BinarySupport(binary);
     }
 
     @Override
@@ -64,115 +64,156 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public boolean binaryTensorData() {
-        return switch (binaryTensorData) {
-            case AUTO -> extensionSeen;
-            case TRUE -> true;
-            case FALSE -> false;
-        };
+        return binary.supported();
     }
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        RestBody body = ((InferMessage.Rest) message).body();
-        FullHttpRequest request = request(call, HttpMethod.POST, path(model) + "/infer", body.content());
-        request.headers()
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.content().readableBytes())
-                .set(HttpHeaderNames.CONTENT_TYPE, body.binary() ? "application/octet-stream" : "application/json");
-        if (body.binary()) {
-            request.headers().set("Inference-Header-Content-Length", body.jsonLength());
+        Question question;
+        try {
+            if (!(message instanceof InferMessage.Rest rest)) {
+                throw failures.failure(ErrorCode.INTERNAL, "takes REST, got " + message.wire(), null);
+            }
+            question = Question.infer(ModelPath.of(model) + "/infer", call.headers(), rest.body());
+        } catch (OipException e) {
+            message.release();
+            reply.fail(e);
+            return Cancellation.NONE;
         }
-        return send(call, request, reply, response -> {
-            response.requireOk();
-            return new Answer.Inference(
-                    new InferMessage.Rest(new RestBody(response.takeBody(), response.jsonLength())));
-        });
+        learnBinary(call);
+        return send(call, question, answers::inference, reply);
     }
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
-        if (binaryTensorData == BinaryTensorData.AUTO && !extensionSeen) {
-            learnExtension(call);
-        }
-        return get(call, "/v2/health/ready", reply, response -> new Answer.Ready(response.ok()));
-    }
-
-    /** Asks along with the readiness probe, until the answer has come. */
-    private void learnExtension(Call call) {
-        serverMetadata(call, new Reply() {
-            @Override
-            public void message(Answer answer) {
-                extensionSeen = answer instanceof Answer.Server server
-                        && server.metadata().extensions().contains(EXTENSION);
-            }
-
-            @Override
-            public void complete() {}
-
-            @Override
-            public void fail(OipException failure) {}
-        });
+        AnswerReader reader = (status, headers, body) -> answers.serverReady(status, body);
+        return ask(call, "/v2/health/ready", reader, reply);
     }
 
     @Override
     public Cancellation serverMetadata(Call call, Reply reply) {
-        return get(call, "/v2", reply, response -> {
-            response.requireOk();
-            return new Answer.Server(RestMetadata.server(response.bodyBytes()));
-        });
+        return ask(call, "/v2", this::serverMetadata, reply);
+    }
+
+    private Answer serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
+        Answer.Server server = answers.serverMetadata(status, body);
+        binary.learn(server.metadata());
+        return server;
     }
 
     @Override
     public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
-        return get(call, path(model) + "/ready", reply, response -> {
-            // What servers say of a model that they do not have, or that is not ready: R2.
-            boolean no = response.status() == 400 || response.status() == 404 || response.status() == 503;
-            if (!no) {
-                response.requireOk();
-            }
-            return new Answer.ModelReady(model, !no);
-        });
+        AnswerReader reader = (status, headers, body) -> answers.modelReady(model, status, body);
+        return askModel(call, model, "/ready", reader, reply);
     }
 
     @Override
     public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
-        return get(call, path(model), reply, response -> {
-            response.requireOk();
-            return new Answer.Model(RestMetadata.model(response.bodyBytes()));
-        });
+        AnswerReader reader = (status, headers, body) -> answers.modelMetadata(status, body);
+        return askModel(call, model, "", reader, reply);
     }
 
-    private Cancellation get(Call call, String path, Reply reply, Function<RestAnswer, Answer> answer) {
-        return send(call, request(call, HttpMethod.GET, path, Unpooled.EMPTY_BUFFER), reply, answer);
-    }
-
-    private Cancellation send(Call call, FullHttpRequest request, Reply reply, Function<RestAnswer, Answer> answer) {
-        if (!(call.loop() instanceof EventLoop loop)) {
-            request.release();
-            throw new OipException(ErrorCode.INTERNAL, "a call lives on an event loop");
+    /** Asks in the background what {@link #binaryTensorData()} has to know, if nobody else does. */
+    private void learnBinary(Call call) {
+        if (call.loop() instanceof EventLoop && binary.mustAsk()) {
+            Call own =
+                    new Call(new Operation.ServerMetadata(), Call.NO_DEADLINE, Map.of(), call.loop(), call.allocator());
+            serverMetadata(own, new Learning());
         }
-        ConnectionPool pool = pools.computeIfAbsent(loop, own -> new ConnectionPool(settings, transport, own));
-        HttpExchange exchange = new HttpExchange(settings, pool, request, reply, answer);
-        exchange.start(loop, settings.nanosLeft(call));
+    }
+
+    /** The metadata were learnt when they were read; only a failure is left to be noted. */
+    private final class Learning implements Reply {
+        @Override
+        public void message(Answer answer) {
+            answer.release();
+        }
+
+        @Override
+        public void complete() {}
+
+        @Override
+        public void fail(OipException failure) {
+            binary.failed();
+        }
+    }
+
+    private Cancellation askModel(Call call, ModelRef model, String what, AnswerReader reader, Reply reply) {
+        String path;
+        try {
+            path = ModelPath.of(model) + what;
+        } catch (OipException e) {
+            reply.fail(e);
+            return Cancellation.NONE;
+        }
+        return ask(call, path, reader, reply);
+    }
+
+    private Cancellation ask(Call call, String path, AnswerReader reader, Reply reply) {
+        Question question;
+        try {
+            question = Question.get(path, call.headers());
+        } catch (OipException e) {
+            reply.fail(e);
+            return Cancellation.NONE;
+        }
+        return send(call, question, reader, reply);
+    }
+
+    /** Takes the question. */
+    private Cancellation send(Call call, Question question, AnswerReader reader, Reply reply) {
+        if (!(call.loop() instanceof EventLoop loop)) {
+            question.release();
+            reply.fail(failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null));
+            return Cancellation.NONE;
+        }
+        ConnectionPool pool;
+        try {
+            pool = pools(loop).pick();
+        } catch (OipException e) {
+            question.release();
+            reply.fail(e);
+            return Cancellation.NONE;
+        }
+        Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings.maxMessageBytes());
+        exchange.start(loop, timeout(call));
         return exchange;
     }
 
-    private static FullHttpRequest request(Call call, HttpMethod method, String path, ByteBuf body) {
-        FullHttpRequest request = new DefaultFullHttpRequest(HttpVersion.HTTP_1_1, method, path, body);
-        call.headers().forEach((name, value) -> request.headers().set(name, value));
-        return request;
+    private long timeout(Call call) {
+        return call.hasDeadline()
+                ? call.deadlineNanos() - System.nanoTime()
+                : settings.timeout().toNanos();
     }
 
-    private static String path(ModelRef model) {
-        String path = "/v2/models/" + encode(model.name());
-        return model.version().isEmpty() ? path : path + "/versions/" + encode(model.version());
-    }
-
-    private static String encode(String segment) {
-        return URLEncoder.encode(segment, StandardCharsets.UTF_8).replace("+", "%20");
+    private LoopPools pools(EventLoop loop) {
+        LoopPools known = pools.get(loop);
+        if (known == null && !closed) {
+            known = pools.computeIfAbsent(loop, key -> LoopPools.open(settings, limits, failures, key, allocator));
+        }
+        if (known == null) {
+            throw failures.closed();
+        }
+        if (closed) {
+            // Also what was made while close() went through the map; this is its loop.
+            known.close();
+            throw failures.closed();
+        }
+        return known;
     }
 
     @Override
     public void close() {
-        pools.values().forEach(ConnectionPool::close);
+        closed = true;
+        pools.forEach(RestUpstream::close);
+    }
+
+    private static void close(EventLoop loop, LoopPools pools) {
+        try {
+            loop.execute(pools::close);
+        } catch (RejectedExecutionException e) {
+            // The loop has ended, and with it its connections.
+            return;
+        }
     }
 }

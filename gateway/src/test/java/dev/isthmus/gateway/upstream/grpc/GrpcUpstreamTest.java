@@ -1,249 +1,281 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
-import com.google.protobuf.MessageLite;
-import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.Asking;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.Parameter;
-import dev.isthmus.proto.InferParameter;
-import dev.isthmus.proto.ModelMetadataResponse;
-import dev.isthmus.proto.ModelReadyResponse;
-import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
-import io.grpc.BindableService;
-import io.grpc.Context;
-import io.grpc.MethodDescriptor;
-import io.grpc.Server;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerServiceDefinition;
-import io.grpc.Status;
-import io.grpc.netty.NettyServerBuilder;
-import io.grpc.stub.ServerCalls;
-import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.ByteBufUtil;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.grpc.Metadata;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
-import java.util.function.Function;
+import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Against a real gRPC server on loopback that passes bytes as they are. */
 class GrpcUpstreamTest {
-    private static final ModelRef MODEL = new ModelRef("m", "3");
-    private static final int MAX = 20 << 20;
+    private static final ModelRef MODEL = ModelRef.of("simple");
 
-    /** Bytes as they are. */
-    private static final MethodDescriptor.Marshaller<byte[]> BYTES = new MethodDescriptor.Marshaller<>() {
-        @Override
-        public InputStream stream(byte[] value) {
-            return new ByteArrayInputStream(value);
-        }
-
-        @Override
-        public byte[] parse(InputStream stream) {
-            try {
-                return stream.readAllBytes();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-    };
-
-    private final Asking asking = new Asking();
-    private final CountDownLatch cancelled = new CountDownLatch(1);
-    private Function<byte[], byte[]> behaviour = request -> request;
-    private Server server;
-    private GrpcUpstream upstream;
-
-    @BeforeEach
-    void start() throws IOException {
-        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-                .maxInboundMessageSize(MAX)
-                .addService(service())
-                .build()
-                .start();
-        upstream = new GrpcUpstream(
-                new UpstreamSettings(
-                        "u",
-                        List.of(new Endpoint("127.0.0.1", server.getPort())),
-                        Duration.ofSeconds(30),
-                        Duration.ofSeconds(1),
-                        MAX),
-                asking.transport);
-    }
+    private final UpstreamBench bench = new UpstreamBench();
+    private final List<GrpcUpstream> upstreams = new ArrayList<>();
+    private final List<ByteBuf> bodies = new ArrayList<>();
 
     @AfterEach
-    void stop() throws InterruptedException {
-        upstream.close();
-        asking.close();
-        server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+    void nothingIsHeld() {
+        upstreams.forEach(GrpcUpstream::close);
+        try (bench) {
+            bench.awaitNothingHeld();
+        }
+        assertThat(bodies).allSatisfy(body -> assertThat(body.refCnt()).isZero());
     }
 
-    private BindableService service() {
-        return () -> {
-            ServerServiceDefinition.Builder builder = ServerServiceDefinition.builder("inference.GRPCInferenceService");
-            for (String method : List.of("ModelInfer", "ServerReady", "ModelReady", "ModelMetadata")) {
-                builder.addMethod(
-                        MethodDescriptor.newBuilder(BYTES, BYTES)
-                                .setType(MethodDescriptor.MethodType.UNARY)
-                                .setFullMethodName("inference.GRPCInferenceService/" + method)
-                                .build(),
-                        handler());
-            }
-            return builder.build();
-        };
+    private GrpcUpstream upstream(Endpoint... endpoints) {
+        var settings = new UpstreamSettings(
+                "triton", List.of(endpoints), Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
+        GrpcUpstream upstream = new GrpcUpstream(settings, bench.allocator());
+        upstreams.add(upstream);
+        return upstream;
     }
 
-    private ServerCallHandler<byte[], byte[]> handler() {
-        return ServerCalls.asyncUnaryCall((request, observer) -> {
-            Context.current().addListener(context -> cancelled.countDown(), Runnable::run);
-            byte[] answer;
-            try {
-                answer = behaviour.apply(request);
-            } catch (RuntimeException e) {
-                observer.onError(e);
-                return;
-            }
-            if (answer.length != 1 || answer[0] != -1) {
-                observer.onNext(answer);
-                observer.onCompleted();
-            }
-        });
+    private RecordedReply infer(GrpcUpstream upstream, ByteBuf body) {
+        return infer(upstream, bench.call(), body);
     }
 
-    private void answers(MessageLite message) {
-        behaviour = request -> message.toByteArray();
+    private RecordedReply infer(GrpcUpstream upstream, Call call, ByteBuf body) {
+        bodies.add(body);
+        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.Protobuf(body), reply));
     }
 
-    private BiFunction<Call, Reply, Cancellation> infer(byte[] message) {
-        return (call, reply) -> upstream.infer(
-                call,
-                MODEL,
-                new InferMessage.Protobuf(ByteBufAllocator.DEFAULT.buffer().writeBytes(message)),
-                reply);
+    private static byte[] random(int size, long seed) {
+        byte[] bytes = new byte[size];
+        new Random(seed).nextBytes(bytes);
+        return bytes;
+    }
+
+    private ByteBuf direct(byte[] bytes) {
+        return bench.allocator().directBuffer(Math.max(bytes.length, 1)).writeBytes(bytes);
+    }
+
+    @Test
+    void upstream_says_whatItIs() {
+        GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
+        assertThat(upstream.name()).isEqualTo("triton");
+        assertThat(upstream.wire()).isEqualTo(Wire.PROTOBUF);
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {0, 16, 602_112, 16 << 20})
-    void infer_bytesGoAndComeUnchanged(int size) {
-        byte[] message = new byte[size];
-        new SplittableRandom(1).nextBytes(message);
-        for (int i = 0; i < 3; i++) {
-            Answer.Inference answer = (Answer.Inference) asking.ask(infer(message));
-            assertThat(ByteBufUtil.getBytes(((InferMessage.Protobuf) answer.message()).message()))
-                    .isEqualTo(message);
-            answer.release();
+    @ValueSource(ints = {0, 1, 16, 16_384, 602_112, 16 << 20})
+    void infer_ofAnySize_passesTheBytesBothWays(int size) throws Exception {
+        byte[] bytes = random(size, size);
+        try (var server = GrpcTestServer.echo()) {
+            GrpcUpstream upstream = upstream(server.endpoint());
+            assertThat(infer(upstream, direct(bytes)).protobuf()).isEqualTo(bytes);
+            assertThat(server.request()).isEqualTo(bytes);
+            ByteBuf heap = bench.allocator().heapBuffer(Math.max(size, 1)).writeBytes(bytes);
+            assertThat(infer(upstream, heap).protobuf()).isEqualTo(bytes);
         }
     }
 
     @Test
-    void failure_ofTheServer_keepsCodeAndText() {
-        behaviour = request -> {
-            throw Status.NOT_FOUND.withDescription("no such model").asRuntimeException();
-        };
-        OipException failure = asking.failure(infer(new byte[4]));
-        assertThat(failure.code()).isEqualTo(ErrorCode.NOT_FOUND);
-        assertThat(failure.message()).isEqualTo("no such model");
-    }
-
-    @Test
-    void server_notThere_isUnavailable() throws InterruptedException {
-        server.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
-        OipException failure = asking.failure(infer(new byte[4]));
-        assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-        assertThat(failure.message()).isEqualTo("upstream 'u' is not reachable");
-    }
-
-    @Test
-    void deadline_passes_isDeadlineExceededAndCancelsTheServer() throws InterruptedException {
-        behaviour = request -> new byte[] {-1};
-        OipException failure = asking.failure(asking.start(Map.of(), 200, infer(new byte[4])));
-        assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-        assertThat(failure.message()).isEqualTo("upstream 'u' did not answer in time");
-        assertThat(cancelled.await(10, TimeUnit.SECONDS)).isTrue();
-    }
-
-    @Test
-    void cancel_reachesTheServer() throws InterruptedException {
-        CountDownLatch arrived = new CountDownLatch(1);
-        behaviour = request -> {
-            arrived.countDown();
-            return new byte[] {-1};
-        };
-        Asking.Question question = asking.start(Map.of(), 0, infer(new byte[4]));
-        assertThat(arrived.await(10, TimeUnit.SECONDS)).isTrue();
-        asking.ask((call, reply) -> {
-            question.cancellation().join().cancel();
-            reply.only(new Answer.Live(true));
-            return Cancellation.NONE;
-        });
-        assertThat(cancelled.await(10, TimeUnit.SECONDS)).isTrue();
-        assertThat(question.answer()).isNotDone();
-    }
-
-    @Test
-    void readiness_isRead() {
-        answers(ServerReadyResponse.newBuilder().setReady(true).build());
-        assertThat(asking.ask(upstream::serverReady)).isEqualTo(new Answer.Ready(true));
-        answers(ModelReadyResponse.newBuilder().setReady(true).build());
-        assertThat(asking.ask((call, reply) -> upstream.modelReady(call, MODEL, reply)))
-                .isEqualTo(new Answer.ModelReady(MODEL, true));
-    }
-
-    @Test
-    void modelReady_ofUnknownModel_isNo() {
-        for (Status status : List.of(Status.NOT_FOUND, Status.UNKNOWN, Status.INVALID_ARGUMENT)) {
-            behaviour = request -> {
-                throw status.asRuntimeException();
-            };
-            assertThat(asking.ask((call, reply) -> upstream.modelReady(call, MODEL, reply)))
-                    .isEqualTo(new Answer.ModelReady(MODEL, false));
+    void infer_withCompositeThatDoesNotStartAtItsFirstByte_passesTheReadableBytes() throws Exception {
+        byte[] bytes = random(200_000, 3);
+        ByteBuf body = bench.allocator()
+                .compositeBuffer()
+                .addComponents(true, Unpooled.copyInt(7), direct(bytes), Unpooled.wrappedBuffer(new byte[] {1, 2}))
+                .skipBytes(4);
+        body.writerIndex(body.writerIndex() - 2);
+        try (var server = GrpcTestServer.echo()) {
+            assertThat(infer(upstream(server.endpoint()), body).protobuf()).isEqualTo(bytes);
         }
     }
 
     @Test
-    void metadata_withMlServersParameters_isRead() {
-        answers(ModelMetadataResponse.newBuilder()
-                .setName("m")
-                .addVersions("3")
-                .addInputs(ModelMetadataResponse.TensorMetadata.newBuilder()
-                        .setName("x")
-                        .setDatatype("FP32")
-                        .addShape(-1))
-                .putParameters(
-                        "p", InferParameter.newBuilder().setStringParam("q").build())
-                .build());
-        Answer.Model answer = (Answer.Model) asking.ask((call, reply) -> upstream.modelMetadata(call, MODEL, reply));
-        assertThat(answer.metadata().parameters()).containsEntry("p", new Parameter.Text("q"));
-        assertThat(answer.metadata().versions()).containsExactly("3");
+    void answers_heldAtTheSameTime_keepTheirBytes() throws Exception {
+        try (var server = GrpcTestServer.echo()) {
+            GrpcUpstream upstream = upstream(server.endpoint());
+            List<byte[]> sent = new ArrayList<>();
+            List<RecordedReply> replies = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                sent.add(random(602_112, 100 + i));
+                replies.add(infer(upstream, direct(sent.get(i))));
+            }
+            for (RecordedReply reply : replies) {
+                reply.answer();
+            }
+            for (int i = 0; i < 8; i++) {
+                assertThat(replies.get(i).protobuf()).isEqualTo(sent.get(i));
+            }
+        }
     }
 
     @Test
-    void answer_malformed_isABadAnswer() {
-        behaviour = request -> new byte[] {1, 2, 3};
-        assertThat(asking.failure(upstream::serverReady).code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+    void answer_slicedAndReleased_livesAsLongAsItsSlice() throws Exception {
+        byte[] bytes = random(602_112, 5);
+        try (var server = GrpcTestServer.answering(bytes)) {
+            GrpcUpstream upstream = upstream(server.endpoint());
+            ByteBuf message = ((InferMessage.Protobuf)
+                            infer(upstream, direct(new byte[1])).inference())
+                    .message();
+            assertThat(message).as("not copied").isInstanceOf(ReceivedMessage.class);
+            ByteBuf slice = message.retainedSlice(300_000, 16);
+            message.release();
+            upstream.close();
+            assertThat(slice).isEqualTo(Unpooled.wrappedBuffer(bytes, 300_000, 16));
+            slice.release();
+            assertThat(message.refCnt()).isZero();
+        }
+    }
+
+    @Test
+    void answer_compressed_isInflated() throws Exception {
+        byte[] bytes = new byte[300_000];
+        try (var server = GrpcTestServer.that((request, call) -> {
+            call.setCompression("gzip");
+            call.setMessageCompression(true);
+            GrpcTestServer.answer(call, bytes);
+        })) {
+            assertThat(infer(upstream(server.endpoint()), direct(new byte[1])).protobuf())
+                    .isEqualTo(bytes);
+        }
+    }
+
+    @Test
+    void headers_ofTheCall_areSentButForReservedNames() throws Exception {
+        try (var server = GrpcTestServer.echo()) {
+            Map<String, String> headers =
+                    Map.of("x-request-id", "7", "trace-bin", "AQI=", "grpc-timeout", "1n", "grpc-encoding", "gzip");
+            infer(upstream(server.endpoint()), bench.call(headers), direct(new byte[1]))
+                    .protobuf();
+            Metadata seen = server.headers();
+            assertThat(seen.get(Metadata.Key.of("x-request-id", Metadata.ASCII_STRING_MARSHALLER)))
+                    .isEqualTo("7");
+            assertThat(seen.get(Metadata.Key.of("trace-bin", Metadata.BINARY_BYTE_MARSHALLER)))
+                    .containsExactly(1, 2);
+            assertThat(seen.keys()).doesNotContain("grpc-encoding");
+        }
+    }
+
+    @Test
+    void header_thatIsNoMetadata_isRefused() throws Exception {
+        try (var server = GrpcTestServer.echo()) {
+            Call call = bench.call(Map.of("bad name", "7"));
+            var failure = infer(upstream(server.endpoint()), call, direct(new byte[1]))
+                    .failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+        }
+    }
+
+    @Test
+    void endpoints_ofSeveral_areUsedInTurn() throws Exception {
+        try (var first = GrpcTestServer.echo();
+                var second = GrpcTestServer.echo()) {
+            GrpcUpstream upstream = upstream(first.endpoint(), second.endpoint());
+            for (int i = 0; i < 6; i++) {
+                infer(upstream, direct(new byte[1])).protobuf();
+            }
+            assertThat(first.requests()).isEqualTo(3);
+            assertThat(second.requests()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void endpoint_thatIsDown_isPassedOverAfterItsFirstFailure() throws Exception {
+        try (var dead = GrpcTestServer.echo();
+                var alive = GrpcTestServer.echo()) {
+            GrpcUpstream upstream = upstream(dead.endpoint(), alive.endpoint());
+            dead.stop();
+            assertThat(infer(upstream, direct(new byte[1])).failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            for (int i = 0; i < 5; i++) {
+                assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
+            }
+        }
+    }
+
+    @Test
+    void endpoint_thatComesBack_isUsedAgain() throws Exception {
+        var server = GrpcTestServer.echo();
+        GrpcUpstream upstream = upstream(server.endpoint());
+        assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
+        server.stop();
+        infer(upstream, direct(new byte[1])).failure();
+        try (var again = GrpcTestServer.on(server.port(), (request, call) -> GrpcTestServer.answer(call, request))) {
+            await().atMost(Duration.ofSeconds(20)).ignoreExceptions().until(() -> {
+                return infer(upstream, direct(new byte[1])).protobuf().length == 1;
+            });
+            assertThat(again.requests()).isPositive();
+        }
+    }
+
+    @Test
+    void endpoint_thatIsAName_isLookedUpOffTheLoopAndAnsweredOnIt() throws Exception {
+        try (var server = GrpcTestServer.echo()) {
+            GrpcUpstream upstream = upstream(new Endpoint("localhost", server.port()));
+            List<RecordedReply> replies = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                replies.add(infer(upstream, direct(("call " + i).getBytes(StandardCharsets.UTF_8))));
+            }
+            for (int i = 0; i < 20; i++) {
+                assertThat(replies.get(i).protobuf())
+                        .asString(StandardCharsets.UTF_8)
+                        .isEqualTo("call " + i);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Transport.class)
+    void upstream_onEveryTransport_answers(Transport transport) throws Exception {
+        try (var server = GrpcTestServer.echo();
+                var other = new UpstreamBench(transport);
+                var upstream = new GrpcUpstream(
+                        new UpstreamSettings(
+                                "triton",
+                                List.of(server.endpoint()),
+                                Duration.ofSeconds(60),
+                                Duration.ofSeconds(2),
+                                1000),
+                        other.allocator())) {
+            ByteBuf body = direct(new byte[16]);
+            bodies.add(body);
+            assertThat(other.send(reply -> upstream.infer(other.call(), MODEL, new InferMessage.Protobuf(body), reply))
+                            .protobuf())
+                    .hasSize(16);
+        }
+    }
+
+    @Test
+    void message_onAnotherWire_isRefusedAndReleased() throws Exception {
+        ByteBuf body = direct(new byte[] {'{', '}'});
+        bodies.add(body);
+        var message = new InferMessage.Rest(new RestBody(body, RestBody.ALL_JSON));
+        GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
+        var failure = bench.send(reply -> upstream.infer(bench.call(), MODEL, message, reply))
+                .failure();
+        assertThat(failure).hasMessage("upstream 'triton' takes PROTOBUF, got REST");
+    }
+
+    @Test
+    void call_outsideOfAnEventLoop_isRefusedAndReleased() throws Exception {
+        ByteBuf body = direct(new byte[1]);
+        Call call = new Call(new Operation.ServerReady(), Call.NO_DEADLINE, Map.of(), Runnable::run, bench.allocator());
+        var failure = infer(upstream(new Endpoint("127.0.0.1", 1)), call, body).failure();
+        assertThat(failure.code()).isEqualTo(ErrorCode.INTERNAL);
     }
 }

@@ -1,229 +1,350 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import static com.github.tomakehurst.wiremock.client.WireMock.aResponse;
+import static com.github.tomakehurst.wiremock.client.WireMock.absent;
+import static com.github.tomakehurst.wiremock.client.WireMock.any;
+import static com.github.tomakehurst.wiremock.client.WireMock.anyUrl;
 import static com.github.tomakehurst.wiremock.client.WireMock.binaryEqualTo;
 import static com.github.tomakehurst.wiremock.client.WireMock.equalTo;
 import static com.github.tomakehurst.wiremock.client.WireMock.get;
 import static com.github.tomakehurst.wiremock.client.WireMock.okJson;
-import static com.github.tomakehurst.wiremock.client.WireMock.post;
 import static com.github.tomakehurst.wiremock.client.WireMock.postRequestedFor;
 import static com.github.tomakehurst.wiremock.client.WireMock.urlEqualTo;
 import static com.github.tomakehurst.wiremock.core.WireMockConfiguration.wireMockConfig;
+import static dev.isthmus.gateway.upstream.rest.RestBench.MODEL;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.github.tomakehurst.wiremock.WireMockServer;
 import com.github.tomakehurst.wiremock.http.Fault;
 import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.Asking;
 import dev.isthmus.gateway.upstream.Endpoint;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
-import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
+import java.util.Random;
 import java.util.function.BiFunction;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RestUpstreamTest {
-    private static final ModelRef MODEL = new ModelRef("a b/c", "3");
-    private static final String PATH = "/v2/models/a%20b%2Fc/versions/3";
-
-    private final WireMockServer server =
+    private static final WireMockServer SERVER =
             new WireMockServer(wireMockConfig().dynamicPort().bindAddress("127.0.0.1"));
-    private final Asking asking = new Asking();
-    private RestUpstream upstream = upstream(1, 1 << 20);
 
-    private RestUpstream upstream(int port, int maxAnswer) {
-        return new RestUpstream(
-                new UpstreamSettings(
-                        "u",
-                        List.of(new Endpoint("127.0.0.1", port)),
-                        Duration.ofSeconds(30),
-                        Duration.ofSeconds(1),
-                        maxAnswer),
-                asking.transport,
-                RestUpstream.BinaryTensorData.AUTO);
+    private final RestBench rest = new RestBench();
+
+    @BeforeAll
+    static void start() {
+        SERVER.start();
     }
 
-    @BeforeEach
-    void start() {
-        server.start();
-        upstream = upstream(server.port(), 1 << 20);
+    @AfterAll
+    static void stop() {
+        SERVER.stop();
     }
 
     @AfterEach
-    void stop() {
-        upstream.close();
-        asking.close();
-        server.stop();
+    void nothingIsHeld() {
+        SERVER.resetAll();
+        rest.close();
     }
 
-    private BiFunction<Call, Reply, Cancellation> infer(byte[] body, long jsonLength) {
-        return (call, reply) -> upstream.infer(
-                call,
-                MODEL,
-                new InferMessage.Rest(
-                        new RestBody(ByteBufAllocator.DEFAULT.buffer().writeBytes(body), jsonLength)),
-                reply);
+    private static Endpoint endpoint() {
+        return new Endpoint("127.0.0.1", SERVER.port());
     }
 
-    private BiFunction<Call, Reply, Cancellation> infer() {
-        return infer("{}".getBytes(java.nio.charset.StandardCharsets.UTF_8), RestBody.ALL_JSON);
+    private RestUpstream upstream() {
+        return rest.upstream(endpoint());
+    }
+
+    private RecordedReply ask(BiFunction<RestUpstream, RecordedReply, Cancellation> how) {
+        RestUpstream upstream = upstream();
+        return rest.bench().send(reply -> how.apply(upstream, reply));
+    }
+
+    private RecordedReply modelReady() {
+        return ask((upstream, reply) -> upstream.modelReady(rest.bench().call(), MODEL, reply));
+    }
+
+    private RecordedReply modelMetadata() {
+        return ask((upstream, reply) -> upstream.modelMetadata(rest.bench().call(), MODEL, reply));
+    }
+
+    private static byte[] random(int size) {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        return bytes;
     }
 
     @Test
-    void infer_binary_goesAndComesUnchanged() {
-        byte[] body = new byte[602_000];
-        new SplittableRandom(1).nextBytes(body);
-        server.stubFor(post(PATH + "/infer")
-                .withHeader("Inference-Header-Content-Length", equalTo("7"))
-                .withHeader("Content-Type", equalTo("application/octet-stream"))
-                .withRequestBody(binaryEqualTo(body))
+    void upstream_says_whatItIs() {
+        assertThat(upstream().name()).isEqualTo("triton");
+        assertThat(upstream().wire()).isEqualTo(Wire.REST);
+    }
+
+    @Test
+    void infer_asJson_sendsBodyAndHeaders() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{\"outputs\":[]}")));
+        var call = rest.bench().call(Map.of("x-request-id", "7", "content-type", "text/html", "connection", "close"));
+        ByteBuf body = rest.buffer("{\"inputs\":[]}".getBytes(StandardCharsets.UTF_8));
+        RestBody answer =
+                RestBench.body(rest.infer(upstream(), call, new ModelRef("a b/ü", "1.0+x"), body, RestBody.ALL_JSON));
+        assertThat(answer.binary()).isFalse();
+        assertThat(answer.content().toString(StandardCharsets.UTF_8)).isEqualTo("{\"outputs\":[]}");
+        answer.release();
+        SERVER.verify(postRequestedFor(urlEqualTo("/v2/models/a%20b%2F%C3%BC/versions/1.0%2Bx/infer"))
+                .withHeader("content-type", equalTo("application/json"))
+                .withHeader("content-length", equalTo("13"))
+                .withHeader("host", equalTo("127.0.0.1:" + SERVER.port()))
+                .withHeader("x-request-id", equalTo("7"))
+                .withHeader("connection", absent())
+                .withHeader("inference-header-content-length", absent())
+                .withRequestBody(equalTo("{\"inputs\":[]}")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 602_112, 16 << 20})
+    void infer_withBinaryTensors_passesTheBytesBothWays(int size) throws Exception {
+        byte[] bytes = random(size);
+        byte[] answered = random(size + 1);
+        SERVER.stubFor(any(anyUrl())
                 .willReturn(aResponse()
-                        .withHeader("Inference-Header-Content-Length", "9")
-                        .withBody(body)));
-        for (int i = 0; i < 3; i++) {
-            Answer.Inference answer = (Answer.Inference) asking.ask(infer(body, 7));
-            RestBody got = ((InferMessage.Rest) answer.message()).body();
-            assertThat(got.jsonLength()).isEqualTo(9);
-            assertThat(ByteBufUtil.getBytes(got.content())).isEqualTo(body);
-            got.release();
+                        .withHeader("Inference-Header-Content-Length", "5")
+                        .withBody(answered)));
+        RestBody answer = RestBench.body(rest.infer(upstream(), rest.bench().call(), rest.buffer(bytes), 7));
+        assertThat(answer.jsonLength()).isEqualTo(5);
+        assertThat(ByteBufUtil.getBytes(answer.content())).isEqualTo(answered);
+        answer.release();
+        assertThat(answer.content().refCnt()).isZero();
+        SERVER.verify(postRequestedFor(urlEqualTo("/v2/models/simple/infer"))
+                .withHeader("content-type", equalTo("application/octet-stream"))
+                .withHeader("inference-header-content-length", equalTo("7"))
+                .withRequestBody(binaryEqualTo(bytes)));
+    }
+
+    @Test
+    void infer_withABodyOfManyPieces_passesTheBytes() throws Exception {
+        byte[] bytes = random(3000 * 100);
+        var composite = rest.bench().allocator().compositeBuffer(Integer.MAX_VALUE);
+        for (int i = 0; i < 3000; i++) {
+            byte[] piece = Arrays.copyOfRange(bytes, i * 100, i * 100 + 100);
+            composite.addComponent(true, rest.buffer(piece));
         }
-    }
-
-    @Test
-    void headers_go() {
-        server.stubFor(post(PATH + "/infer").willReturn(okJson("{}")));
-        asking.start(Map.of("traceparent", "t"), 0, infer()).answer().join().release();
-        server.verify(postRequestedFor(urlEqualTo(PATH + "/infer"))
-                .withHeader("traceparent", equalTo("t"))
-                .withHeader("Host", equalTo("127.0.0.1:" + server.port()))
-                .withHeader("Content-Type", equalTo("application/json")));
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        RestBench.bytes(rest.infer(upstream(), rest.bench().call(), composite, RestBody.ALL_JSON));
+        SERVER.verify(postRequestedFor(anyUrl()).withRequestBody(binaryEqualTo(bytes)));
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
-            400 | {"error":"bad"}                                          | INVALID_ARGUMENT    | bad
-            404 | {"detail":"Not Found"}                                   | NOT_FOUND           | Not Found
-            422 | {"detail":[{"loc":["body","inputs"],"msg":"required"}]}  | INVALID_ARGUMENT    | body.inputs: required
-            500 | Internal Server Error                                    | INTERNAL            | Internal Server Error
-            503 | <html>sorry</html>                                       | UNAVAILABLE         | upstream 'u' answered 503
-            503 | ``                                                       | UNAVAILABLE         | upstream 'u' answered 503
-            501 | {"code":12,"message":"no"}                               | UNIMPLEMENTED       | no
-            429 | {"x":1}                                                  | RESOURCE_EXHAUSTED  | {"x":1}
-            307 | ``                                                       | BAD_UPSTREAM_ANSWER | upstream 'u' answered 307
-            """)
-    void failure_inAnyForm_isRead(int status, String body, ErrorCode code, String message) {
-        server.stubFor(
-                post(PATH + "/infer").willReturn(aResponse().withStatus(status).withBody(body)));
-        OipException failure = asking.failure(infer());
+    @ValueSource(strings = {"3", "-1", "x", "99999999999", "+1", ""})
+    void infer_withWrongHeaderLength_isABadAnswer(String length) throws Exception {
+        SERVER.stubFor(any(anyUrl())
+                .willReturn(aResponse()
+                        .withHeader("Inference-Header-Content-Length", length)
+                        .withBody("{}")));
+        OipException failure = rest.infer(upstream()).failure();
+        assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {".", "..", ""})
+    void model_thatIsNoPathSegment_isRefused(String name) throws Exception {
+        ByteBuf body = rest.buffer(new byte[1]);
+        var failure = rest.infer(upstream(), rest.bench().call(), ModelRef.of(name), body, -1)
+                .failure();
+        assertThat(failure).hasMessage("model name '" + name + "' cannot stand in a path");
+        RestUpstream upstream = upstream();
+        assertThat(rest.bench()
+                        .send(reply -> upstream.modelReady(rest.bench().call(), ModelRef.of(name), reply))
+                        .failure()
+                        .code())
+                .isEqualTo(ErrorCode.INVALID_ARGUMENT);
+    }
+
+    @Test
+    void header_thatCannotBeSent_isRefused() throws Exception {
+        var failure = rest.infer(upstream(), rest.bench().call(Map.of("x", "a\r\nb: c")))
+                .failure();
+        assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+    }
+
+    @Test
+    void message_onAnotherWire_isRefusedAndReleased() throws Exception {
+        ByteBuf body = rest.buffer(new byte[1]);
+        RestUpstream upstream = upstream();
+        var failure = rest.bench()
+                .send(reply -> upstream.infer(rest.bench().call(), MODEL, new InferMessage.Protobuf(body), reply))
+                .failure();
+        assertThat(failure).hasMessage("upstream 'triton' takes REST, got PROTOBUF");
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "400|INVALID_ARGUMENT|{\"error\":\"wrong shape\"}|wrong shape",
+                "404|NOT_FOUND|{\"detail\":\"Not Found\"}|Not Found",
+                "422|INVALID_ARGUMENT|{\"detail\":[{\"loc\":[\"body\",\"inputs\",0],\"msg\":\"field required\"},"
+                        + "{\"msg\":\"b\"}]}|body.inputs.0: field required; b",
+                "500|INTERNAL|{\"code\":13,\"message\":\"boom\"}|boom",
+                "500|INTERNAL|{\"error\":{\"message\":\"inner\"}}|inner",
+                "500|INTERNAL|Internal Server Error|Internal Server Error",
+                "503|UNAVAILABLE|<html><body>503</body></html>|upstream 'triton' answered 503",
+                "503|UNAVAILABLE||upstream 'triton' answered 503",
+                "429|RESOURCE_EXHAUSTED|{|{",
+                "504|DEADLINE_EXCEEDED|{\"other\":1}|{\"other\":1}",
+                "307|BAD_UPSTREAM_ANSWER|elsewhere|upstream 'triton' answered 307",
+                "204|BAD_UPSTREAM_ANSWER||upstream 'triton' answered 204",
+            })
+    void status_ofTheServer_keepsItsText(int status, ErrorCode code, String body, String text) throws Exception {
+        SERVER.stubFor(any(anyUrl())
+                .willReturn(aResponse()
+                        .withStatus(status)
+                        .withHeader("location", "http://127.0.0.1/x")
+                        .withBody(body)));
+        OipException failure = rest.infer(upstream()).failure();
         assertThat(failure.code()).isEqualTo(code);
-        assertThat(failure.message()).isEqualTo(message);
+        assertThat(failure).hasMessage(text);
     }
 
     @Test
-    void connection_closedMidAnswer_isUnavailable() {
-        server.stubFor(post(PATH + "/infer").willReturn(aResponse().withFault(Fault.EMPTY_RESPONSE)));
-        assertThat(asking.failure(infer()).code()).isEqualTo(ErrorCode.UNAVAILABLE);
-    }
-
-    @Test
-    void answer_malformed_isABadAnswer() {
-        server.stubFor(post(PATH + "/infer").willReturn(aResponse().withFault(Fault.RANDOM_DATA_THEN_CLOSE)));
-        assertThat(asking.failure(infer()).code()).isIn(ErrorCode.BAD_UPSTREAM_ANSWER, ErrorCode.UNAVAILABLE);
-    }
-
-    @Test
-    void answer_tooLarge_isABadAnswer() {
-        server.stubFor(post(PATH + "/infer").willReturn(aResponse().withBody(new byte[(1 << 20) + 1])));
-        assertThat(asking.failure(infer()).message()).contains("at most 1048576 bytes");
-    }
-
-    @Test
-    void server_notThere_isUnavailable() {
-        server.stop();
-        OipException failure = asking.failure(infer());
-        assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-        assertThat(failure.message()).isEqualTo("upstream 'u' is not reachable");
-    }
-
-    @Test
-    void keptConnection_closedByTheServer_costsNothing() {
-        server.stubFor(get("/v2/health/ready").willReturn(aResponse()));
-        assertThat(asking.ask(upstream::serverReady)).isEqualTo(new Answer.Ready(true));
-        int port = server.port();
-        server.stop();
-        WireMockServer again = new WireMockServer(wireMockConfig().port(port).bindAddress("127.0.0.1"));
-        again.start();
-        again.stubFor(get("/v2/health/ready").willReturn(aResponse()));
-        assertThat(asking.ask(upstream::serverReady)).isEqualTo(new Answer.Ready(true));
-        again.stop();
-    }
-
-    @Test
-    void deadline_passes_isDeadlineExceeded() {
-        server.stubFor(post(PATH + "/infer").willReturn(okJson("{}").withFixedDelay(20_000)));
-        OipException failure = asking.failure(asking.start(Map.of(), 100, infer()));
-        assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-        assertThat(failure.message()).isEqualTo("upstream 'u' did not answer in time");
-    }
-
-    @Test
-    void cancel_leavesNothingBehind() {
-        server.stubFor(post(PATH + "/infer").willReturn(okJson("{}").withFixedDelay(20_000)));
-        Asking.Question question = asking.start(Map.of(), 0, infer());
-        question.cancellation().join();
-        asking.start(Map.of(), 0, (call, reply) -> {
-                    question.cancellation().join().cancel();
-                    reply.only(new Answer.Live(true));
-                    return Cancellation.NONE;
-                })
-                .answer()
-                .join();
-        assertThat(question.answer()).isNotDone();
-    }
-
-    @Test
-    void metadata_withNulls_isRead() {
-        server.stubFor(get(PATH)
-                .willReturn(okJson("{\"name\":\"m\",\"versions\":null,\"platform\":\"\",\"inputs\":"
-                        + "[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,4],\"parameters\":{\"content_type\":\"np\","
-                        + "\"n\":null}}],\"outputs\":[],\"parameters\":{}}")));
-        Answer.Model answer = (Answer.Model) asking.ask((call, reply) -> upstream.modelMetadata(call, MODEL, reply));
-        assertThat(answer.metadata().versions()).isEmpty();
-        assertThat(answer.metadata().inputs().get(0).shape()).isEqualTo(Shape.of(-1, 4));
-        assertThat(answer.metadata().inputs().get(0).parameters()).containsOnlyKeys("content_type");
+    void errorText_thatIsLong_isCut() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(500).withBody("a\nb" + "x".repeat(500))));
+        assertThat(rest.infer(upstream()).failure()).hasMessage("a b" + "x".repeat(197));
     }
 
     @ParameterizedTest
-    @CsvSource({"200, true", "400, false", "404, false", "503, false"})
-    void modelReady_isByStatus(int status, boolean ready) {
-        server.stubFor(get(PATH + "/ready").willReturn(aResponse().withStatus(status)));
-        assertThat(asking.ask((call, reply) -> upstream.modelReady(call, MODEL, reply)))
-                .isEqualTo(new Answer.ModelReady(MODEL, ready));
+    @CsvSource({"200,true", "400,false", "503,false", "404,false", "500,false"})
+    void serverReady_isTheStatus(int status, boolean ready) throws Exception {
+        SERVER.stubFor(get("/v2/health/ready").willReturn(aResponse().withStatus(status)));
+        var reply = ask((upstream, r) -> upstream.serverReady(rest.bench().call(), r));
+        assertThat(reply.answer()).isEqualTo(new Answer.Ready(ready));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200,true", "400,false", "503,false", "404,false"})
+    void modelReady_isTheStatus(int status, boolean ready) throws Exception {
+        SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(status)));
+        assertThat(modelReady().answer()).isEqualTo(new Answer.ModelReady(MODEL, ready));
     }
 
     @Test
-    void binaryTensorData_isLearnedFromMetadata() {
-        server.stubFor(get("/v2/health/ready").willReturn(aResponse().withFixedDelay(200)));
-        server.stubFor(get("/v2").willReturn(okJson("{\"name\":\"triton\",\"extensions\":[\"binary_tensor_data\"]}")));
+    void modelReady_ofServerThatFails_fails() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(500)));
+        assertThat(modelReady().failure().code()).isEqualTo(ErrorCode.INTERNAL);
+    }
+
+    @Test
+    void serverMetadata_isRead() throws Exception {
+        SERVER.stubFor(get("/v2").willReturn(okJson("""
+                {"name":"mlserver","version":"1.7.1","extensions":[]}""")));
+        var reply = ask((upstream, r) -> upstream.serverMetadata(rest.bench().call(), r));
+        assertThat(reply.answer()).isEqualTo(new Answer.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
+    }
+
+    @Test
+    void modelMetadata_isReadWithParameters() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(okJson("""
+                {"name":"iris","versions":["v1"],"platform":"sklearn",
+                 "inputs":[{"name":"x","datatype":"FP32","shape":[-1,4],"parameters":{"content_type":"np"}}],
+                 "outputs":[{"name":"y","datatype":"INT64","shape":["2"],"parameters":null}],
+                 "parameters":{"b":true,"i":-7,"d":0.5,"u":18446744073709551615,"n":null,"o":{},
+                               "big":18446744073709551616}}""")));
+        assertThat(modelMetadata().answer())
+                .isEqualTo(new Answer.Model(new ModelMetadata(
+                        "iris",
+                        List.of("v1"),
+                        "sklearn",
+                        List.of(new ModelMetadata.TensorMetadata(
+                                "x", "FP32", Shape.of(-1, 4), Map.of("content_type", new Parameter.Text("np")))),
+                        List.of(new ModelMetadata.TensorMetadata("y", "INT64", Shape.of(2), Map.of())),
+                        Map.of(
+                                "b", new Parameter.Bool(true),
+                                "i", new Parameter.Int64(-7),
+                                "d", new Parameter.Float64(0.5),
+                                "u", new Parameter.Uint64(-1)))));
+    }
+
+    @Test
+    void modelMetadata_withNulls_isRead() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(okJson("""
+                {"name":"identity","versions":null,"platform":null,"inputs":[],"outputs":null,"parameters":{}}""")));
+        assertThat(modelMetadata().answer())
+                .isEqualTo(
+                        new Answer.Model(new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "[]", "{", "{\"inputs\":[{\"shape\":[1.5]}]}"})
+    void modelMetadata_thatIsNot_isABadAnswer(String body) throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(okJson(body)));
+        assertThat(modelMetadata().failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+    }
+
+    @Test
+    void modelMetadata_ofUnknownModel_isNotFound() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(aResponse().withStatus(404)));
+        assertThat(modelMetadata().failure().code()).isEqualTo(ErrorCode.NOT_FOUND);
+    }
+
+    @Test
+    void binary_byConfiguration_asksNobody() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        for (BinaryTensorData binary : List.of(BinaryTensorData.TRUE, BinaryTensorData.FALSE)) {
+            RestUpstream upstream = rest.upstream(PoolLimits.DEFAULT, binary, Duration.ofSeconds(60), 1000, endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(upstream.binaryTensorData()).isEqualTo(binary == BinaryTensorData.TRUE);
+        }
+        assertThat(SERVER.getAllServeEvents()).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"binary_tensor_data,true", "classification,false"})
+    void binary_auto_isLearntAtTheFirstInferenceAndKept(String extension, boolean supported) throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"" + extension + "\"]}")));
+        RestUpstream upstream =
+                rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
         assertThat(upstream.binaryTensorData()).isFalse();
-        asking.ask(upstream::serverReady);
-        org.awaitility.Awaitility.await().until(upstream::binaryTensorData);
+        RestBench.bytes(rest.infer(upstream));
+        await().until(() -> SERVER.getAllServeEvents().size() == 2 && upstream.binaryTensorData() == supported);
+        RestBench.bytes(rest.infer(upstream));
+        assertThat(SERVER.getAllServeEvents()).hasSize(3);
+    }
+
+    @Test
+    void binary_auto_afterAFailure_isAskedAgain() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        SERVER.stubFor(get("/v2").willReturn(aResponse().withFault(Fault.EMPTY_RESPONSE)));
+        RestUpstream upstream =
+                rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
+        RestBench.bytes(rest.infer(upstream));
+        SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"binary_tensor_data\"]}")));
+        await().until(() -> {
+            RestBench.bytes(rest.infer(upstream));
+            return upstream.binaryTensorData();
+        });
     }
 }

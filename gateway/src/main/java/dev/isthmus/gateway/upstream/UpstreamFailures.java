@@ -1,0 +1,66 @@
+package dev.isthmus.gateway.upstream;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The failures that arise between the gateway and one upstream. Their texts go to clients: no address is in them. */
+public record UpstreamFailures(String upstream) {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
+
+    /** No connection could be made. */
+    public OipException unreachable(@Nullable Throwable cause) {
+        return failure(ErrorCode.UNAVAILABLE, "is not reachable", cause);
+    }
+
+    /** The connection ended before the answer did. */
+    public OipException connectionClosed(@Nullable Throwable cause) {
+        return failure(ErrorCode.UNAVAILABLE, "closed the connection", cause);
+    }
+
+    /** The upstream was closed on our side. */
+    public OipException closed() {
+        return failure(ErrorCode.UNAVAILABLE, "is closed", null);
+    }
+
+    /** Every connection is in use and the queue for them is full. */
+    public OipException overloaded(int connections) {
+        return failure(ErrorCode.UNAVAILABLE, "is busy on all of its " + connections + " connections", null);
+    }
+
+    /** The deadline passed before the answer ended. */
+    public OipException timedOut(long nanos, @Nullable Throwable cause) {
+        return failure(ErrorCode.DEADLINE_EXCEEDED, "did not answer within " + duration(nanos), cause);
+    }
+
+    /** The answer is larger than configured. */
+    public OipException answerTooLarge(long limit, @Nullable Throwable cause) {
+        return badAnswer("sent an answer of more than " + limit + " bytes", cause);
+    }
+
+    /** The answer is not the protocol's. */
+    public OipException badAnswer(String what, @Nullable Throwable cause) {
+        return failure(ErrorCode.BAD_UPSTREAM_ANSWER, what, cause);
+    }
+
+    /** A failure whose text is "upstream 'name' " and {@code what}. */
+    public OipException failure(ErrorCode code, String what, @Nullable Throwable cause) {
+        return new OipException(code, "upstream '" + upstream + "' " + what, cause);
+    }
+
+    /** Whole seconds from ten on, tenths below, milliseconds below a second: "60 s", "2.5 s", "250 ms". */
+    private static String duration(long nanos) {
+        long positive = Math.max(nanos, 0);
+        if (positive < SECOND) {
+            return positive / MILLISECOND + " ms";
+        }
+        if (positive < 10 * SECOND && positive % SECOND != 0) {
+            return String.format(Locale.ROOT, "%.1f s", positive / (double) SECOND);
+        }
+        return Math.round(positive / (double) SECOND) + " s";
+    }
+}

@@ -1,0 +1,24 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.oip.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the answer of one operation. */
+@FunctionalInterface
+interface AnswerReader {
+
+    /**
+     * The answer that a message holds.
+     *
+     * @param message taken; only when this returns
+     */
+    Answer read(ByteBuf message) throws InvalidProtocolBufferException;
+
+    /** The answer that a failure of the server stands for; null when it is a failure. */
+    default @Nullable Answer instead(ErrorCode serverFailure) {
+        return null;
+    }
+}

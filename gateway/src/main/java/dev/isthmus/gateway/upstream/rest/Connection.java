@@ -1,0 +1,124 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.util.ReferenceCountUtil;
+import org.jspecify.annotations.Nullable;
+
+/** One HTTP/1.1 connection, which carries one exchange at a time. The last handler of its channel. */
+@SuppressWarnings("FutureReturnValueIgnored") // of close(): it ends in channelInactive, which is where we look
+final class Connection extends ChannelInboundHandlerAdapter {
+    private final ConnectionPool pool;
+    private final Channel channel;
+    private @Nullable Exchange exchange;
+    private @Nullable Throwable failure;
+    private int exchanges;
+    private boolean written;
+    private boolean returning;
+
+    Connection(ConnectionPool pool, Channel channel) {
+        this.pool = pool;
+        this.channel = channel;
+    }
+
+    /** Whether it has carried an exchange before the next one, so that the server may have closed it meanwhile. */
+    boolean used() {
+        return exchanges > 0;
+    }
+
+    boolean active() {
+        return channel.isActive();
+    }
+
+    /** Begins an exchange. The question stays the exchange's. */
+    void send(Question question, Exchange next) {
+        exchange = next;
+        exchanges++;
+        written = false;
+        question.write(channel, pool.authority()).addListener(future -> written((ChannelFuture) future));
+    }
+
+    private void written(ChannelFuture future) {
+        if (future.isSuccess()) {
+            written = true;
+        } else {
+            fail(future.cause());
+        }
+    }
+
+    private void fail(@Nullable Throwable cause) {
+        if (failure == null) {
+            failure = cause;
+        }
+        channel.close();
+    }
+
+    /**
+     * The exchange is over: back to the pool, or closed where its end is not clean. Not before all that was read has been
+     * looked at: what a server sends beyond its response must not become the response to another request.
+     */
+    void finished(boolean keepAlive) {
+        exchange = null;
+        returning = keepAlive && written && channel.isActive();
+        if (!returning) {
+            channel.close();
+        }
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext context) {
+        if (returning) {
+            returning = false;
+            pool.release(this);
+        }
+    }
+
+    /** Nobody waits for what is under way here any more. */
+    void drop() {
+        exchange = null;
+        channel.close();
+    }
+
+    /** Closes; an exchange under way fails. */
+    void close() {
+        channel.close();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object part) {
+        if (exchange != null && part instanceof HttpObject object) {
+            exchange.received(object);
+        } else {
+            ReferenceCountUtil.release(part);
+            returning = false;
+            channel.close();
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+        returning = false;
+        pool.gone(this);
+        Exchange left = exchange;
+        exchange = null;
+        if (left != null) {
+            left.connectionLost(exchanges > 1, failure);
+        }
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext context, Object event) {
+        if (event instanceof IdleStateEvent && exchange == null) {
+            channel.close();
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+        fail(cause);
+    }
+}

@@ -1,0 +1,170 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.oip.OipException;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.util.ReferenceCountUtil;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its response. Lives on the event loop of the call. It is sent a second time only when a kept connection
+ * turns out to have been closed by the server: the request then was not read.
+ */
+final class Exchange implements Cancellation {
+    private final ConnectionPool pool;
+    private final Question question;
+    private final AnswerReader reader;
+    private final Reply reply;
+    private final UpstreamFailures failures;
+    private final ResponseCollector response;
+    private @Nullable ScheduledFuture<?> deadline;
+    private @Nullable Connection connection;
+    private boolean repeated;
+    private boolean ended;
+
+    Exchange(
+            ConnectionPool pool,
+            Question question,
+            AnswerReader reader,
+            Reply reply,
+            UpstreamFailures failures,
+            long maxBytes) {
+        this.pool = pool;
+        this.question = question;
+        this.reader = reader;
+        this.reply = reply;
+        this.failures = failures;
+        this.response = new ResponseCollector(failures, maxBytes);
+    }
+
+    void start(EventLoop loop, long timeoutNanos) {
+        if (timeoutNanos <= 0) {
+            fail(failures.timedOut(0, null));
+            return;
+        }
+        deadline = loop.schedule(() -> timedOut(timeoutNanos), timeoutNanos, TimeUnit.NANOSECONDS);
+        pool.acquire(this);
+    }
+
+    boolean ended() {
+        return ended;
+    }
+
+    /** Goes out on a connection. */
+    void carriedBy(Connection carrier) {
+        connection = carrier;
+        boolean mayRepeat = carrier.used() && !repeated;
+        carrier.send(question, this);
+        if (!mayRepeat) {
+            question.release();
+        }
+    }
+
+    /**
+     * The next part of the response.
+     *
+     * @param part taken
+     */
+    void received(HttpObject part) {
+        if (ended) {
+            ReferenceCountUtil.release(part);
+            return;
+        }
+        try {
+            if (response.add(part)) {
+                answered();
+            }
+        } catch (OipException e) {
+            fail(e);
+        }
+    }
+
+    private void answered() {
+        Connection carrier = connection;
+        connection = null;
+        end();
+        HttpResponse head = response.head();
+        if (carrier != null) {
+            carrier.finished(HttpUtil.isKeepAlive(head));
+        }
+        Answer answer;
+        try {
+            answer = reader.read(head.status().code(), head.headers(), response.takeBody());
+        } catch (OipException e) {
+            reply.fail(e);
+            return;
+        } catch (RuntimeException e) {
+            reply.fail(failures.badAnswer("sent an answer that cannot be read", e));
+            return;
+        }
+        reply.only(answer);
+    }
+
+    void connectFailed(@Nullable Throwable cause) {
+        fail(failures.unreachable(cause));
+    }
+
+    /**
+     * The connection ended before the response.
+     *
+     * @param reused whether it had carried an exchange before
+     */
+    void connectionLost(boolean reused, @Nullable Throwable cause) {
+        connection = null;
+        if (ended) {
+            return;
+        }
+        if (reused && !repeated && !response.started() && !pool.closed()) {
+            repeated = true;
+            pool.acquireFresh(this);
+            return;
+        }
+        fail(pool.closed() ? failures.closed() : failures.connectionClosed(cause));
+    }
+
+    private void timedOut(long timeoutNanos) {
+        fail(failures.timedOut(timeoutNanos, null));
+    }
+
+    void fail(OipException failure) {
+        if (!ended) {
+            abandon();
+            reply.fail(failure);
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (!ended) {
+            abandon();
+        }
+    }
+
+    private void abandon() {
+        end();
+        response.takeBody().release();
+        Connection carrier = connection;
+        connection = null;
+        if (carrier == null) {
+            pool.forget(this);
+        } else {
+            carrier.drop();
+        }
+    }
+
+    private void end() {
+        ended = true;
+        question.release();
+        if (deadline != null) {
+            deadline.cancel(false);
+        }
+    }
+}

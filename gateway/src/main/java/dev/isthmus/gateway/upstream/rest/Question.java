@@ -1,0 +1,124 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.DefaultHttpRequest;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import java.util.List;
+import java.util.Map;
+
+/** A request, which can be written more than once. Owns one reference of its body until {@link #release()}. */
+@SuppressWarnings("FutureReturnValueIgnored") // a write that fails makes the last one fail, which is looked at
+final class Question {
+    /** Above the kernel's 1,024 buffers per write Netty copies all of them into one. */
+    private static final int MAX_BUFFERS_PER_WRITE = 512;
+
+    /** What belongs to the client's connection, or would let the server answer in a form that is not asked for. */
+    private static final List<CharSequence> NOT_FORWARDED = List.of(
+            HttpHeaderNames.CONNECTION,
+            HttpHeaderNames.TRANSFER_ENCODING,
+            HttpHeaderNames.CONTENT_LENGTH,
+            HttpHeaderNames.CONTENT_TYPE,
+            HttpHeaderNames.CONTENT_ENCODING,
+            HttpHeaderNames.ACCEPT,
+            HttpHeaderNames.ACCEPT_ENCODING,
+            HttpHeaderNames.EXPECT,
+            HttpHeaderNames.HOST,
+            HttpHeaderNames.TE,
+            HttpHeaderNames.UPGRADE,
+            RestAnswers.JSON_LENGTH);
+
+    private final HttpMethod method;
+    private final String path;
+    private final HttpHeaders headers;
+    private final ByteBuf body;
+    private boolean released;
+
+    private Question(HttpMethod method, String path, HttpHeaders headers, ByteBuf body) {
+        this.method = method;
+        this.path = path;
+        this.headers = headers;
+        this.body = body;
+    }
+
+    /**
+     * A request without a body.
+     *
+     * @throws OipException when a header cannot be sent
+     */
+    static Question get(String path, Map<String, String> forwarded) {
+        HttpHeaders headers = headers(forwarded).set(HttpHeaderNames.ACCEPT, "application/json");
+        return new Question(HttpMethod.GET, path, headers, Unpooled.EMPTY_BUFFER);
+    }
+
+    /**
+     * An inference request.
+     *
+     * @param body taken, but not when this throws
+     * @throws OipException when a header cannot be sent
+     */
+    static Question infer(String path, Map<String, String> forwarded, RestBody body) {
+        HttpHeaders headers = headers(forwarded)
+                .set(HttpHeaderNames.CONTENT_LENGTH, body.content().readableBytes())
+                .set(HttpHeaderNames.CONTENT_TYPE, body.binary() ? "application/octet-stream" : "application/json");
+        if (body.binary()) {
+            headers.set(RestAnswers.JSON_LENGTH, body.jsonLength());
+        }
+        return new Question(HttpMethod.POST, path, headers, body.content());
+    }
+
+    private static HttpHeaders headers(Map<String, String> forwarded) {
+        HttpHeaders headers = new DefaultHttpHeaders();
+        try {
+            forwarded.forEach(headers::set);
+        } catch (IllegalArgumentException e) {
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent on", e);
+        }
+        NOT_FORWARDED.forEach(headers::remove);
+        return headers;
+    }
+
+    /** Writes and flushes all of it; what is done with the future's end is the caller's. */
+    ChannelFuture write(Channel channel, String authority) {
+        HttpHeaders all = headers.copy().set(HttpHeaderNames.HOST, authority);
+        channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, all));
+        if (body.isReadable()) {
+            writeBody(channel);
+        }
+        return channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
+    }
+
+    private void writeBody(Channel channel) {
+        if (!(body instanceof CompositeByteBuf composite) || body.nioBufferCount() <= MAX_BUFFERS_PER_WRITE) {
+            channel.write(new DefaultHttpContent(body.retainedSlice()));
+            return;
+        }
+        List<ByteBuf> parts = composite.decompose(body.readerIndex(), body.readableBytes());
+        for (int from = 0; from < parts.size(); from += MAX_BUFFERS_PER_WRITE) {
+            int to = Math.min(from + MAX_BUFFERS_PER_WRITE, parts.size());
+            CompositeByteBuf group = Unpooled.compositeBuffer(MAX_BUFFERS_PER_WRITE);
+            parts.subList(from, to).forEach(part -> group.addComponent(true, part.retain()));
+            channel.write(new DefaultHttpContent(group));
+        }
+    }
+
+    /** Gives the body back; what is being written keeps its own references. Idempotent. */
+    void release() {
+        if (!released) {
+            released = true;
+            body.release();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpStatusClass;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
+import org.jspecify.annotations.Nullable;
+
+/** Puts one response together from what the codec makes of it, without copying. */
+final class ResponseCollector {
+    private final UpstreamFailures failures;
+    private final long maxBytes;
+    private @Nullable HttpResponse head;
+    private @Nullable ByteBuf body;
+    private long length;
+    private boolean informational;
+
+    ResponseCollector(UpstreamFailures failures, long maxBytes) {
+        this.failures = failures;
+        this.maxBytes = maxBytes;
+    }
+
+    /**
+     * Takes the next part.
+     *
+     * @param part taken
+     * @return whether the response is complete
+     * @throws OipException when it is not what can be taken
+     */
+    boolean add(HttpObject part) {
+        if (part.decoderResult().isFailure()) {
+            ReferenceCountUtil.release(part);
+            throw failures.badAnswer(
+                    "did not answer in HTTP", part.decoderResult().cause());
+        }
+        if (part instanceof HttpResponse response) {
+            begin(response);
+        }
+        return part instanceof HttpContent content && append(content);
+    }
+
+    private void begin(HttpResponse response) {
+        if (response.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
+            if (response.status().equals(HttpResponseStatus.SWITCHING_PROTOCOLS)) {
+                throw failures.badAnswer("answered 101", null);
+            }
+            informational = true;
+            return;
+        }
+        head = response;
+        if (HttpUtil.getContentLength(response, -1L) > maxBytes) {
+            throw failures.answerTooLarge(maxBytes, null);
+        }
+        String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
+        if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
+            throw failures.badAnswer("answered with a content encoding that was not asked for", null);
+        }
+    }
+
+    private boolean append(HttpContent content) {
+        boolean last = content instanceof LastHttpContent;
+        if (informational) {
+            content.release();
+            informational = !last;
+            return false;
+        }
+        ByteBuf bytes = content.content();
+        length += bytes.readableBytes();
+        if (length > maxBytes) {
+            content.release();
+            throw failures.answerTooLarge(maxBytes, null);
+        }
+        if (bytes.isReadable()) {
+            join(bytes);
+        } else {
+            content.release();
+        }
+        return last;
+    }
+
+    private void join(ByteBuf bytes) {
+        ByteBuf before = body;
+        if (before == null) {
+            body = bytes;
+        } else if (before instanceof CompositeByteBuf composite) {
+            composite.addComponent(true, bytes);
+        } else {
+            body = Unpooled.compositeBuffer(Integer.MAX_VALUE)
+                    .addComponent(true, before)
+                    .addComponent(true, bytes);
+        }
+    }
+
+    /** Whether anything of the final response has come. */
+    boolean started() {
+        return head != null;
+    }
+
+    /** The head of the complete response. */
+    HttpResponse head() {
+        return requireNonNull(head);
+    }
+
+    /** The body so far, which is the caller's from here on. */
+    ByteBuf takeBody() {
+        ByteBuf taken = body;
+        body = null;
+        return taken == null ? Unpooled.EMPTY_BUFFER : taken;
+    }
+}

@@ -1,0 +1,105 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.util.AsciiString;
+import java.io.IOException;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** What the responses of a REST server mean. Each method takes the body. */
+record RestAnswers(UpstreamFailures failures) {
+    /** Bytes of JSON before the binary tensors (binary tensor data extension). */
+    static final AsciiString JSON_LENGTH = AsciiString.cached("inference-header-content-length");
+
+    private static final int OK = 200;
+    /** Ten digits hold every length of a buffer and fit into a long. */
+    private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");
+
+    Answer inference(int status, HttpHeaders headers, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            long jsonLength = jsonLength(headers, body.readableBytes());
+            return new Answer.Inference(new InferMessage.Rest(new RestBody(body, jsonLength)));
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
+        }
+    }
+
+    Answer serverReady(int status, ByteBuf body) {
+        body.release();
+        return new Answer.Ready(status == OK);
+    }
+
+    /** Triton and MLServer answer 400 for a model that is not ready, MLServer 404 for an unknown one, KServe 503. */
+    Answer modelReady(ModelRef model, int status, ByteBuf body) {
+        try {
+            boolean notReady = status == 400 || status == 404 || status == 503;
+            if (!notReady) {
+                requireOk(status, body);
+            }
+            return new Answer.ModelReady(model, !notReady);
+        } finally {
+            body.release();
+        }
+    }
+
+    Answer.Server serverMetadata(int status, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            return new Answer.Server(MetadataJson.server(body));
+        } catch (IOException e) {
+            throw notMetadata(e);
+        } finally {
+            body.release();
+        }
+    }
+
+    Answer modelMetadata(int status, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            return new Answer.Model(MetadataJson.model(body));
+        } catch (IOException e) {
+            throw notMetadata(e);
+        } finally {
+            body.release();
+        }
+    }
+
+    private OipException notMetadata(IOException cause) {
+        return failures.badAnswer("sent metadata that are not the protocol's", cause);
+    }
+
+    private void requireOk(int status, ByteBuf body) {
+        if (status == OK) {
+            return;
+        }
+        if (status < 400) {
+            throw failures.badAnswer("answered " + status, null);
+        }
+        String text = ErrorText.of(body);
+        ErrorCode code = ErrorCode.ofHttpStatus(status);
+        throw text.isEmpty() ? failures.failure(code, "answered " + status, null) : new OipException(code, text);
+    }
+
+    private long jsonLength(HttpHeaders headers, int bodyLength) {
+        List<String> values = headers.getAll(JSON_LENGTH);
+        if (values.isEmpty()) {
+            return RestBody.ALL_JSON;
+        }
+        String value = values.getFirst();
+        if (values.size() > 1 || !LENGTH.matcher(value).matches() || Long.parseLong(value) > bodyLength) {
+            throw failures.badAnswer(
+                    "says Inference-Header-Content-Length " + values + " of a body of " + bodyLength + " bytes", null);
+        }
+        return Long.parseLong(value);
+    }
+}

@@ -1,0 +1,105 @@
+package dev.isthmus.gateway.upstream;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.EventLoop;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Keeps what a call answers, and insists on the rules: on the loop, one message at the most, one end. */
+public final class RecordedReply implements Reply {
+    private static final int PATIENCE_SECONDS = 30;
+
+    private final EventLoop loop;
+    private final CompletableFuture<Answer> outcome = new CompletableFuture<>();
+    private final CompletableFuture<Cancellation> cancellation = new CompletableFuture<>();
+    private @Nullable Answer message;
+
+    RecordedReply(EventLoop loop) {
+        this.loop = loop;
+    }
+
+    void cancellation(Cancellation started) {
+        cancellation.complete(started);
+    }
+
+    @Override
+    public void message(Answer answer) {
+        if (!loop.inEventLoop() || message != null || outcome.isDone()) {
+            answer.release();
+            outcome.obtrudeException(new AssertionError("a message out of place: " + answer));
+            return;
+        }
+        message = answer;
+    }
+
+    @Override
+    public void complete() {
+        end(() -> outcome.complete(requireNonNull(message)));
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        end(() -> outcome.completeExceptionally(failure));
+    }
+
+    private void end(Runnable how) {
+        if (!loop.inEventLoop() || outcome.isDone()) {
+            outcome.obtrudeException(new AssertionError("an end out of place"));
+            return;
+        }
+        how.run();
+    }
+
+    /** The answer; whoever asks owns it. */
+    public Answer answer() throws Exception {
+        return outcome.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+
+    public OipException failure() throws Exception {
+        try {
+            Answer answer = answer();
+            answer.release();
+            throw new AssertionError("no failure but " + answer);
+        } catch (ExecutionException e) {
+            assertThat(e.getCause()).isInstanceOf(OipException.class);
+            return (OipException) requireNonNull(e.getCause());
+        }
+    }
+
+    /** The message of an inference; whoever asks owns it. */
+    public InferMessage inference() throws Exception {
+        return ((Answer.Inference) answer()).message();
+    }
+
+    /** The bytes of an inference on the gRPC wire, whose buffer is released. */
+    public byte[] protobuf() throws Exception {
+        ByteBuf message = ((InferMessage.Protobuf) inference()).message();
+        try {
+            return ByteBufUtil.getBytes(message);
+        } finally {
+            message.release();
+            assertThat(message.refCnt()).isZero();
+        }
+    }
+
+    public boolean ended() {
+        return outcome.isDone();
+    }
+
+    /** Cancels on the loop. */
+    public void cancel() throws Exception {
+        Cancellation started = cancellation.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        loop.submit(started::cancel).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    }
+}

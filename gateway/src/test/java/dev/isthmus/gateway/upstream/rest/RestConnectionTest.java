@@ -1,0 +1,296 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RestConnectionTest {
+    private static final Duration MINUTE = Duration.ofSeconds(60);
+
+    private final RestBench rest = new RestBench();
+
+    @AfterEach
+    void nothingIsHeld() {
+        rest.close();
+    }
+
+    private RestUpstream limited(int maxBytes, Endpoint endpoint) {
+        return rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.FALSE, MINUTE, maxBytes, endpoint);
+    }
+
+    private RestUpstream pooled(int connections, int waiting, Endpoint endpoint) {
+        var pool = new PoolLimits(connections, waiting, MINUTE);
+        return rest.upstream(pool, BinaryTensorData.FALSE, MINUTE, 1000, endpoint);
+    }
+
+    @Test
+    void connection_isUsedAgain() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            for (int i = 0; i < 5; i++) {
+                assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            }
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+                "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+            })
+    void connection_thatTheServerWillClose_isNotUsedAgain(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            server.awaitConnectionClosed();
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void connection_closedWhileIdle_isReplaced() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            server.closeConnections();
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void request_onAKeptConnectionThatIsClosedUnanswered_isSentOnceMore() throws Exception {
+        // Each connection answers its first request only.
+        var answered = new ArrayList<Integer>();
+        try (var server = ScriptedServer.that((request, out) -> {
+            if (answered.contains(request.connection())) {
+                return false;
+            }
+            answered.add(request.connection());
+            write(out, ok("{\"c\":" + request.connection() + "}"));
+            return true;
+        })) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{\"c\":1}");
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{\"c\":2}");
+            server.request();
+            String first = server.request().body();
+            assertThat(server.request().body()).isEqualTo(first).isNotEmpty();
+        }
+    }
+
+    @Test
+    void request_onANewConnectionThatIsClosedUnanswered_fails() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> false)) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+                "HTTP/1.1 200 OK\r\nContent-",
+            })
+    void response_cutShort_isUnavailable(String response) throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, response);
+            return false;
+        })) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.message()).startsWith("upstream 'triton' ");
+            assertThat(failure.code()).isIn(ErrorCode.UNAVAILABLE, ErrorCode.BAD_UPSTREAM_ANSWER);
+        }
+    }
+
+    @Test
+    void response_cutShortOnAKeptConnection_isNotAskedForAgain() throws Exception {
+        var answered = new ArrayList<Integer>();
+        try (var server = ScriptedServer.that((request, out) -> {
+            answered.add(1);
+            write(out, answered.size() == 1 ? ok("{}") : "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
+            return answered.size() == 1;
+        })) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' closed the connection");
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world",
+                "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world",
+            })
+    void response_inAnyForm_isTaken(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("hello world");
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("hello world");
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void response_thatEndsWithItsConnection_isTaken() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, "HTTP/1.1 200 OK\r\n\r\nhello");
+            return false;
+        })) {
+            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint()))))
+                    .isEqualTo("hello");
+        }
+    }
+
+    @Test
+    void response_inManyPieces_isPutTogether() throws Exception {
+        String half = "x".repeat(100_000);
+        var second = new CountDownLatch(1);
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + half);
+            awaitQuietly(second);
+            write(out, half);
+            return true;
+        })) {
+            RecordedReply reply = rest.infer(rest.upstream(server.endpoint()));
+            server.request();
+            second.countDown();
+            assertThat(RestBench.text(reply)).isEqualTo(half + half);
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "ICY 200 OK\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+                "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+            })
+    void response_thatCannotBeRead_isABadAnswer(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void bytes_beyondTheResponse_doNotReachTheNextRequest() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}") + ok("{\"stray\":1}"))) {
+            RestUpstream upstream = pooled(1, 10, server.endpoint());
+            List<RecordedReply> replies = List.of(rest.infer(upstream), rest.infer(upstream), rest.infer(upstream));
+            for (RecordedReply reply : replies) {
+                assertThat(RestBench.text(reply)).isEqualTo("{}");
+            }
+            assertThat(server.connections()).isEqualTo(3);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\nabcdef\r\n",
+            })
+    void response_aboveTheLimit_isRefusedBeforeItsEnd(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            OipException failure = rest.infer(limited(10, server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            assertThat(failure).hasMessage("upstream 'triton' sent an answer of more than 10 bytes");
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void answer_beforeTheRequestWasWritten_isTakenAndTheConnectionClosed() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            RestUpstream upstream = rest.upstream(new Endpoint("127.0.0.1", socket.getLocalPort()));
+            RecordedReply reply = rest.infer(upstream, rest.bench().call(), rest.buffer(new byte[16 << 20]), -1);
+            try (var accepted = socket.accept()) {
+                write(
+                        accepted.getOutputStream(),
+                        "HTTP/1.1 413 Too Large\r\nContent-Length: 19\r\n\r\n{\"error\":\"too big\"}");
+                OipException failure = reply.failure();
+                assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+                assertThat(failure).hasMessage("too big");
+            }
+        }
+    }
+
+    @Test
+    void deadline_ofTheCall_closesTheConnection() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> true)) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            var call = rest.bench().callWithin(Duration.ofMillis(300));
+            OipException failure = rest.infer(upstream, call).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void deadline_thatHasPassed_sendsNothing() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            var call = rest.bench().callWithin(Duration.ofSeconds(-1));
+            assertThat(rest.infer(upstream, call).failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(server.connections()).isZero();
+        }
+    }
+
+    @Test
+    void timeout_ofTheUpstream_holdsForCallsWithoutDeadline() throws Exception {
+        try (var server = ScriptedServer.sending("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhal")) {
+            var upstream = rest.upstream(
+                    PoolLimits.DEFAULT, BinaryTensorData.FALSE, Duration.ofMillis(400), 1000, server.endpoint());
+            assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' did not answer within 400 ms");
+        }
+    }
+
+    @Test
+    void cancel_closesTheConnection_andNoReplyFollows() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> true)) {
+            RecordedReply reply = rest.infer(rest.upstream(server.endpoint()));
+            server.request();
+            reply.cancel();
+            reply.cancel();
+            server.awaitConnectionClosed();
+            rest.bench().settle();
+            assertThat(reply.ended()).isFalse();
+        }
+    }
+}

@@ -1,4 +1,4 @@
-/** Microbenchmarks. Run: {@code ./mvnw -q -DskipTests package && java -cp ... dev.isthmus.bench.JsonTensorBenchmark}. */
+/** Microbenchmarks. The command is in docs/performance.md. */
 @NullMarked
 package dev.isthmus.bench;
 

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.WireLimits;
 import java.util.function.BooleanSupplier;
 
@@ -20,6 +21,7 @@ public final class Dispatcher implements CallHandler {
     private final BooleanSupplier ready;
     private final ServerMetadata self;
     private final WireLimits limits;
+    private final Transcoder transcoder;
 
     /**
      * @param ready whether every upstream is, from a snapshot: asking must cost nothing
@@ -30,6 +32,7 @@ public final class Dispatcher implements CallHandler {
         this.ready = ready;
         this.self = self;
         this.limits = limits;
+        this.transcoder = new Transcoder(limits);
     }
 
     @Override
@@ -48,7 +51,7 @@ public final class Dispatcher implements CallHandler {
                     yield new QuerySink(() -> target.upstream().modelMetadata(call, target.model(), reply));
                 }
                 case Operation.Infer infer ->
-                    new InferFlow(call, infer.form(), routes.pick(infer.model()), reply, limits);
+                    new InferFlow(call, infer.form(), routes.pick(infer.model()), reply, transcoder, limits);
             };
         } catch (OipException failure) {
             reply.fail(failure);

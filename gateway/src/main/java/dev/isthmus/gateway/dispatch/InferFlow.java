@@ -34,11 +34,11 @@ final class InferFlow implements RequestSink, Reply {
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
-    InferFlow(Call call, BodyForm form, Target target, Reply client, WireLimits limits) {
+    InferFlow(Call call, BodyForm form, Target target, Reply client, Transcoder transcoder, WireLimits limits) {
         this.call = call;
         this.target = target;
         this.client = client;
-        this.transcoder = new Transcoder(limits);
+        this.transcoder = transcoder;
         Upstream upstream = target.upstream();
         Wire wire = upstream.wire();
         boolean binary = upstream.binaryTensorData();

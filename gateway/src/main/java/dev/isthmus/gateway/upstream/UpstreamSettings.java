@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.call.Call;
 import java.time.Duration;
 import java.util.List;
 
@@ -24,6 +25,11 @@ public record UpstreamSettings(
         if (maxMessageBytes < 1) {
             throw new IllegalArgumentException("upstream '" + name + "' must take messages of 1 byte or more");
         }
+    }
+
+    /** Nanoseconds that a call has left: of its own deadline, or else of the timeout. Negative when it is late. */
+    public long nanosLeft(Call call) {
+        return call.hasDeadline() ? call.deadlineNanos() - System.nanoTime() : timeout.toNanos();
     }
 
     /** The connect timeout in the form that channels take. */

@@ -195,9 +195,7 @@ public final class GrpcUpstream implements Upstream {
             RequestStream request,
             AnswerReader reader,
             Reply reply) {
-        long timeout = call.hasDeadline()
-                ? call.deadlineNanos() - System.nanoTime()
-                : settings.timeout().toNanos();
+        long timeout = settings.nanosLeft(call);
         Metadata headers = metadata(call);
         StreamWitness witness = new StreamWitness();
         CallOptions options = CallOptions.DEFAULT

@@ -176,14 +176,8 @@ public final class RestUpstream implements Upstream {
             return Cancellation.NONE;
         }
         Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings.maxMessageBytes());
-        exchange.start(loop, timeout(call));
+        exchange.start(loop, settings.nanosLeft(call));
         return exchange;
-    }
-
-    private long timeout(Call call) {
-        return call.hasDeadline()
-                ? call.deadlineNanos() - System.nanoTime()
-                : settings.timeout().toNanos();
     }
 
     private LoopPools pools(EventLoop loop) {

@@ -1,0 +1,147 @@
+"""An answer as the fields that are compared, and the differences between two answers."""
+import base64
+import gzip
+import json
+import zlib
+from dataclasses import dataclass
+
+import record
+
+
+@dataclass(frozen=True)
+class Diff:
+    """One difference. `field` is a path such as status, content-type, body.outputs[0].data[3], message.id."""
+
+    field: str
+    want: object
+    got: object
+
+
+@dataclass
+class Exchange:
+    """One recorded request of one server with the recorded answer and the gateway's."""
+
+    server: str
+    wire: str
+    mode: str
+    case: str
+    request: dict
+    want: dict
+    got: dict
+
+    @property
+    def target(self):
+        """The path, or the gRPC method."""
+        return self.request["path"] if self.wire == "rest" else self.request["method"]
+
+    @property
+    def failure(self):
+        """The gateway's text if it answered with an error as we write errors, else None."""
+        if self.wire == "grpc":
+            return self.got.get("details") or self.got.get("error") if self.got["status"] not in ("OK", 200) else None
+        body = self.got.get("body", self.got.get("error"))
+        return body["error"] if isinstance(body, dict) and set(body) == {"error"} and type(body["error"]) is str else None
+
+
+ABSENT = "(absent)"
+
+
+class Object(dict):
+    """A JSON object; a key that occurs twice is no accident and stays visible."""
+
+    def __init__(self, pairs):
+        super().__init__(pairs)
+        if len(self) != len(pairs):
+            self["(pairs)"] = pairs
+
+
+def parse_json(text):
+    """JSON with integers as int and other numbers as float; NaN and Infinity are taken, as Triton writes them."""
+    return json.loads(text, object_pairs_hook=Object)
+
+
+def header(response, name):
+    values = [v for k, v in response["headers"] if k.lower() == name]
+    return ", ".join(values) if values else None
+
+
+def plain(response):
+    """The body without its content encoding."""
+    raw = record.dec(response["body"]) or b""
+    unpack = {"gzip": gzip.decompress, "deflate": zlib.decompress}.get(header(response, "content-encoding"))
+    return unpack(raw) if unpack else raw
+
+
+def rest_answer(response, case):
+    """Fields of a REST answer: status, content-type, encoding, binary (whether the header is there), body, tail."""
+    if "broken" in response:
+        return {"status": "broken", "body": response["broken"]}
+    if case in record.STATUS_ONLY:
+        return {"status": response["status"]}
+    kind = header(response, "content-type")
+    length = header(response, "inference-header-content-length")
+    raw = plain(response)
+    head, tail = (raw, b"") if length is None else (raw[: int(length)], raw[int(length) :])
+    # Triton writes BYTES that are no UTF-8 into its JSON as they are: surrogates keep them
+    text = record.UUID.sub(b"<uuid>", head).decode("utf-8", "surrogateescape")
+    try:
+        body = parse_json(text)
+    except ValueError:
+        body = text
+    return {
+        "status": response["status"],
+        "content-type": kind and kind.split(";")[0].strip().lower(),
+        "encoding": header(response, "content-encoding"),
+        "binary": length is not None,
+        "body": body,
+        "tail": tail.hex(),
+    }
+
+
+def message_class(method):
+    return getattr(record.pb, record.RESP.get(method, ""), None)
+
+
+def message(method, b64):
+    """A message with all its fields, those unknown to the .proto included."""
+    raw = base64.b64decode(b64)
+    shown = record.as_json(method, raw)
+    if shown is None or "undecodable" in shown:
+        return {"undecodable": raw.hex()}
+    exact = message_class(method).FromString(raw).SerializeToString(deterministic=True)
+    shown = json.loads(record.mask(json.dumps(shown)))
+    return Object(list(shown.items()) + [("(bytes)", record.UUID.sub(b"<uuid>", exact).hex())])
+
+
+def grpc_answer(response, method, case):
+    """Fields of a gRPC answer: status, details, message or messages."""
+    if case in record.STATUS_ONLY:
+        return {"status": response["code"]}
+    answer = {"status": response["code"], "details": record.mask(response["details"] or "")}
+    if "messages" in response:
+        answer["messages"] = [message(method, m["b64"]) for m in response["messages"]]
+    elif "b64" in response:
+        answer["message"] = message(method, response["b64"])
+    return answer
+
+
+def same(a, b):
+    """Equal in type and value: 1 is not 1.0, -0.0 is not 0.0, NaN is NaN."""
+    return type(a) is type(b) and (a == b if not isinstance(a, float) else repr(a) == repr(b))
+
+
+def differences(want, got, path=""):
+    if isinstance(want, dict) and isinstance(got, dict):
+        found = []
+        for key in list(want) + [k for k in got if k not in want]:
+            at = "%s.%s" % (path, key) if path else key
+            if key not in want or key not in got:
+                found.append(Diff(at, want.get(key, ABSENT), got.get(key, ABSENT)))
+            else:
+                found.extend(differences(want[key], got[key], at))
+        # the bytes tell something new only if nothing else does
+        seen = [d for d in found if not d.field.endswith("(bytes)")]
+        return seen or found
+    if isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
+        return [d for i, pair in enumerate(zip(want, got)) for d in differences(*pair, "%s[%d]" % (path, i))]
+    return [] if same(want, got) else [Diff(path, want, got)]

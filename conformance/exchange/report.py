@@ -1,0 +1,69 @@
+"""Sorts the differences of each exchange into identical, normalised, not yet and unexplained, and prints the report."""
+import json
+from collections import defaultdict
+from fnmatch import fnmatchcase
+
+from exchange.answers import differences
+from exchange.notyet import part_of
+
+
+class Report:
+    def __init__(self, server, wire, mode, rules):
+        self.scope = (server, wire, mode)
+        self.rules = [r for r in rules if mode in r.modes and r.patterns(server, wire)]
+        self.cases = []
+        self.identical = 0
+        self.used = defaultdict(list)
+        self.not_yet = defaultdict(list)
+        self.unexplained = []
+
+    def take(self, x):
+        self.cases.append(x.case)
+        found = differences(x.want, x.got)
+        if not found:
+            self.identical += 1
+            return
+        part = part_of(x)
+        if part:
+            self.not_yet[part].append(x.case)
+            return
+        names, left = set(), []
+        for d in found:
+            rule = next((r for r in self.rules if r.lists(*self.scope, x.case) and r.covers(x, d)), None)
+            if rule:
+                names.add(rule.id)
+            else:
+                left.append(d)
+        if left:
+            self.unexplained.append((x, left))
+            return
+        for name in sorted(names):
+            self.used[name].append(x.case)
+
+    def unused(self):
+        """Listed cases that did not need their rule; a pattern needs to be used once. Crossed, only cases that were sent count."""
+        for rule in self.rules:
+            for pattern in rule.patterns(*self.scope[:2]):
+                sent = [c for c in self.cases if fnmatchcase(c, pattern)]
+                if not any(c in self.used[rule.id] for c in sent) and (sent or self.scope[2] == "straight"):
+                    yield rule.id, pattern
+
+    def summary(self):
+        normalised = len({c for cases in self.used.values() for c in cases})
+        not_yet = sum(map(len, self.not_yet.values()))
+        return "%s %s %s: %d cases, %d identical, %d normalised, %d not yet, %d unexplained" % (
+            *self.scope, len(self.cases), self.identical, normalised, not_yet, len(self.unexplained))  # fmt: skip
+
+    def print(self):
+        for rule in self.rules:
+            if self.used[rule.id]:
+                print("normalised %s (%s): %d: %s" % (rule.id, rule.why, len(self.used[rule.id]), " ".join(self.used[rule.id])))
+        for part, cases in self.not_yet.items():
+            print("not-yet %s: %d: %s" % (part, len(cases), " ".join(cases)))
+        for rule, pattern in self.unused():
+            print("unused %s: %s" % (rule, pattern))
+        for x, left in self.unexplained:
+            print("UNEXPLAINED %s: %s" % (x.case, json.dumps(x.request)))
+            for d in left:
+                print("    %s\n        recorded %r\n        gateway  %r" % (d.field, d.want, d.got))
+        print(self.summary())

@@ -1,0 +1,160 @@
+"""What may differ between a server's recorded answer and the gateway's: the named normalisations.
+
+A rule covers a difference only in the cases that it lists, and only in the form that its test describes. A listed case
+that did not need its rule is reported, so that the table cannot rot. Rn are the protocol rules, "docs" is docs/protocol.md.
+"""
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Callable
+
+from exchange import forms
+
+
+@dataclass(frozen=True)
+class Rule:
+    id: str
+    why: str
+    covers: Callable  # (exchange, difference) -> bool
+    cases: dict  # "rest", "triton rest" ... -> patterns of case names
+    modes: tuple = ("straight", "cross")
+
+    def patterns(self, server, wire):
+        return (self.cases.get(wire, "") + " " + self.cases.get(server + " " + wire, "")).split()
+
+    def lists(self, server, wire, mode, case):
+        return mode in self.modes and any(fnmatchcase(case, p) for p in self.patterns(server, wire))
+
+
+def refusal(id, why, message, **cases):
+    """We refuse before the server sees it: 400 / INVALID_ARGUMENT, for the reason that the message names."""
+    pattern = re.compile(message)
+    return Rule(id, why, lambda x, d: forms.refused(x, pattern), {k.replace("_", " "): v for k, v in cases.items()})
+
+
+REFUSALS = [
+    refusal(
+        "strict-values", "R5 R12: out of range, or no value of the datatype: 400. Servers answer 500, 422 or wrap around",
+        r"a value of (BOOL|U?INT\d+|FP\d+|BYTES) is expected, got|\b(UINT8|INT8)\b.*300|300.*\b(UINT8|INT8)\b",
+        rest="fp32_overflow fp32_huge_exp fp32_string fp32_bool int32_float int32_over int32_under int32_string int32_bool "
+        "int32_null int64_over int64_huge uint8_neg uint8_over uint8_float bool_one bool_two bool_string bool_null "
+        "bytes_number bytes_null",
+    ),
+    refusal(
+        "strict-json", "R5: malformed JSON is 400 and never reaches a server: 500 in Triton, 422 in the others, which take a BOM",
+        r"^malformed JSON at byte \d+: ",
+        rest="int32_leading_zero bytes_lone_surrogate bytes_raw_invalid_utf8 empty_body bad_json json_trailing json_bom "
+        "json_comment json_single_quotes binary_len_one binary_size_without_header",
+    ),
+    refusal(
+        "strict-structure", "R5 R7: a key that is missing or of the wrong JSON type is 400",
+        r"' is missing$|: (an object|an array|a string|at least one) is expected",
+        rest="json_array json_deep inputs_missing inputs_empty inputs_object missing_name missing_shape missing_datatype "
+        "ok_id_number ok_id_null parameters_array",
+    ),
+    refusal(
+        "strict-shapes", "R11: counts, nesting and shapes are exact: 400",
+        r"needs \d+ elements, got \d|nested arrays of different sizes|negative dimension|more elements than can be counted"
+        r"|shape: integers are expected",
+        rest="nested_wrong too_few too_many negative_shape shape_float shape_string shape_overflow shape_uint64",
+    ),
+    refusal(
+        "known-datatypes", "docs: the protocol's datatypes only, as they are written there",
+        r"datatype '\w+' is not one of the protocol's$", rest="unknown_datatype lowercase_datatype",
+    ),
+    refusal(
+        "no-duplicates", "R19, docs: duplicate keys and names are 400", r" is given twice$",
+        rest="outputs_twice input_twice json_duplicate_key",
+    ),
+    refusal(
+        "one-data-source", "R10: exactly one of data and binary_data_size", r"one of data and binary_data_size is expected, got",
+        rest="missing_data binary_and_data",
+    ),
+    refusal(
+        "binary-lengths", "R16: lengths are decimal numbers and fit the body and the shape: 400",
+        r"Inference-Header-Content-Length: one number of bytes|beyond what binary_data_size announces|a binary_data_size of \d"
+        r"|binary_data_size: a number of bytes|BYTES element \d+ has a length|of BYTES needs \d+ elements|something follows",
+        rest="binary_len_negative binary_len_text binary_len_beyond_body binary_len_huge binary_len_plus binary_len_empty "
+        "binary_trailing_bytes binary_short binary_size_vs_shape binary_size_negative binary_size_string "
+        "binary_bytes_bad_inner_length binary_bytes_count_mismatch",
+    ),
+    refusal(
+        "plain-parameters", "R8 R9: string, bool and number only; triton_ is reserved",
+        r"a string, a number or a boolean is expected|names that begin with triton_ are reserved",
+        rest="parameter_null parameter_array parameter_object parameter_reserved",
+    ),
+    refusal(
+        "names-in-paths", "docs: a name is 1 to 255 characters without a slash, and is decoded once: 400",
+        r"^model (name|version): 1 to 255 characters", rest="model_name_percent_slash model_name_empty versioned_*_",
+    ),
+]  # fmt: skip
+
+
+ANSWERS = [
+    Rule("health-json-body", "R1: health answers have a JSON body; Triton and MLServer send none", forms.health_body,
+         {"triton rest": "live ready live_query model_ready versioned_ready_[13] versioned_ready_01 versioned_ready_noversion",
+          "mlserver rest": "live ready live_query model_ready versioned_ready_v[12] versioned_ready_noversion"}),
+    Rule("not-ready", "R2: not ready and unknown are one answer: 400 with ready:false, gRPC OK with false", forms.not_ready,
+         {"triton rest": "unknown_model_ready versioned_ready_2 versioned_ready_99 versioned_ready_0 versioned_ready_-1 "
+                         "versioned_ready_v[12] versioned_ready_abc versioned_ready_18446744073709551616",
+          "mlserver rest": "unknown_model_ready versioned_ready_[-0-9]* versioned_ready_abc",
+          "kserve rest": "unknown_model_ready versioned_ready_noversion",
+          "triton grpc": "model_ready_bad_version",
+          "mlserver grpc": "model_ready_unknown model_ready_empty model_ready_*_version",
+          "kserve grpc": "model_ready_unknown model_ready_empty model_ready_*_version"}),
+    Rule("error-as-json", "R3: an error is {\"error\":text}, application/json; status and text are the server's", forms.error_as_json,
+         {"triton rest": "*_slash live_head models_list versioned_metadata_v[12] versioned_metadata_abc versioned_metadata_-1 "
+                         "unknown_path root v1_path double_slash upper_case binary_in_FP16 binary_in_BF16 scalar_shape wrong_rank "
+                         "unknown_model_infer wrong_version_infer fail_* decoupled_over_http",
+          "mlserver rest": "models_list unknown_path root v1_path double_slash upper_case fail_* iris_bad_shape ok_id_unicode",
+          "kserve rest": "unknown_path double_slash upper_case"}),
+    Rule("method-message", "R25: 405 says which method is expected", forms.method_message,
+         {"rest": "live_post infer_get infer_put infer_delete infer_options metadata_post"}),
+    Rule("unprocessable-is-400", "R3 R4: FastAPI's 422 is 400 with its first detail as text", forms.unprocessable,
+         {"mlserver rest": "json_BF16 json_in_binary_out_BF16 fp32_nan_literal fp32_infinity_literal"}),
+    Rule("status-outside-the-table", "R4: an HTTP status without a google.rpc.Code is its class's, the body stays",
+         lambda x, d: d.field == "status" and (d.want, d.got) == (418, 400), {"mlserver rest": "fail_mlserver"}),
+    Rule("model-folder", "the recording has MODELS for the folder of the models; an error is one line over REST", forms.model_folder,
+         {"triton rest": "fail_raise", "triton grpc": "fail_raise"}),
+    Rule("no-redirect", "R25: a trailing slash is 404, where FastAPI redirects",
+         lambda x, d: (x.want["status"], x.got["status"]) == (307, 404) and x.failure == "Not Found",
+         {"mlserver rest": "*_slash", "kserve rest": "server_metadata_slash live_slash model_metadata_slash"}),
+    Rule("other-paths", "docs: other paths than the protocol's are 404",
+         lambda x, d: x.want["status"] == 200 and x.got["status"] == 404 and x.failure in (None, "Not Found"),
+         {"mlserver rest": "docs model_docs", "kserve rest": "models_list root v1_path metrics_on_http_port"}),
+    Rule("own-metadata", "R20: the server's metadata are the gateway's own", forms.own_metadata,
+         {"rest": "server_metadata", "grpc": "server_metadata"}),
+    Rule("metadata-without-nulls", "R20: what a server has not set is left out",
+         lambda x, d: (d.field, d.want, d.got) in (("body.parameters", {}, "(absent)"), ("body.versions", [], "(absent)"),
+                                                   ("body.versions", None, "(absent)")),
+         {"mlserver rest": "model_metadata versioned_metadata_v[12] versioned_metadata_noversion model_name_percent",
+          "kserve rest": "model_metadata model_name_percent"}),
+    Rule("percent-decoded", "docs: names are percent-decoded, Triton does not",
+         lambda x, d: (x.want["status"], x.got["status"]) == (404, 200) and x.got["body"]["name"] == "simple",
+         {"triton rest": "model_name_percent"}),
+    Rule("unknown-encoding", "R23: an encoding that nobody knows is 415", forms.unknown_encoding,
+         {"rest": "content_encoding_unknown"}),
+    Rule("content-type-ignored", "R16: the request's Content-Type says nothing", forms.echo,
+         {"mlserver rest": "content_type_text content_type_octet",
+          "kserve rest": "content_type_none content_type_text content_type_octet binary_ok_content_type_json "
+                         "binary_lowercase_header"}),
+    Rule("binary-for-json-servers", "R16: a server without the binary extension gets JSON and answers JSON", forms.echo,
+         {"mlserver rest": "binary_in_BOOL binary_in_*INT* binary_in_FP* binary_in_BYTES binary_inout_BOOL binary_inout_*INT* "
+                           "binary_inout_FP* binary_inout_BYTES zero_size_binary binary_ok binary_ok_content_type_json "
+                           "binary_lowercase_header binary_header_json_only binary_bool_two binary_out_false "
+                           "binary_bytes_nonutf8_*"}),
+    Rule("binary-refused-as-json", "R16 R14: as before, and MLServer has no BF16",
+         lambda x, d: x.want["status"] == 500 and forms.refused(x, re.compile(r"^body\.inputs\.0\.datatype: Input should be ")),
+         {"mlserver rest": "binary_in_BF16 binary_inout_BF16"}),
+    Rule("binary-content-type", "R16: an answer with binary data is application/octet-stream; KServe names no type",
+         lambda x, d: d.field == "content-type" and d.want is None and d.got == "application/octet-stream" and x.want["binary"],
+         {"kserve rest": "binary_inout_BOOL binary_inout_*INT* binary_inout_FP* binary_inout_BYTES json_in_binary_out_BOOL "
+                         "json_in_binary_out_*INT* json_in_binary_out_FP32 json_in_binary_out_FP64 json_in_binary_out_BYTES "
+                         "zero_size_binary special_binary numpy_binary"}, ("straight",)),
+    Rule("malformed-protobuf", "R5: the client's error, INVALID_ARGUMENT", lambda x, d: forms.refused(x, re.compile("^malformed protobuf")),
+         {"grpc": "malformed"}),
+    Rule("unimplemented-text", "R25: UNIMPLEMENTED names the method",
+         lambda x, d: d.field == "details" and x.want["status"] == x.got["status"] == "UNIMPLEMENTED"
+         and d.got == "method /inference.GRPCInferenceService/%s is not served" % x.target,
+         {"grpc": "unknown_method"}),
+]  # fmt: skip

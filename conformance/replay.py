@@ -54,6 +54,16 @@ def over_grpc(a, channel, line):
     return Exchange(a.server, "grpc", a.mode, case, {"method": method, "request": line["request"]}, *answers)
 
 
+def need_ready(a, channel):
+    """What is down would differ in every case."""
+    if a.wire == "rest":
+        seen = record.send_http(a.gateway, "GET", "/v2/health/ready", {}, None, a.timeout)
+    else:
+        seen = record.send_grpc(channel, "ServerReady", b"", False, a.timeout)
+    if seen.get("status", seen.get("code")) not in (200, "OK"):
+        sys.exit("%s is not ready: %s" % (a.gateway, seen))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--gateway", required=True, metavar="HOST:PORT")
@@ -65,11 +75,10 @@ def main():
     p.add_argument("--timeout", type=float, default=10)
     a = p.parse_args()
     a.mode = "cross" if a.cross else "straight"
-    a.http = a.grpc = a.gateway
-    record.need_server(a)
 
     report = Report(a.server, a.wire, a.mode, REFUSALS + ANSWERS + CROSSED)
     with grpc.insecure_channel(a.gateway) as channel:
+        need_ready(a, channel)
         for line in recorded(a.server, a.wire):
             if fnmatchcase(line["case"], a.case):
                 x = rest(a, line) if a.wire == "rest" else over_grpc(a, channel, line)

@@ -1,5 +1,6 @@
 """An answer as the fields that are compared, and the differences between two answers."""
 import base64
+import decimal
 import gzip
 import json
 import zlib
@@ -56,8 +57,8 @@ class Object(dict):
 
 
 def parse_json(text):
-    """JSON with integers as int and other numbers as float; NaN and Infinity are taken, as Triton writes them."""
-    return json.loads(text, object_pairs_hook=Object)
+    """JSON with integers as int, other numbers as exact decimals, and the words NaN and Infinity, which Triton writes."""
+    return json.loads(text, object_pairs_hook=Object, parse_float=decimal.Decimal)
 
 
 def header(response, name):
@@ -81,6 +82,8 @@ def rest_answer(response, case):
     kind = header(response, "content-type")
     length = header(response, "inference-header-content-length")
     raw = plain(response)
+    if length is not None and not (length.isdecimal() and int(length) <= len(raw)):
+        return {"status": "broken", "body": "%d bytes with Inference-Header-Content-Length %r" % (len(raw), length)}
     head, tail = (raw, b"") if length is None else (raw[: int(length)], raw[int(length) :])
     # Triton writes BYTES that are no UTF-8 into its JSON as they are: surrogates keep them
     text = record.UUID.sub(b"<uuid>", head).decode("utf-8", "surrogateescape")
@@ -127,7 +130,9 @@ def grpc_answer(response, method, case):
 
 def same(a, b):
     """Equal in type and value: 1 is not 1.0, -0.0 is not 0.0, NaN is NaN."""
-    return type(a) is type(b) and (a == b if not isinstance(a, float) else repr(a) == repr(b))
+    if isinstance(a, decimal.Decimal) and isinstance(b, decimal.Decimal):
+        return a == b and a.is_signed() == b.is_signed()
+    return type(a) is type(b) and (repr(a) == repr(b) if isinstance(a, float) else a == b)
 
 
 def differences(want, got, path=""):

@@ -1,5 +1,78 @@
-"""What the other wire cannot carry, or a server does differently on it: the normalisations of a crossed replay."""
-from exchange import forms, tensors
-from exchange.rules import Rule
+"""What the other wire cannot carry, or a server does differently on it: the normalisations of a crossed replay only."""
+import math
+import re
 
-CROSSED = []
+import numpy
+
+from exchange import tensors
+from exchange.answers import ABSENT
+from exchange.rules import Rule, refusal
+
+CROSS = ("cross",)
+
+
+def no_uuid(x, d):
+    """A server makes an id up on one of its wires only."""
+    return d.field == "id" and (d.want, d.got) == (("<uuid>", "") if x.wire == "rest" else ("", "<uuid>"))
+
+
+def infinity_was_null(x, d):
+    """JSON null reads as NaN: only there may the gateway's answer have an infinity."""
+    if not re.fullmatch(r"outputs\[\d+\]\.raw", d.field):
+        return False
+    want, got = (numpy.frombuffer(bytes.fromhex(raw), "<f4") for raw in (d.want, d.got))
+    pairs = list(zip(want, got))
+    return len(want) == len(got) and all(
+        w.tobytes() == g.tobytes() or math.isnan(w) and math.isinf(g) for w, g in pairs
+    )
+
+
+def exact_integer(x, d):
+    """The model echoes, so its output is the integer that was asked, which the recorded answer has as a double."""
+    sent = tensors.asked(x.request)
+    return d.field == "outputs[0].raw" and sent is not None and d.got == sent[0]["raw"]
+
+
+def kept_parameter(x, d):
+    return d.field == "parameters.k" and d.want == ABSENT and d.got in (1.5, 2**64 - 1)
+
+
+def answered(status, text):
+    """The server's refusal on its other wire, in its words."""
+    pattern = re.compile(text)
+    return lambda x, d: x.want["status"] == 200 and x.got["status"] == status and bool(pattern.search(x.failure or ""))
+
+
+CROSSED = [
+    refusal(
+        "strict-contents", "R18 R12: contents are of the datatype's field, in its range, as many as the shape says; raw or not: "
+        "INVALID_ARGUMENT. Servers wrap around, or take what they find",
+        r"a value of U?INT8 is expected, got 300|goes into \w+_contents, got|needs \d+ (elements|bytes), got \d"
+        r"|contents and raw contents are both given|one entry for each of the \d+ inputs is expected", CROSS,
+        triton_grpc="typed_uint8_overflow typed_int8_overflow raw_count_too_many",
+        mlserver_grpc="typed_uint8_overflow typed_int8_overflow typed_wrong_field typed_two_fields typed_too_few typed_too_many "
+        "raw_and_typed raw_count_too_many no_data",
+        kserve_grpc="typed_two_fields",
+    ),
+    refusal("unset-parameter", "R8: a parameter has a value", r"^parameter 'k' has no value$", CROSS,
+            mlserver_grpc="parameter_unset", kserve_grpc="parameter_unset"),
+    Rule("no-uuid", "R7: ids are never invented; MLServer makes one up, over REST only", no_uuid,
+         {"mlserver rest": "*", "mlserver grpc": "*"}, CROSS),
+    Rule("consumed-parameters", "docs: binary_data_output is ours and goes no further; KServe's model echoes it",
+         lambda x, d: d.field == "parameters.binary_data_output" and type(d.want) is bool and d.got == ABSENT,
+         {"kserve rest": "binary_inout_* zero_size_binary binary_out_false"}, CROSS),
+    Rule("infinity-was-null", "R13: KServe's JSON has null for infinities, gRPC has their bits", infinity_was_null,
+         {"kserve rest": "fp32_infinity_literal binary_nan_json_out special_json"}, CROSS),
+    Rule("exact-integer", "R12: 1.0 is the integer 1, and none goes through a double", exact_integer,
+         {"mlserver rest": "int32_float_integral int32_exp int64_float_big", "kserve rest": "int64_float_big"}, CROSS),
+    Rule("kept-parameter", "R8: MLServer drops double and uint64 over gRPC and keeps them over REST", kept_parameter,
+         {"mlserver grpc": "parameter_double parameter_uint64"}, CROSS),
+    Rule("uint64-parameter", "R8: above int64 it is uint64, which Triton refuses over gRPC",
+         answered(400, "^invalid value type for 'k' parameter"), {"triton rest": "parameter_big"}, CROSS),
+    Rule("no-nan-in-mlserver", "README 4b: MLServer fails on a NaN in its answer over gRPC",
+         answered(500, "^required argument is not a float$"), {"mlserver rest": "special_json special_binary"}, CROSS),
+    Rule("kserve-rest-outputs", "R19: KServe checks the names of outputs over REST only",
+         answered("INVALID_ARGUMENT", "^Unexpected inference output 'nope'"), {"kserve grpc": "unknown_output"}, CROSS),
+    Rule("kserve-rest-bytes", "README 4a: KServe cannot answer BYTES that are no UTF-8 over REST, nor as binary data",
+         answered("INTERNAL", "^Failed to encode .* using UTF-8"), {"kserve grpc": "bytes_nonutf8"}, CROSS),
+]  # fmt: skip

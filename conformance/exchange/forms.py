@@ -4,9 +4,6 @@ import urllib.parse
 
 from exchange import tensors
 
-OK = ("OK", 200)
-
-
 def refused(x, pattern):
     """Our refusal, with our reason. A server that accepted it or failed on it, in whatever way, is the other half."""
     ours = (400,) if x.wire == "rest" else ("INVALID_ARGUMENT",)
@@ -72,6 +69,13 @@ def model_folder(x, d):
     name = re.compile(r"\S*?/(\w+/\d+/model\.py)")
     want, got = (name.sub(r"MODELS/\1", text) for text in (d.want, d.got))
     return want == got if x.wire == "grpc" else one_line(want) == one_line(got)
+
+
+def simple_metadata(x, d):
+    """Triton's answer for the model 'simple', where it knew no 's%69mple'."""
+    sixteen = [{"name": "INPUT%d" % i, "datatype": "INT32", "shape": [-1, 16]} for i in (0, 1)]
+    body = x.got["body"]
+    return (x.want["status"], x.got["status"]) == (404, 200) and (body["name"], body["inputs"]) == ("simple", sixteen)
 
 
 def own_metadata(x, d):

@@ -29,7 +29,7 @@ class Report:
             return
         names, left = set(), []
         for d in found:
-            rule = next((r for r in self.rules if r.lists(*self.scope, x.case) and r.covers(x, d)), None)
+            rule = next((r for r in self.rules if r.lists(*self.scope, x.case) and r.fits(x, d)), None)
             if rule:
                 names.add(rule.id)
             else:
@@ -41,7 +41,7 @@ class Report:
             self.used[name].append(x.case)
 
     def unused(self):
-        """Listed cases that did not need their rule; a pattern needs to be used once. Crossed, only cases that were sent count."""
+        """Listed cases that did not need their rule; a pattern needs one. Crossed, only cases that were sent count."""
         for rule in self.rules:
             for pattern in rule.patterns(*self.scope[:2]):
                 sent = [c for c in self.cases if fnmatchcase(c, pattern)]

@@ -46,9 +46,9 @@ def packed(datatype, elements, base64_text=False):
             text = [e if isinstance(e, bytes) else e.encode("utf-8", "surrogateescape") for e in elements]
             return b"".join(framed(base64.b64decode(t, validate=True) if base64_text else t) for t in text)
         if datatype in FLOATS:
-            elements = [WORDS[e] if e is None or isinstance(e, str) else e for e in elements]
             if any(isinstance(e, bool) for e in elements):
                 return None
+            elements = [WORDS[e] if e is None or isinstance(e, str) else float(e) for e in elements]
         elif any(type(e) is not (bool if datatype == "BOOL" else int) for e in elements):
             return None
         with numpy.errstate(over="ignore"):
@@ -86,7 +86,10 @@ def from_rest(answer):
     body = answer.get("body")
     if answer["status"] != 200 or not isinstance(body, dict) or "outputs" not in body:
         return {"status": answer["status"], "error": body}
-    outputs, tail = unpacked(body["outputs"], bytes.fromhex(answer["tail"]))
+    try:
+        outputs, tail = unpacked(body["outputs"], bytes.fromhex(answer["tail"]))
+    except (KeyError, TypeError, AttributeError):
+        return {"status": "broken", "error": body}
     return {
         "status": 200, "id": body.get("id") or "", "model_name": body.get("model_name"),
         "model_version": body.get("model_version") or "", "parameters": plain(body.get("parameters")),

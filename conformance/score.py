@@ -7,6 +7,7 @@ The profile says which models the endpoint has: suite/models.py. Exit status: 0,
 """
 import argparse
 import sys
+import time
 
 from suite import SECTIONS
 from suite.cases import Endpoint
@@ -41,6 +42,18 @@ def chosen_cases(given):
     return [case for case in cases if not given.case or case.id.startswith(tuple(given.case))]
 
 
+def await_ready(endpoint, patience=15.0):
+    """Gives a gateway the time to see that the witnesses, which were just started, are up."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        try:
+            if endpoint.rest.get("/v2/health/ready").status == 200:
+                return
+        except AssertionError:
+            pass
+        time.sleep(0.2)
+
+
 def main():
     given = arguments()
     cases = chosen_cases(given)
@@ -53,6 +66,8 @@ def main():
         return 2
     with start_witnesses(given.witness_rest, given.witness_grpc) as witness:
         endpoint = Endpoint(given.rest, given.grpc, PROFILES[given.profile], witness)
+        if witness:
+            await_ready(endpoint)
         outcomes = run_all(cases, endpoint, given.dangerous)
     print(text(outcomes))
     if given.json:

@@ -87,7 +87,7 @@ class Endpoint:
             return self.rest.post(path, body, headers).result()
         return self.rest.post(path, json_body(inputs, nested=form == "json-nested", **fields)).result()
 
-    def send(self, echo, data, shape=None, **changes):
+    def send(self, echo, data, shape=None, /, **changes):
         """The answer to a JSON request whose main tensor is changed."""
         return self.rest.post(echo.path + "/infer", echo.body(data, shape, **changes))
 

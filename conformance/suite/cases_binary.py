@@ -1,6 +1,8 @@
 """The binary tensor data extension: R16, and R10, one source of data for each input."""
+import http.client
+
 from .cases import Section
-from .client import LENGTH, NotApplicable, binary_body, expect, framed
+from .client import LENGTH, TIMEOUT, NotApplicable, answer_of, binary_body, expect, framed
 from .tensors import SAMPLES, Token, pack, parse, tensor
 
 SECTION = Section("binary")
@@ -26,8 +28,6 @@ def wrong_length(t, length):
 @case("R16", "length.twice")
 def length_twice(t):
     """Two headers that disagree."""
-    import http.client
-    from .client import TIMEOUT, Answer
     echo = t.profile.echo("FP32", free=True)
     headers, body = binary_body(echo.inputs([1.5, -2.5]))
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
@@ -37,8 +37,7 @@ def length_twice(t):
             connection.putheader("Inference-Header-Content-Length", value)
         connection.putheader("Content-Length", str(len(body)))
         connection.endheaders(body)
-        response = connection.getresponse()
-        Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()).refused(400)
+        answer_of(connection.getresponse()).refused(400)
     finally:
         connection.close()
 

@@ -7,7 +7,7 @@ import tritonclient.http
 from .cases import Section
 from .cases_headers import CODES, PASSED_ON, ask, pass_through
 from .cases_numbers import comes_back
-from .cases_parameters import over_rest, seen
+from .cases_parameters import given_back, over_rest, seen
 from .client import TIMEOUT, binary_body, expect, grpc_request
 from .tensors import Tensor, Token, flatten, parse
 
@@ -91,7 +91,6 @@ def parameter_object(t):
     """Refused, or passed on by a server that takes objects; never dropped in silence."""
     answer = over_rest(t, {"p": {"a": 1}})
     if answer.status == 200:
-        from .cases_parameters import given_back
         expect("parameter", given_back(t, answer.result()).get("p"), {"a": 1})
         return
     answer.refused(400)

@@ -1,10 +1,12 @@
 """The form of errors and their status: R3, R4, R5."""
 import http.client
 
+import grpc
+
 from .cases import Section
-from .client import TIMEOUT, expect, grpc_request, json_body, pb
-from .models import bytes_input
-from .tensors import Token
+from .client import TIMEOUT, NotApplicable, expect, grpc_request, json_body, pb
+from .models import PROFILES, bytes_input
+from .tensors import Token, render, tensor
 
 SECTION = Section("errors")
 case, each = SECTION.case, SECTION.each
@@ -45,7 +47,6 @@ def connection_survives(t):
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:
         for body, status in (("{", 400), ('{"inputs":[]}', 400), (echo.body([1]), 200)):
-            from .tensors import render
             connection.request("POST", echo.path + "/infer", body if isinstance(body, str) else render(body),
                                {"Content-Type": "application/json"})
             response = connection.getresponse()
@@ -56,12 +57,10 @@ def connection_survives(t):
 
 
 def rows():
-    from .models import PROFILES
     return {f"{profile.name}.{kind}": (profile.name, kind) for profile in PROFILES.values() for kind in profile.fails}
 
 
 def model_failure(t, profile, kind):
-    from .client import NotApplicable
     if t.profile.name != profile:
         raise NotApplicable(f"a model failure of profile {profile}")
     return t.profile.fails[kind]
@@ -83,7 +82,6 @@ def grpc_status(t, profile, kind):
 
 @case("R4", "grpc.unknown-method")
 def grpc_unknown_method(t):
-    import grpc
     call = t.grpc.channel.unary_unary("/inference.GRPCInferenceService/Nothing")
     try:
         call(b"", timeout=TIMEOUT)
@@ -95,7 +93,6 @@ def grpc_unknown_method(t):
 
 @case("R4", "grpc.malformed-message")
 def grpc_malformed(t):
-    import grpc
     call = t.grpc.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
     try:
         call(b"\xff\xff\xff", timeout=TIMEOUT)
@@ -108,8 +105,6 @@ def grpc_malformed(t):
 @case("R4", "grpc.deadline")
 def grpc_deadline(t):
     """A deadline that passes in the model is DEADLINE_EXCEEDED, and the endpoint serves on."""
-    import grpc
-    from .tensors import tensor
     request = grpc_request(t.profile.need("slow"), [tensor("INPUT0", "INT32", (1,), [1500])])
     try:
         t.grpc.stub.ModelInfer(request, timeout=0.3)

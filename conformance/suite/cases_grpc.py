@@ -1,6 +1,8 @@
 """Contents and raw contents on gRPC: R18."""
+import grpc
+
 from .cases import Section
-from .client import expect, grpc_request, pb
+from .client import TIMEOUT, expect, grpc_request, grpc_result, pb
 from .tensors import pack, tensor
 
 SECTION = Section("grpc")
@@ -90,16 +92,14 @@ def two_fields(t, datatype, right, wrong):
                         "int8": ("INT8", "int_contents", 300, 44), "int16": ("INT16", "int_contents", -40000, 25536)})
 def narrow(t, datatype, kind, value, low):
     """A value beyond the datatype is refused, or its low bytes are taken; nothing else."""
-    import grpc
     echo = t.profile.echo(datatype)
     request = bare(echo)
     getattr(request.inputs[0].contents, kind).append(value)
     try:
-        response = t.grpc.stub.ModelInfer(request, timeout=10)
+        response = t.grpc.stub.ModelInfer(request, timeout=TIMEOUT)
     except grpc.RpcError as error:
         expect("gRPC status", error.code().name, "INVALID_ARGUMENT")
         return
-    from .client import grpc_result
     expect("element", int(grpc_result(response)[echo.output].elements()[0]), low)
 
 

@@ -1,6 +1,8 @@
 """Strict JSON: what is no JSON, or says two things at once, is refused before any server sees it. R5, R11."""
+import http.client
+
 from .cases import Section
-from .client import expect
+from .client import TIMEOUT, expect
 from .tensors import render
 
 SECTION = Section("json")
@@ -88,8 +90,6 @@ def accepted(t, text):
 
 @each("R5", "content-type", {"none": None, "charset": "application/json; charset=utf-8", "upper-case": "Application/JSON"})
 def content_type(t, kind):
-    import http.client
-    from .client import TIMEOUT
     echo, whole = good(t)
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:

@@ -6,6 +6,7 @@ import grpc
 
 from .cases import Section
 from .client import TIMEOUT, Answer, NotApplicable, expect, grpc_request, grpc_result, json_body, pb
+from .models import bytes_input
 from .tensors import tensor
 
 SECTION = Section("streaming")
@@ -148,7 +149,6 @@ def grpc_error_status(t):
 
 @case("R17", "grpc.model-error-in-band")
 def grpc_model_error(t):
-    from .models import bytes_input
     model = t.profile.need("fail")
     messages = streamed(t, [grpc_request(model, [bytes_input("INPUT0", "raise")], id="f")])
     expect("messages with error_message", [bool(m.error_message) for m in messages], [True])
@@ -163,7 +163,10 @@ def grpc_nothing(t):
 def grpc_cancel(t):
     """A cancelled stream harms nobody."""
     call = t.grpc.stub.ModelStreamInfer(iter([request(t)]), timeout=TIMEOUT)
-    next(iter(call), None)
+    try:
+        next(iter(call), None)
+    except grpc.RpcError as error:
+        raise AssertionError(f"stream ends with {error.code().name} ({error.details()!r:.120}), expected a response") from None
     call.cancel()
     expect("outputs afterwards", values(t, streamed(t, [request(t)])), wanted(t))
 
@@ -241,7 +244,8 @@ def sse_refused(t, way, what, status):
     """Before the first event an error is an ordinary one."""
     echo = t.profile.echo()
     body = {"bad-json": "{", "bad-count": echo.body([1, 2], [1, 1]), "unknown-model": echo.body([1])}[what]
-    sse(t, way, "isthmus_no_such_model" if what == "unknown-model" else echo.model, body).refused(status)
+    message = sse(t, way, "isthmus_no_such_model" if what == "unknown-model" else echo.model, body).refused(status)
+    assert message != "Not Found", f"message is {message!r}, expected one about the request: the path is served"
 
 
 @each("R17", "sse.get-refused", {"path": "infer_stream"})

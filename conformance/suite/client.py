@@ -31,13 +31,17 @@ class Answer:
     body: bytes
 
     def text(self):
-        return self.body.decode("utf-8")
+        try:
+            return self.body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise AssertionError(f"body is {self.body[error.start:][:20]!r} at {error.start}, expected UTF-8") from None
 
     def json(self):
+        text = self.text()
         try:
-            return json.loads(self.text())
+            return json.loads(text)
         except ValueError as error:
-            raise AssertionError(f"body is {self.body[:80]!r}, expected JSON in UTF-8 ({error})") from None
+            raise AssertionError(f"body is {self.body[:80]!r}, expected JSON ({error})") from None
 
     def error(self):
         """The message of an error; fails unless the body has the one right form."""
@@ -85,6 +89,11 @@ class Answer:
                       response.get("parameters") or {}, response)
 
 
+def answer_of(response):
+    """The Answer of an http.client response."""
+    return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+
+
 @dataclass
 class Result:
     """A successful inference, whatever the wire."""
@@ -117,7 +126,9 @@ class Rest:
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
-            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+            return answer_of(response)
+        except (OSError, http.client.HTTPException) as error:
+            raise AssertionError(f"answer is {type(error).__name__} ({error}), expected an HTTP answer") from None
         finally:
             connection.close()
 

@@ -48,7 +48,7 @@ class Echo:
         """The inputs with these raw bytes as one row; for models of any width."""
         return [Tensor(self.input, self.datatype, self.shape(count), raw)]
 
-    def body(self, data, shape=None, **changes):
+    def body(self, data, shape=None, /, **changes):
         """A JSON request with data as it is given. changes replace fields of the tensor, or drop those that are None."""
         if shape is None:
             shape, data = self.shape(len(data)), data + [0] * ((self.width or 0) - len(data))
@@ -167,7 +167,7 @@ MLSERVER = Profile(
     metadata=("iris", {"predict": ("FP32", 4)}), versioned=Versioned("versioned", {"v1": 1, "v2": 1}, "v2"),
     stream=Stream("stream", (bytes_input("INPUT0", "a b c"),), "output",
                   tuple(bytes_input("output", word).raw for word in "abc")),
-    known=("identity", "iris"))
+    known=("identity", "iris"), lacks={"versions": "MLServer's metadata has no versions but those of the settings"})
 
 KSERVE = Profile(
     "kserve", {d: Echo("identity", d) for d in ALL if d != "BF16"}, special="special", fail="fail",

@@ -31,7 +31,7 @@ def run(case: Case, endpoint: Endpoint, dangerous: bool) -> Outcome:
     except AssertionError as failure:
         state, reason = FAILED, str(failure) or "assertion without text"
     except Exception as failure:  # noqa: BLE001 - a server may do anything to a client
-        state, reason = FAILED, f"{type(failure).__name__}: {failure}"
+        state, reason = FAILED, " ".join(f"{type(failure).__name__}: {failure}".split())[:300]
     return Outcome(case.id, case.section, case.rule, state, reason)
 
 

@@ -64,10 +64,13 @@ def shortest(datatype, value):
     """The decimal with the fewest digits that reads back as the same value of the datatype."""
     if not numpy.isfinite(numpy.float64(value)):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(float(value))]
+    if value == 0:
+        return "-0.0" if numpy.signbit(value) else "0.0"
     for digits in range(1, 18):
         text = f"{float(value):.{digits}g}"
-        if DTYPES[datatype](float(text)).tobytes() == value.tobytes():
-            return text
+        with numpy.errstate(over="ignore"):
+            if DTYPES[datatype](float(text)).tobytes() == value.tobytes():
+                return text
     raise ValueError(value)
 
 
@@ -121,7 +124,10 @@ def from_json(datatype, data, content_type=None):
             read(leaf)
         except ValueError:
             raise AssertionError(f"{datatype} data is {leaf!r}, expected {read.__name__}") from None
-    return pack(datatype, [read(leaf) for leaf in leaves])
+    try:
+        return pack(datatype, [read(leaf) for leaf in leaves])
+    except OverflowError:
+        raise AssertionError(f"{datatype} data is {leaves[:4]}, expected values in the datatype's range") from None
 
 
 def render(value):

@@ -69,7 +69,8 @@ def grpc_servicer(witness):
             return answer
 
         def ModelInfer(self, request, context):
-            witness.seen.append(({k.lower(): v for k, v in context.invocation_metadata()}, request, request.id))
+            headers = {k.lower(): v for k, v in context.invocation_metadata()}
+            witness.seen.append(({**headers, "time-remaining": context.time_remaining()}, request, request.id))
             if request.id.startswith("code-"):
                 context.abort(getattr(grpc.StatusCode, request.id[5:]), "the witness says " + request.id)
             answer = pb.ModelInferResponse(model_name=request.model_name, model_version="1", id=request.id)

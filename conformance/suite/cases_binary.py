@@ -87,7 +87,8 @@ def data_and_shared_memory(t):
         "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400)
 
 
-@each("R16", "content-type", {"json": "application/json", "octet": "application/octet-stream", "none": None, "text": "text/plain"})
+@each("R16", "content-type", {"json": "application/json", "octet": "application/octet-stream", "none": None,
+                              "text": "text/plain"})
 def content_type(t, kind):
     """The header decides, not the content type."""
     echo = t.profile.echo("FP32", free=True)
@@ -104,7 +105,7 @@ def header_covers_all(t):
     """A length of the whole body, with JSON data only."""
     echo = t.profile.echo()
     headers, body = framed(echo.body([1]), b"")
-    t.rest.post(echo.path + "/infer", body, headers).ok()
+    t.rest.post(echo.path + "/infer", body, headers).result()
 
 
 @case("R16", "mixed-inputs")
@@ -192,7 +193,8 @@ _ALL, _OWN = {"binary_data_output": True}, "binary_data"
     "one": ({"outputs": [{"name": "OUTPUT0", "parameters": {_OWN: True}}, {"name": "OUTPUT1"}]},
             {"OUTPUT0": True, "OUTPUT1": False}),
     "one-false": ({"outputs": [{"name": "OUTPUT0", "parameters": {_OWN: False}}]}, {"OUTPUT0": False}),
-    "all-listed": ({"parameters": _ALL, "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT1"}]}, {"OUTPUT0": True, "OUTPUT1": True}),
+    "all-listed": ({"parameters": _ALL, "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT1"}]},
+                   {"OUTPUT0": True, "OUTPUT1": True}),
     "all-but-one": ({"parameters": _ALL, "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT1", "parameters": {_OWN: False}}]},
                     {"OUTPUT0": True, "OUTPUT1": False})})
 def binary_outputs(t, fields, wanted):

@@ -150,16 +150,20 @@ def scalar_shape(t):
 @each("R1", "bridge.served", {"live": "/v2/health/live", "ready": "/v2/health/ready", "server": "/v2",
                               "model": "/v2/models/{m}", "model-ready": "/v2/models/{m}/ready"})
 def served(t, path):
-    t.rest.get(path.format(m=t.profile.known[0])).ok()
+    answer = t.rest.get(path.format(m=t.profile.known[0])).ok()
+    if not path.endswith(("live", "ready")):
+        assert answer.json().get("name"), f"metadata is {answer.body[:80]!r}, expected a 'name' in it"
 
 
 @case("R21", "bridge.served.repository")
 def served_repository(t):
     t.profile.need("repository")
-    t.rest.post("/v2/repository/index", b"{}").ok()
+    found = t.rest.post("/v2/repository/index", b"{}").ok().json()
+    expect("index is an array", isinstance(found, list), True)
 
 
-@each("R3", "bridge.error-form", {"unknown-path": ("GET", "/v2/nothing"), "unknown-model": ("POST", "/v2/models/isthmus_nope/infer")})
+@each("R3", "bridge.error-form", {"unknown-path": ("GET", "/v2/nothing"),
+                                  "unknown-model": ("POST", "/v2/models/isthmus_nope/infer")})
 def error_form(t, method, path):
     body = t.rest.call(method, path, b"{}" if method == "POST" else None)
     assert body.status >= 400, f"status is {body.status}, expected 4xx"

@@ -58,10 +58,12 @@ def array_of_bytes(t):
 
 
 @each("R15", "refused", {
-    "number": [5], "bool": [True], "object": [{}], "array-above-255": [[256]], "array-negative": [[-1]], "array-of-text": [["a", 1]],
+    "number": [5], "bool": [True], "object": [{}], "array-above-255": [[256]], "array-negative": [[-1]],
+    "array-of-text": [["a", 1]],
     "lone-high-surrogate": [Token('"\\ud800"')], "lone-low-surrogate": [Token('"\\udc00"')],
     "reversed-surrogates": [Token('"\\ude00\\ud83d"')], "bad-escape": [Token('"\\x41"')], "short-escape": [Token('"\\u00e"')],
-    "not-utf8": [Token('"\udcff"')], "overlong-utf8": [Token('"\udcc0\udcaf"')], "utf8-surrogate": [Token('"\udced\udca0\udc80"')],
+    "not-utf8": [Token('"\udcff"')], "overlong-utf8": [Token('"\udcc0\udcaf"')],
+    "utf8-surrogate": [Token('"\udced\udca0\udc80"')],
     "raw-newline": [Token('"a\nb"')], "raw-nul": [Token('"a\x00b"')]})
 def refused(t, data):
     echo = t.profile.echo("BYTES")
@@ -116,7 +118,8 @@ def not_text(t, form):
 
 
 _BAD_RAW = {"no-length": b"\x01\x00", "length-beyond": b"\x09\x00\x00\x00ab", "length-huge": b"\xff\xff\xff\xffab",
-            "length-negative": b"\x00\x00\x00\x80ab", "surplus": pack("BYTES", [b"ab"]) + b"\x00", "element-more": pack("BYTES", [b"a", b"b"])}
+            "length-negative": b"\x00\x00\x00\x80ab", "surplus": pack("BYTES", [b"ab"]) + b"\x00",
+            "element-more": pack("BYTES", [b"a", b"b"])}
 
 
 @each("R15", "raw-refused.binary", _BAD_RAW)

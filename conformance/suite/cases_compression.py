@@ -48,14 +48,16 @@ def request_binary(t, encoding):
 
 
 @each("R23", "request.refused", {
-    "unknown": ("br", None, 415), "nonsense": ("nonsense", None, 415), "not-gzip": ("gzip", None, 400), "not-deflate": ("deflate", None, 400),
+    "unknown": ("br", None, 415), "nonsense": ("nonsense", None, 415), "not-gzip": ("gzip", None, 400),
+    "not-deflate": ("deflate", None, 400),
     "zstd": ("zstd", None, 415)})
 def request_refused(t, encoding, _, status):
     echo, body = sample(t)
     t.rest.post(echo.path + "/infer", body, {"Content-Encoding": encoding}).refused(status)
 
 
-@each("R23", "request.damaged", {"truncated": lambda data: data[:-12], "checksum": lambda data: data[:-8] + b"\0\0\0\0" + data[-4:],
+@each("R23", "request.damaged", {"truncated": lambda data: data[:-12],
+                                 "checksum": lambda data: data[:-8] + b"\0\0\0\0" + data[-4:],
                                  "trailing": lambda data: data + b"xx", "empty": lambda data: b""})
 def request_damaged(t, damage):
     echo, body = sample(t)
@@ -113,7 +115,8 @@ def grpc_compression(t, name):
     echo = t.profile.echo()
     inputs = echo.sample()
     try:
-        response = t.grpc.stub.ModelInfer(grpc_request(echo.model, inputs), timeout=TIMEOUT, compression=getattr(grpc.Compression, name))
+        response = t.grpc.stub.ModelInfer(grpc_request(echo.model, inputs), timeout=TIMEOUT,
+                                          compression=getattr(grpc.Compression, name))
     except grpc.RpcError as error:
         raise AssertionError(f"gRPC status is {error.code().name} ({error.details()!r:.120}), expected OK") from None
     expect("output", grpc_result(response)[echo.output].bits(), inputs[0].bits())
@@ -143,7 +146,8 @@ def chunked(t):
     echo, body = sample(t)
     connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
     try:
-        connection.request("POST", echo.path + "/infer", iter([body[:7], body[7:]]), {"Content-Type": "application/json"}, encode_chunked=True)
+        connection.request("POST", echo.path + "/infer", iter([body[:7], body[7:]]), {"Content-Type": "application/json"},
+                           encode_chunked=True)
         answer = answer_of(connection.getresponse())
     finally:
         connection.close()

@@ -68,9 +68,12 @@ def no_data(t):
     refused(t, bare(t.profile.echo("FP32")))
 
 
-_WRONG = {"fp32-as-int": ("FP32", "int_contents", 1), "fp32-as-fp64": ("FP32", "fp64_contents", 1.0), "int32-as-uint": ("INT32", "uint_contents", 1),
-          "int32-as-int64": ("INT32", "int64_contents", 1), "int64-as-int": ("INT64", "int_contents", 1), "uint8-as-int": ("UINT8", "int_contents", 1),
-          "bool-as-int": ("BOOL", "int_contents", 1), "bytes-as-fp32": ("BYTES", "fp32_contents", 1.0), "fp64-as-fp32": ("FP64", "fp32_contents", 1.0)}
+_WRONG = {"fp32-as-int": ("FP32", "int_contents", 1), "fp32-as-fp64": ("FP32", "fp64_contents", 1.0),
+          "int32-as-uint": ("INT32", "uint_contents", 1),
+          "int32-as-int64": ("INT32", "int64_contents", 1), "int64-as-int": ("INT64", "int_contents", 1),
+          "uint8-as-int": ("UINT8", "int_contents", 1),
+          "bool-as-int": ("BOOL", "int_contents", 1), "bytes-as-fp32": ("BYTES", "fp32_contents", 1.0),
+          "fp64-as-fp32": ("FP64", "fp32_contents", 1.0)}
 
 
 @each("R18", "wrong-field", _WRONG)
@@ -80,7 +83,8 @@ def wrong_field(t, datatype, kind, value):
     refused(t, request)
 
 
-@each("R18", "two-fields", {"fp32-int": ("FP32", "fp32_contents", "int_contents"), "int32-int64": ("INT32", "int_contents", "int64_contents")})
+@each("R18", "two-fields", {"fp32-int": ("FP32", "fp32_contents", "int_contents"),
+                            "int32-int64": ("INT32", "int_contents", "int64_contents")})
 def two_fields(t, datatype, right, wrong):
     request = bare(t.profile.echo(datatype))
     for kind in (right, wrong):

@@ -59,7 +59,7 @@ def refused(t, value):
 @each("R8", "tensor", {"text": "x", "integer": 7})
 def tensor_parameter(t, value):
     """Parameters of a tensor are taken; an unknown one does no harm."""
-    t.send(t.profile.echo(), [1], parameters={"p": value}).ok()
+    t.send(t.profile.echo(), [1], parameters={"p": value}).result()
 
 
 @each("R8", "tensor.refused", {"null": None, "array": [1], "object": {"a": 1}})
@@ -102,14 +102,16 @@ def reserved_prefix(t, name):
     over_rest(t, {name: 1}).refused(400)
 
 
-@each("R9", "accepted", {"priority": {"priority": 1}, "timeout": {"timeout": 5000000}, "both": {"priority": 2, "timeout": 5000000}})
+@each("R9", "accepted", {"priority": {"priority": 1}, "timeout": {"timeout": 5000000},
+                         "both": {"priority": 2, "timeout": 5000000}})
 def reserved_accepted(t, parameters):
-    over_rest(t, parameters).ok()
+    over_rest(t, parameters).result()
 
 
 @each("R9", "wrong-type", {"timeout-text": {"timeout": "abc"}, "priority-text": {"priority": "abc"},
                            "sequence-start-text": {"sequence_id": 1, "sequence_start": "yes"},
-                           "sequence-id-fraction": {"sequence_id": 1.5}, "binary-data-output-text": {"binary_data_output": "yes"}})
+                           "sequence-id-fraction": {"sequence_id": 1.5},
+                           "binary-data-output-text": {"binary_data_output": "yes"}})
 def reserved_wrong_type(t, parameters):
     if t.profile.name != "triton" and "binary_data_output" not in parameters:
         raise NotApplicable(f"profile {t.profile.name}: to that server it is a parameter as any other")
@@ -143,7 +145,8 @@ def classification(t):
 
 # ---------------------------------------------------------------- id
 
-_IDS = {"text": "a-1", "unicode": "\u00e9\u4e2d\U0001f600", "quotes": "\"\\/", "space": " a ", "long": "x" * 1000, "newline": "a\nb"}
+_IDS = {"text": "a-1", "unicode": "\u00e9\u4e2d\U0001f600", "quotes": "\"\\/", "space": " a ", "long": "x" * 1000,
+        "newline": "a\nb"}
 
 
 @each("R7", "id.rest", _IDS)

@@ -43,14 +43,14 @@ def query_is_no_path(t):
 def percent_encoded_name(t):
     """The official client quotes names; a quoted letter is the letter."""
     name = t.profile.known[0]
-    t.rest.get(f"/v2/models/{name[0]}%{ord(name[1]):02x}{name[2:]}").ok()
+    expect("name", t.rest.get(f"/v2/models/{name[0]}%{ord(name[1]):02x}{name[2:]}").ok().json().get("name"), name)
 
 
 @case("R25", "percent-encoded-infer")
 def percent_encoded_infer(t):
     echo = t.profile.echo()
     name = f"%{ord(echo.model[0]):02X}{echo.model[1:]}"
-    t.rest.post(f"/v2/models/{name}/infer", echo.body([1])).ok()
+    t.rest.post(f"/v2/models/{name}/infer", echo.body([1])).result()
 
 
 @each("R25", "odd-name", {"unicode": "mod%C3%A8le", "slash": "a%2Fb", "space": "a%20b", "dots": "%2e%2e", "bad-escape": "a%zz",
@@ -85,7 +85,8 @@ def grpc_each_version(t):
 @case("R6", "infer.latest-by-default")
 def infer_latest(t):
     model = t.profile.need("versioned")
-    expect("model_version", t.rest.post(f"/v2/models/{model.model}/infer", json_body(one(t))).result().model_version, model.latest)
+    expect("model_version", t.rest.post(f"/v2/models/{model.model}/infer", json_body(one(t))).result().model_version,
+           model.latest)
 
 
 @case("R6", "grpc.latest-by-default")
@@ -189,5 +190,6 @@ def load_unknown(t):
 @case("R21", "load.unknown-grpc")
 def load_unknown_grpc(t):
     t.profile.need("repository")
+    expect("live", t.grpc.call("ServerLive", pb.ServerLiveRequest()).live, True)
     t.grpc.refused("RepositoryModelLoad", pb.RepositoryModelLoadRequest(model_name="isthmus_no_such_model"),
                    "NOT_FOUND", "INVALID_ARGUMENT", "UNAVAILABLE", "FAILED_PRECONDITION", "PERMISSION_DENIED")

@@ -21,7 +21,7 @@ def fp32(t):
     "text": ([1, "1"], [1]), "null": ([1, None], [1]), "bool": ([1, True], [1]), "nested-shape": ([[1], 1], [1]),
     "huge": ([1, 2**40], [1]), "beyond-int64": ([1, 2**63], [1]), "beyond-uint64": ([1, 2**64 + 1], [1]),
     "overflow-32": ([2**32, 2**32], [1]), "overflow-to-one": ([2**63 + 1, 2], [1, 2]), "overflow-zero": ([2**32, 2**32, 0], [1]),
-}, dangerous=("huge", "beyond-int64", "beyond-uint64", "overflow-32", "overflow-to-one", "overflow-zero", "far-too-few"))
+}, dangerous=("huge", "beyond-int64", "beyond-uint64", "overflow-32", "overflow-to-one", "overflow-zero"))
 def refused(t, shape, data):
     t.send(fp32(t), data, shape).refused(400)
 

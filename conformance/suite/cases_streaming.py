@@ -140,7 +140,8 @@ def grpc_unknown(t):
 def grpc_error_status(t):
     """With the metadata triton_grpc_error: true an error is the status, and closes the stream."""
     try:
-        messages = list(t.grpc.stub.ModelStreamInfer(iter([failing(t)]), timeout=TIMEOUT, metadata=[("triton_grpc_error", "true")]))
+        messages = list(t.grpc.stub.ModelStreamInfer(iter([failing(t)]), timeout=TIMEOUT,
+                                                     metadata=[("triton_grpc_error", "true")]))
     except grpc.RpcError as error:
         expect("gRPC status", error.code().name, "INVALID_ARGUMENT")
         return
@@ -239,7 +240,8 @@ def sse_one(t, way):
 
 
 @each("R17", "sse.error-before-first", {
-    f"{way}.{key}": (way, key, status) for way in WAYS for key, status in {"bad-json": 400, "bad-count": 400, "unknown-model": 404}.items()})
+    f"{way}.{key}": (way, key, status) for way in WAYS
+    for key, status in {"bad-json": 400, "bad-count": 400, "unknown-model": 404}.items()})
 def sse_refused(t, way, what, status):
     """Before the first event an error is an ordinary one."""
     echo = t.profile.echo()

@@ -8,6 +8,8 @@ from .cases import Case, Endpoint
 from .client import NotApplicable
 
 PASSED, FAILED, NOT_APPLICABLE = "passed", "failed", "not applicable"
+# Words of a failure after which it is asked whether the endpoint is still there.
+SILENCE = ("answer is", "timed out", "Timeout", "Connection", "UNAVAILABLE", "DEADLINE_EXCEEDED")
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,27 @@ def run(case: Case, endpoint: Endpoint, dangerous: bool) -> Outcome:
     return Outcome(case.id, case.section, case.rule, state, reason)
 
 
-def run_all(cases, endpoint, dangerous, progress=None):
-    outcomes = []
+def answers(endpoint, tries=3, pause=5.0):
+    """Whether the endpoint answers at all; one that was restarted gets some time."""
+    for left in reversed(range(tries)):
+        try:
+            endpoint.rest.get("/v2/health/live")
+            return True
+        except AssertionError:
+            time.sleep(pause if left else 0)
+    return False
+
+
+def run_all(cases, endpoint, dangerous):
+    """The outcome of each case. Once the endpoint answers nothing any more, the cases that are left fail at once."""
+    outcomes, dead_since = [], None
     for case in cases:
-        started = time.monotonic()
+        if dead_since:
+            outcomes.append(Outcome(case.id, case.section, case.rule, FAILED, f"no answer to anything since case {dead_since}"))
+            continue
         outcomes.append(run(case, endpoint, dangerous))
-        if progress:
-            progress(outcomes[-1], time.monotonic() - started)
+        if any(word in outcomes[-1].reason for word in SILENCE) and not answers(endpoint):
+            dead_since = case.id
     return outcomes
 
 
@@ -63,19 +79,19 @@ def table(outcomes, key, title):
                     for name in names]
 
 
-def text(outcomes, show_not_applicable=True):
+def text(outcomes):
+    """The report: failures with value and expectation, what did not apply and why, counts, score."""
     lines = []
     failed = [outcome for outcome in outcomes if outcome.state == FAILED]
     if failed:
         lines += ["Failed", *(f"  {o.id} ({o.rule}): {o.reason}" for o in failed), ""]
-    if show_not_applicable:
-        reasons = {}
-        for outcome in outcomes:
-            if outcome.state == NOT_APPLICABLE:
-                reasons.setdefault(outcome.reason, []).append(outcome.id)
-        if reasons:
-            lines += ["Not applicable", *(f"  {reason}: {len(ids)} ({', '.join(ids[:3])}{', ...' if len(ids) > 3 else ''})"
-                                          for reason, ids in reasons.items()), ""]
+    reasons = {}
+    for outcome in outcomes:
+        if outcome.state == NOT_APPLICABLE:
+            reasons.setdefault(outcome.reason, []).append(outcome.id)
+    if reasons:
+        lines += ["Not applicable", *(f"  {reason}: {len(ids)} ({', '.join(ids[:3])}{', ...' if len(ids) > 3 else ''})"
+                                      for reason, ids in reasons.items()), ""]
     lines += table(outcomes, "section", "section") + [""] + table(outcomes, "rule", "rule") + [""]
     count = Counter(outcome.state for outcome in outcomes)
     lines.append(f"Score {score(outcomes):.1f} %: {count[PASSED]} passed, {count[FAILED]} failed, "

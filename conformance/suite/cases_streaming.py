@@ -136,12 +136,19 @@ def grpc_unknown(t):
     expect("messages with error_message", [bool(m.error_message) for m in messages], [True])
 
 
-@case("R17", "grpc.error-as-status")
-def grpc_error_status(t):
+def model_failing(t):
+    """A request that the model refuses with INVALID_ARGUMENT."""
+    model = t.profile.need("fail")
+    kind = next(kind for kind, answer in t.profile.fails.items() if answer[1] == "INVALID_ARGUMENT")
+    return grpc_request(model, [bytes_input("INPUT0", kind)], id="bad")
+
+
+@each("R17", "grpc.error-as-status", {"request": failing, "model": model_failing})
+def grpc_error_status(t, failing_request):
     """With the metadata triton_grpc_error: true an error is the status, and closes the stream."""
+    sent, asked = [failing_request(t)], [("triton_grpc_error", "true")]
     try:
-        messages = list(t.grpc.stub.ModelStreamInfer(iter([failing(t)]), timeout=TIMEOUT,
-                                                     metadata=[("triton_grpc_error", "true")]))
+        messages = list(t.grpc.stub.ModelStreamInfer(iter(sent), timeout=TIMEOUT, metadata=asked))
     except grpc.RpcError as error:
         expect("gRPC status", error.code().name, "INVALID_ARGUMENT")
         return

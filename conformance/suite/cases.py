@@ -1,0 +1,97 @@
+"""What a case is, where cases are registered, and what they get.
+
+A case is a function of an Endpoint. It returns when the endpoint did right, fails by AssertionError, and raises
+NotApplicable when the endpoint has not what it needs.
+"""
+from dataclasses import dataclass
+from functools import partial
+from typing import Callable
+
+from .client import Grpc, NotApplicable, Rest, binary_body, grpc_request, json_body
+from .models import Profile
+from .tensors import TYPED_FIELDS
+
+
+@dataclass(frozen=True)
+class Case:
+    """id is stable; dangerous cases are known to crash a real server and are run only when asked for."""
+    id: str
+    section: str
+    rule: str
+    run: Callable
+    dangerous: bool = False
+
+
+class Section:
+    """The cases of one subject, in the order in which they stand in the file."""
+
+    def __init__(self, name):
+        self.name = name
+        self.cases = []
+
+    def case(self, rule, id, dangerous=False):
+        """Registers the function below as one case."""
+        def register(function):
+            self._add(rule, id, function, dangerous)
+            return function
+        return register
+
+    def each(self, rule, prefix, rows, dangerous=()):
+        """Registers the function below as a case for each row of {id: arguments}."""
+        def register(function):
+            for key, row in rows.items():
+                arguments = row if isinstance(row, tuple) else (row,)
+                self._add(rule, f"{prefix}.{key}", partial(_call, function, arguments), key in dangerous)
+            return function
+        return register
+
+    def _add(self, rule, id, function, dangerous):
+        full = id if id.startswith("bridge.") else f"{self.name}.{id}"
+        self.cases.append(Case(full, self.name, rule, function, dangerous))
+
+
+def _call(function, arguments, t):
+    return function(t, *arguments)
+
+
+class Endpoint:
+    """The endpoint under test: its two addresses, and its models."""
+
+    def __init__(self, rest: str, grpc: str, profile: Profile, witness=None):
+        self.rest, self.grpc, self.profile, self._witness = Rest(rest), Grpc(grpc), profile, witness
+        self.rest_address, self.grpc_address = rest, grpc
+
+    def witness(self, protocol):
+        """The scripted upstream of a protocol, whose model is 'witness_rest' or 'witness_grpc'."""
+        if not self._witness or protocol not in self._witness:
+            raise NotApplicable(f"needs --witness-{protocol} PORT: a gateway that routes witness_{protocol} to the suite")
+        return self._witness[protocol]
+
+    def infer(self, form, model, inputs, **fields):
+        """An inference over one of the FORMS. fields: id, outputs (names), parameters."""
+        if form.startswith("grpc"):
+            typed = form == "grpc-typed"
+            if typed and any(tensor.datatype not in TYPED_FIELDS for tensor in inputs):
+                raise NotApplicable("the protocol has no typed contents for this datatype")
+            return self.grpc.infer(grpc_request(model, inputs, typed, **fields))
+        names, parameters = fields.pop("outputs", None), dict(fields.pop("parameters", {}))
+        if form in ("binary", "binary-out"):
+            parameters["binary_data_output"] = True
+        if parameters:
+            fields["parameters"] = parameters
+        if names is not None:
+            fields["outputs"] = [{"name": name} for name in names]
+        path = f"/v2/models/{model}/infer"
+        if form in ("binary", "binary-in"):
+            headers, body = binary_body(inputs, **fields)
+            return self.rest.post(path, body, headers).result()
+        return self.rest.post(path, json_body(inputs, nested=form == "json-nested", **fields)).result()
+
+    def send(self, echo, data, shape=None, /, **changes):
+        """The answer to a JSON request whose main tensor is changed."""
+        return self.rest.post(echo.path + "/infer", echo.body(data, shape, **changes))
+
+    def infer_json_binary(self, echo, data):
+        """The output for JSON data, asked for in the binary form, so that how numbers are printed plays no part."""
+        body = {"parameters": {"binary_data_output": True}, **echo.body(data)}
+        return self.rest.post(echo.path + "/infer", body).result()[echo.output]

@@ -1,0 +1,249 @@
+"""The binary tensor data extension: R16, and R10, one source of data for each input."""
+import http.client
+
+from .cases import Section
+from .client import LENGTH, TIMEOUT, NotApplicable, answer_of, binary_body, expect, framed
+from .tensors import SAMPLES, Token, pack, parse, tensor
+
+SECTION = Section("binary")
+case, each = SECTION.case, SECTION.each
+EIGHT = pack("FP32", [1.5, -2.5])
+
+
+def request(t, length=None, blob=EIGHT, size=8, data=None, **parameters):
+    """An FP32 tensor of two elements, in every possible wrong way."""
+    echo = t.profile.echo("FP32", free=True)
+    main = {"name": echo.input, "shape": list(echo.shape(2)), "datatype": "FP32",
+            "parameters": {"binary_data_size": size, **parameters}, **({} if data is None else {"data": data})}
+    headers, body = framed({"inputs": [main]}, blob, length)
+    return t.rest.post(echo.path + "/infer", body, headers), echo
+
+
+@each("R16", "length", {"one": 1, "beyond-body": 100000, "huge": 2**64, "beyond-int64": 2**63, "negative": -1, "text": "abc",
+                        "fraction": "10.0", "empty": "", "hexadecimal": "0x40", "two": "80, 80", "inside-json": 20})
+def wrong_length(t, length):
+    request(t, length)[0].refused(400)
+
+
+@case("R16", "length.twice")
+def length_twice(t):
+    """Two headers that disagree."""
+    echo = t.profile.echo("FP32", free=True)
+    headers, body = binary_body(echo.inputs([1.5, -2.5]))
+    connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
+    try:
+        connection.putrequest("POST", echo.path + "/infer")
+        for value in (headers["Inference-Header-Content-Length"], "10"):
+            connection.putheader("Inference-Header-Content-Length", value)
+        connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer_of(connection.getresponse()).refused(400)
+    finally:
+        connection.close()
+
+
+@each("R16", "tail", {"short": EIGHT[:6], "none": b"", "surplus": EIGHT + b"\0\0", "surplus-one": EIGHT + b"\0"})
+def wrong_tail(t, blob):
+    request(t, blob=blob)[0].refused(400)
+
+
+@each("R16", "size", {"negative": -8, "text": "8", "fraction": Token("8.5"), "null": None, "bool": True, "small": 4, "large": 12,
+                      "huge": 2**62, "beyond-int64": 2**64})
+def wrong_size(t, size):
+    request(t, size=size)[0].refused(400)
+
+
+@case("R16", "size.without-header")
+def size_without_header(t):
+    echo = t.profile.echo("FP32", free=True)
+    _, body = binary_body(echo.inputs([1.5, -2.5]))
+    t.rest.post(echo.path + "/infer", body).refused(400)
+
+
+@case("R10", "both-sources")
+def both_sources(t):
+    request(t, data=[1.5, -2.5])[0].refused(400)
+
+
+@case("R10", "both-sources-empty-data")
+def both_sources_empty(t):
+    request(t, data=[])[0].refused(400)
+
+
+@case("R10", "no-source")
+def no_source(t):
+    t.send(t.profile.echo("FP32"), [1], data=None).refused(400)
+
+
+@case("R10", "unknown-shared-memory")
+def unknown_shared_memory(t):
+    t.send(t.profile.echo("FP32"), [1], data=None, parameters={
+        "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400)
+
+
+@case("R10", "data-and-shared-memory")
+def data_and_shared_memory(t):
+    t.send(t.profile.echo("FP32"), [1], parameters={
+        "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400)
+
+
+@each("R16", "content-type", {"json": "application/json", "octet": "application/octet-stream", "none": None,
+                              "text": "text/plain"})
+def content_type(t, kind):
+    """The header decides, not the content type."""
+    echo = t.profile.echo("FP32", free=True)
+    headers, body = binary_body(echo.inputs([1.5, -2.5]))
+    headers["Content-Type"] = kind
+    if kind is None:
+        del headers["Content-Type"]
+        headers["Accept"] = "*/*"
+    expect("output", t.rest.post(echo.path + "/infer", body, headers).result()[echo.output].raw, EIGHT)
+
+
+@case("R16", "header-covers-all")
+def header_covers_all(t):
+    """A length of the whole body, with JSON data only."""
+    echo = t.profile.echo()
+    headers, body = framed(echo.body([1]), b"")
+    t.rest.post(echo.path + "/infer", body, headers).result()
+
+
+@case("R16", "mixed-inputs")
+def mixed_inputs(t):
+    """Some inputs as JSON, some binary."""
+    sums = t.profile.need("sums")
+    left, right = tensor("INPUT0", "INT32", (1, 16), range(16)), tensor("INPUT1", "INT32", (1, 16), [1] * 16)
+    inputs = [{"name": "INPUT0", "shape": [1, 16], "datatype": "INT32", "data": list(range(16))},
+              {"name": "INPUT1", "shape": [1, 16], "datatype": "INT32", "parameters": {"binary_data_size": len(right.raw)}}]
+    headers, body = framed({"inputs": inputs}, right.raw)
+    result = t.rest.post(f"/v2/models/{sums}/infer", body, headers).result()
+    expect("OUTPUT0", [int(x) for x in result["OUTPUT0"].elements()], [int(x) + 1 for x in left.elements()])
+
+
+@case("R16", "order-of-blobs")
+def order_of_blobs(t):
+    """Blobs stand in the order of the inputs that have them, whatever their names."""
+    sums = t.profile.need("sums")
+    headers, body = binary_body([tensor("INPUT1", "INT32", (1, 16), [1] * 16), tensor("INPUT0", "INT32", (1, 16), range(16))])
+    result = t.rest.post(f"/v2/models/{sums}/infer", body, headers).result()
+    expect("OUTPUT1", [int(x) for x in result["OUTPUT1"].elements()], [x - 1 for x in range(16)])
+
+
+# ---------------------------------------------------------------- raw binary requests
+
+def raw_request(t, datatype, raw, length="0"):
+    echo = t.profile.echo(datatype)
+    headers = {"Inference-Header-Content-Length": length, "Content-Type": "application/octet-stream"}
+    return t.rest.post(echo.path + "/infer", raw, headers), echo
+
+
+@case("R16", "raw.refused-for-two-inputs")
+def raw_two_inputs(t):
+    headers = {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"}
+    t.rest.post(f"/v2/models/{t.profile.need('sums')}/infer", bytes(64), headers).refused(400)
+
+
+@case("R16", "raw.refused-for-two-variable-dimensions")
+def raw_two_variable(t):
+    if t.profile.echo("FP32").rank != 2:
+        raise NotApplicable(f"profile {t.profile.name} has no model with two variable dimensions")
+    raw_request(t, "FP32", EIGHT)[0].refused(400)
+
+
+@each("R16", "raw.accepted", {"length-zero": "0"})
+def raw_accepted(t, length):
+    """The body is the one input; its one variable dimension comes from the size; all outputs are binary."""
+    slow = t.profile.need("slow")
+    if t.profile.name != "triton":
+        raise NotApplicable(f"profile {t.profile.name} has no model with one declared input of one variable dimension")
+    raw = pack("INT32", [0, 7, 2**31 - 1])
+    headers = {"Inference-Header-Content-Length": length, "Content-Type": "application/octet-stream"}
+    answer = t.rest.post(f"/v2/models/{slow}/infer", raw, headers)
+    result = answer.result()
+    expect("output", result["OUTPUT0"].bits(), "INT32[3] " + raw.hex())
+    expect("binary answer", LENGTH in answer.headers, True)
+
+
+@case("R16", "raw.refused-for-odd-size")
+def raw_odd_size(t):
+    headers = {"Inference-Header-Content-Length": "0", "Content-Type": "application/octet-stream"}
+    t.rest.post(f"/v2/models/{t.profile.need('slow')}/infer", bytes(7), headers).refused(400)
+
+
+# ---------------------------------------------------------------- binary outputs
+
+def sums_body(**fields):
+    return {"inputs": [{"name": name, "shape": [1, 16], "datatype": "INT32", "data": [1] * 16} for name in ("INPUT0", "INPUT1")],
+            **fields}
+
+
+def outputs_of(t, **fields):
+    """Which outputs come binary: {name: bool}, and the answer."""
+    answer = t.rest.post(f"/v2/models/{t.profile.need('sums')}/infer", sums_body(**fields))
+    response = answer.result().source
+    return {output["name"]: "data" not in output for output in response["outputs"]}, answer
+
+
+_ALL, _OWN = {"binary_data_output": True}, "binary_data"
+
+
+@each("R16", "out", {
+    "none": ({}, {"OUTPUT0": False, "OUTPUT1": False}), "all": ({"parameters": _ALL}, {"OUTPUT0": True, "OUTPUT1": True}),
+    "all-false": ({"parameters": {"binary_data_output": False}}, {"OUTPUT0": False, "OUTPUT1": False}),
+    "one": ({"outputs": [{"name": "OUTPUT0", "parameters": {_OWN: True}}, {"name": "OUTPUT1"}]},
+            {"OUTPUT0": True, "OUTPUT1": False}),
+    "one-false": ({"outputs": [{"name": "OUTPUT0", "parameters": {_OWN: False}}]}, {"OUTPUT0": False}),
+    "all-listed": ({"parameters": _ALL, "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT1"}]},
+                   {"OUTPUT0": True, "OUTPUT1": True}),
+    "all-but-one": ({"parameters": _ALL, "outputs": [{"name": "OUTPUT0"}, {"name": "OUTPUT1", "parameters": {_OWN: False}}]},
+                    {"OUTPUT0": True, "OUTPUT1": False})})
+def binary_outputs(t, fields, wanted):
+    """binary_data_output counts for every output that does not say otherwise."""
+    expect("outputs that are binary", outputs_of(t, **fields)[0], wanted)
+
+
+@each("R16", "out.type", {"binary": (_ALL, "application/octet-stream"), "json": ({}, "application/json")})
+def answer_type(t, parameters, kind):
+    """The answer is octet-stream with the header only if an output has binary bytes."""
+    echo = t.profile.echo()
+    answer = t.rest.post(echo.path + "/infer", {"parameters": parameters, **echo.body([1])}).ok()
+    expect("content-type", answer.headers.get("content-type", "").split(";")[0], kind)
+    expect("Inference-Header-Content-Length is there", LENGTH in answer.headers, kind != "application/json")
+
+
+@case("R16", "out.zero-size")
+def zero_size(t):
+    """Binary outputs without bytes come as plain JSON with binary_data_size 0."""
+    echo = t.profile.echo("FP32", free=True)
+    answer = t.rest.post(echo.path + "/infer", {"parameters": _ALL, **echo.body([], [2, 0])}).ok()
+    expect("content-type", answer.headers.get("content-type", "").split(";")[0], "application/json")
+    expect("Inference-Header-Content-Length is there", LENGTH in answer.headers, False)
+    output = parse(answer.text())["outputs"][0]
+    expect("binary_data_size", (output.get("parameters") or {}).get("binary_data_size"), "0")
+
+
+@each("R16", "out.refused", {"text": "true", "number": 1, "null": None})
+def wrong_binary_data(t, value):
+    echo = t.profile.echo()
+    body = {**echo.body([1]), "outputs": [{"name": echo.output, "parameters": {"binary_data": value}}]}
+    t.rest.post(echo.path + "/infer", body).refused(400)
+
+
+@case("R16", "bool-byte")
+def bool_byte(t):
+    """A BOOL byte other than 0 and 1 is refused, or is true; it is never another number on the way out."""
+    echo = t.profile.echo("BOOL")
+    headers, body = binary_body(echo.raw(b"\x02", 1))
+    answer = t.rest.post(echo.path + "/infer", body, headers)
+    if answer.status != 400:
+        expect("output", answer.result()[echo.output].raw, b"\x01")
+
+
+@case("R16", "in-and-out.every-datatype")
+def all_in_one(t):
+    """Several binary tensors of different width in one request."""
+    echo = t.profile.echo("UINT8", any_rank=True)
+    inputs = [tensor(f"t{n}", d, (len(SAMPLES[d]),), SAMPLES[d]) for n, d in enumerate(t.profile.echoes)]
+    result = t.infer("binary", echo.model, inputs)
+    for one in inputs:
+        expect(one.datatype, result[one.name].bits(), one.bits())

@@ -1,0 +1,154 @@
+"""Encodings and limits: R23."""
+import gzip
+import http.client
+import zlib
+
+import grpc
+
+from .cases import Section
+from .client import LENGTH, TIMEOUT, Answer, answer_of, binary_body, expect, grpc_request, grpc_result
+from .tensors import render
+
+SECTION = Section("compression")
+case, each = SECTION.case, SECTION.each
+
+PACK = {"gzip": lambda data: gzip.compress(data, mtime=0), "deflate": zlib.compress}
+UNPACK = {"gzip": gzip.decompress, "deflate": zlib.decompress}
+
+
+def plain(answer):
+    """The answer without its encoding."""
+    encoding = answer.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        answer = Answer(answer.status, answer.headers, UNPACK[encoding](answer.body))
+    return answer
+
+
+def sample(t):
+    echo = t.profile.echo()
+    return echo, render(echo.body([1, 2, 3] * 300 if not echo.width else [1, 2, 3])).encode()
+
+
+@each("R23", "request", {"gzip": ("gzip", "gzip"), "deflate": ("deflate", "deflate"), "identity": ("identity", None),
+                         "upper-case": ("GZIP", "gzip")})
+def request(t, encoding, kind):
+    echo, body = sample(t)
+    answer = t.rest.post(echo.path + "/infer", PACK[kind](body) if kind else body, {"Content-Encoding": encoding})
+    expect("first element", float(answer.result()[echo.output].elements()[0]), 1.0)
+
+
+@each("R23", "request.binary", {"gzip": "gzip", "deflate": "deflate"})
+def request_binary(t, encoding):
+    """The header length counts decompressed bytes."""
+    echo = t.profile.echo()
+    inputs = echo.sample()
+    headers, body = binary_body(inputs)
+    answer = t.rest.post(echo.path + "/infer", PACK[encoding](body), {**headers, "Content-Encoding": encoding})
+    expect("output", answer.result()[echo.output].bits(), inputs[0].bits())
+
+
+@each("R23", "request.refused", {
+    "unknown": ("br", None, 415), "nonsense": ("nonsense", None, 415), "not-gzip": ("gzip", None, 400),
+    "not-deflate": ("deflate", None, 400),
+    "zstd": ("zstd", None, 415)})
+def request_refused(t, encoding, _, status):
+    echo, body = sample(t)
+    t.rest.post(echo.path + "/infer", body, {"Content-Encoding": encoding}).refused(status)
+
+
+@each("R23", "request.damaged", {"truncated": lambda data: data[:-12],
+                                 "checksum": lambda data: data[:-8] + b"\0\0\0\0" + data[-4:],
+                                 "trailing": lambda data: data + b"xx", "empty": lambda data: b""})
+def request_damaged(t, damage):
+    echo, body = sample(t)
+    t.rest.post(echo.path + "/infer", damage(PACK["gzip"](body)), {"Content-Encoding": "gzip"}).refused(400)
+
+
+@case("R23", "request.bomb", dangerous=True)
+def bomb(t):
+    """A gigabyte that fits in a megabyte is refused early, and the endpoint lives on."""
+    echo = t.profile.echo()
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(1024)) + packer.flush()
+    t.rest.post(echo.path + "/infer", body, {"Content-Encoding": "gzip"}).refused(400, 413)
+    t.rest.get("/v2/health/live").ok()
+
+
+@each("R23", "response", {"gzip": ("gzip", "gzip"), "deflate": ("deflate", "deflate"), "several": ("br, gzip;q=0.5", "gzip")})
+def response(t, accepted, encoding):
+    echo, body = sample(t)
+    answer = t.rest.post(echo.path + "/infer", body, {"Accept-Encoding": accepted}).ok()
+    expect("content-encoding", answer.headers.get("content-encoding"), encoding)
+    expect("first element", float(plain(answer).result()[echo.output].elements()[0]), 1.0)
+
+
+@each("R23", "response.plain", {"identity": "identity", "unknown": "br", "refused": "gzip;q=0", "none": None})
+def response_plain(t, accepted):
+    """No encoding that was not asked for."""
+    echo, body = sample(t)
+    answer = t.rest.post(echo.path + "/infer", body, {} if accepted is None else {"Accept-Encoding": accepted}).ok()
+    expect("content-encoding", answer.headers.get("content-encoding", "identity"), "identity")
+    answer.result()
+
+
+@each("R23", "response.binary", {"gzip": "gzip", "deflate": "deflate"})
+def response_binary(t, encoding):
+    """JSON and blobs are compressed together; the header counts decompressed bytes."""
+    echo = t.profile.echo()
+    inputs = echo.inputs([1.0] * (echo.width or 2000))
+    headers, body = binary_body(inputs, parameters={"binary_data_output": True})
+    answer = t.rest.post(echo.path + "/infer", body, {**headers, "Accept-Encoding": encoding}).ok()
+    expect("content-encoding", answer.headers.get("content-encoding"), encoding)
+    expect("Inference-Header-Content-Length is there", LENGTH in answer.headers, True)
+    expect("output", plain(answer).result()[echo.output].raw[:4], inputs[0].raw[:4])
+
+
+@case("R23", "response.error")
+def response_error(t):
+    """An error has the right form under any encoding."""
+    answer = t.rest.call("GET", "/v2/models/isthmus_no_such_model", None, {"Accept-Encoding": "gzip"})
+    plain(answer).refused(404)
+
+
+@each("R23", "grpc", {"gzip": "Gzip", "deflate": "Deflate"})
+def grpc_compression(t, name):
+    echo = t.profile.echo()
+    inputs = echo.sample()
+    try:
+        response = t.grpc.stub.ModelInfer(grpc_request(echo.model, inputs), timeout=TIMEOUT,
+                                          compression=getattr(grpc.Compression, name))
+    except grpc.RpcError as error:
+        raise AssertionError(f"gRPC status is {error.code().name} ({error.details()!r:.120}), expected OK") from None
+    expect("output", grpc_result(response)[echo.output].bits(), inputs[0].bits())
+
+
+@each("R23", "too-large", {"declared": str(1 << 40), "beyond-int32": str((1 << 32) + 10), "beyond-int64": "9" * 30})
+def too_large(t, length):
+    """A body that is too large is refused by its declared size, before it is sent."""
+    echo = t.profile.echo()
+    connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
+    try:
+        connection.putrequest("POST", echo.path + "/infer")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", length)
+        connection.endheaders(b'{"inputs":[')
+        answer = answer_of(connection.getresponse())
+    except (OSError, http.client.HTTPException) as error:
+        raise AssertionError(f"answer is {type(error).__name__} ({error}), expected 413") from None
+    finally:
+        connection.close()
+    answer.refused(*((400, 413) if len(length) > 20 else (413,)))
+
+
+@case("R23", "chunked")
+def chunked(t):
+    """A chunked body is a body like any other."""
+    echo, body = sample(t)
+    connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
+    try:
+        connection.request("POST", echo.path + "/infer", iter([body[:7], body[7:]]), {"Content-Type": "application/json"},
+                           encode_chunked=True)
+        answer = answer_of(connection.getresponse())
+    finally:
+        connection.close()
+    answer.result()

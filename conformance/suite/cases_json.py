@@ -1,0 +1,108 @@
+"""Strict JSON: what is no JSON, or says two things at once, is refused before any server sees it. R5, R11."""
+import http.client
+
+from .cases import Section
+from .client import TIMEOUT, expect
+from .tensors import render
+
+SECTION = Section("json")
+case, each = SECTION.case, SECTION.each
+
+
+def good(t):
+    echo = t.profile.echo()
+    return echo, render(echo.body([1]))
+
+
+def refused_text(t, text):
+    """text may hold {good}, a whole right request, and {rest}, the same without its opening brace."""
+    echo, whole = good(t)
+    text = text.replace("{good}", whole).replace("{rest}", whole[1:])
+    t.rest.post(echo.path + "/infer", text).refused(400)
+
+
+each("R5", "refused", {
+    "empty": "", "space": "  ", "word": "nonsense", "array": "[]", "array-around": "[{good}]", "text": '"x"', "number": "1",
+    "null": "null", "truncated": '{"inputs":[', "trailing-word": "{good}xx", "trailing-object": "{good}{}",
+    "trailing-bracket": "{good}]", "trailing-comma-value": "{good},", "trailing-nul": "{good}\x00",
+    "comment-block": "/*c*/{good}", "comment-line": "{good}//c", "comment-hash": "#c\n{good}",
+    "comment-inside": '{/*c*/"id":"1",{rest}',
+    "single-quotes": "{'inputs':[]}", "unquoted-key": '{id:"1",{rest}', "trailing-comma": '{"parameters":{"a":1,},{rest}',
+    "missing-comma": '{"id":"1" {rest}', "missing-colon": '{"id" "1",{rest}', "bom": "\ufeff{good}",
+    "control-in-text": '{"id":"a\nb",{rest}', "tab-in-text": '{"id":"a\tb",{rest}', "bad-escape": '{"id":"\\x41",{rest}',
+    "lone-surrogate": '{"id":"\\ud800",{rest}', "invalid-utf8": '{"id":"\udcff\udcfe",{rest}',
+    "overlong-utf8": '{"id":"\udcc0\udcaf",{rest}',
+    "truncated-utf8": '{"id":"\udcc3",{rest}', "utf8-surrogate": '{"id":"\udced\udca0\udc80",{rest}',
+    "utf8-in-key": '{"\udcff":1,{rest}', "unknown-field-broken": '{"x":[1,2,{rest}',
+    "capital-true": '{"parameters":{"a":True},{rest}',
+})(refused_text)
+
+each("R5", "duplicate", {
+    "id": '{"id":"1","id":"2",{rest}', "inputs": '{"inputs":[],{rest}', "parameters": '{"parameters":{},"parameters":{},{rest}',
+    "parameter": '{"parameters":{"a":1,"a":2},{rest}', "escaped": '{"id":"1","\\u0069d":"2",{rest}'})(refused_text)
+
+
+@each("R5", "duplicate-in-tensor", {"name": '"name":"nope",', "shape": '"shape":[9],', "datatype": '"datatype":"INT8",',
+                                    "data": '"data":[2],'})
+def duplicate_in_tensor(t, field):
+    echo, whole = good(t)
+    t.rest.post(echo.path + "/infer", whole.replace('{"name"', "{" + field + '"name"', 1)).refused(400)
+
+
+@each("R11", "depth", {
+    "inputs": '{"inputs":{open}{close}}', "unknown-field": '{"x":{open}{close},{rest}',
+    "parameter": '{"parameters":{"a":{open}{close}},{rest}',
+    "objects": '{"x":{objects},{rest}', "unclosed": "{open}"})
+def depth(t, text):
+    """A bomb of a hundred thousand brackets is refused, and the endpoint lives on."""
+    echo, whole = good(t)
+    n = 100000
+    for key, value in (("{open}", "[" * n), ("{close}", "]" * n), ("{objects}", '{"a":' * n + "1" + "}" * n),
+                       ("{rest}", whole[1:])):
+        text = text.replace(key, value)
+    answer = t.rest.post(echo.path + "/infer", text)
+    answer.refused(400)
+    t.rest.get("/v2/health/live").ok()
+
+
+@case("R11", "depth.data")
+def depth_data(t):
+    echo = t.profile.echo()
+    whole = render(echo.body([1]))
+    bomb = whole.replace('"data":[', '"data":' + "[" * 100000, 1)[:-3] + "]" * 99999 + "]}]}"
+    t.rest.post(echo.path + "/infer", bomb).refused(400)
+    t.rest.get("/v2/health/live").ok()
+
+
+@each("R11", "long", {"key": '{"KEY":1,{rest}', "number": '{"parameters":{"a":NUMBER},{rest}'})
+def long(t, text):
+    """A megabyte in one token: taken or refused, never a failure of the server."""
+    echo, whole = good(t)
+    text = text.replace("{rest}", whole[1:]).replace("KEY", "k" * (1 << 20)).replace("NUMBER", "1" * (1 << 20))
+    answer = t.rest.post(echo.path + "/infer", text)
+    assert answer.status < 500, f"status is {answer.status}, expected 200 or 400"
+
+
+@each("R5", "accepted", {
+    "space": " \r\n\t{good}\n ", "unknown-fields": '{"x":{"y":[1,null,true,"z"]},{rest}', "order": "{order}",
+    "escaped-key": '{"\\u0069d":"1",{rest}', "slash-escape": '{"id":"a\\/b",{rest}',
+    "empty-parameters": '{"parameters":{},{rest}'})
+def accepted(t, text):
+    echo, whole = good(t)
+    body = echo.body([1])
+    order = render({"inputs": [dict(reversed(list(one.items()))) for one in body["inputs"]], "id": "1"})
+    for key, value in (("{good}", whole), ("{rest}", whole[1:]), ("{order}", order)):
+        text = text.replace(key, value)
+    result = t.rest.post(echo.path + "/infer", text).result()
+    expect("first element", float(result[echo.output].elements()[0]), 1.0)
+
+
+@each("R5", "content-type", {"none": None, "charset": "application/json; charset=utf-8", "upper-case": "Application/JSON"})
+def content_type(t, kind):
+    echo, whole = good(t)
+    connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
+    try:
+        connection.request("POST", echo.path + "/infer", whole.encode(), {} if kind is None else {"Content-Type": kind})
+        expect("status", connection.getresponse().status, 200)
+    finally:
+        connection.close()

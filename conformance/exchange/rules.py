@@ -74,7 +74,7 @@ REFUSALS = [
     ),
     refusal(
         "one-data-source", "R10: exactly one of data and binary_data_size",
-        r"one of data and binary_data_size is expected, got",
+        r"one of data, binary_data_size and shared_memory_region is expected, got",
         rest="missing_data binary_and_data",
     ),
     refusal(

@@ -70,7 +70,7 @@ public class JsonTensorBenchmark {
     @OperationsPerInvocation(FLOATS)
     public RestRequest isthmus() {
         RestRequestReader reader = new RestRequestReader(
-                ByteBufAllocator.DEFAULT, ModelRef.of("m"), RestBody.ALL_JSON, WireLimits.DEFAULT);
+                ByteBufAllocator.DEFAULT, ModelRef.of("m"), RestBody.ALL_JSON, false, WireLimits.DEFAULT);
         for (int at = 0; at < body.length; at += CHUNK) {
             reader.feed(buffer.slice(at, Math.min(CHUNK, body.length - at)));
         }

@@ -2,8 +2,10 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
+import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.Prober;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
@@ -19,6 +21,7 @@ import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -62,16 +65,25 @@ public final class Gateway implements AutoCloseable {
     }
 
     private Gateway(GatewayConfig config) {
-        config.upstreams().forEach((name, upstream) -> upstreams.put(name, remote(name, upstream, config.limits())));
+        config.upstreams().forEach((name, upstream) -> upstreams.put(name, remote(name, upstream, config)));
         if (config.local() != null) {
             upstreams.put(GatewayConfig.LOCAL, new LocalUpstream(local(config.local())));
         }
         prober = new Prober(List.copyOf(upstreams.values()), loops.next(), ByteBufAllocator.DEFAULT);
     }
 
-    private Upstream remote(String name, UpstreamConfig config, GatewayConfig.Limits limits) {
+    private Upstream remote(String name, UpstreamConfig config, GatewayConfig all) {
         UpstreamSettings settings = new UpstreamSettings(
-                name, config.endpoints(), config.timeout(), config.connectTimeout(), limits.maxBodyBytes());
+                name,
+                config.endpoints(),
+                config.timeout(),
+                config.connectTimeout(),
+                all.limits().maxBodyBytes(),
+                config.dialect() == ServerDialect.AUTO
+                        ? null
+                        : Dialect.valueOf(config.dialect().name()),
+                config.sharedMemory(),
+                all.headers().returned());
         return switch (config.protocol()) {
             case GRPC -> new GrpcUpstream(settings, ByteBufAllocator.DEFAULT);
             case REST ->
@@ -98,9 +110,15 @@ public final class Gateway implements AutoCloseable {
         RoutingTable routes = new RoutingTable(byModel, fallback == null ? null : required(fallback));
         ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
         WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodyBytes());
-        Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, limits);
+        GatewayConfig.Answers answers = config.answers();
+        InferRules rules = new InferRules(limits, answers.nonFinite());
+        Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, rules);
         IngressSettings settings = new IngressSettings(
-                config.limits().maxBodyBytes(), config.limits().maxConcurrentStreams());
+                config.limits().maxBodyBytes(),
+                config.limits().maxConcurrentStreams(),
+                config.headers().forwarded(),
+                IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
+                answers.compress() ? answers.compressAbove() : -1);
         for (GatewayConfig.Listener listener : config.listeners()) {
             InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());
             servers.add(IngressServer.listen(transport, loops, address, dispatcher, settings));

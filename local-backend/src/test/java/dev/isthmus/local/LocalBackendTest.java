@@ -120,7 +120,7 @@ class LocalBackendTest {
     @Test
     void digits_readsTheSample() throws IOException {
         RestRequestReader reader =
-                new RestRequestReader(ALLOCATOR, ModelRef.of("digits"), RestBody.ALL_JSON, WireLimits.DEFAULT);
+                new RestRequestReader(ALLOCATOR, ModelRef.of("digits"), RestBody.ALL_JSON, false, WireLimits.DEFAULT);
         try (InputStream in = LocalBackend.class.getResourceAsStream("/models/digits/sample.json")) {
             reader.feed(Unpooled.wrappedBuffer(in.readAllBytes()));
         }

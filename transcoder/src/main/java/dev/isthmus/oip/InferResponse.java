@@ -16,6 +16,10 @@ public record InferResponse(ModelRef model, String id, Map<String, Parameter> pa
         outputs = List.copyOf(outputs);
     }
 
+    public InferResponse withId(String other) {
+        return new InferResponse(model, other, parameters, outputs);
+    }
+
     public void release() {
         outputs.forEach(Tensor::release);
     }

@@ -12,8 +12,16 @@ import java.util.Map;
  */
 public record Tensor(String name, DataType dataType, Shape shape, Map<String, Parameter> parameters, ByteBuf data) {
 
+    /** The parameter of a tensor that lies in memory that client and server share. */
+    public static final String SHARED_MEMORY_REGION = "shared_memory_region";
+
     public Tensor {
         parameters = Parameter.copyOf(parameters);
+    }
+
+    /** Whether the elements lie in shared memory: {@code data} is empty then. */
+    public boolean shared() {
+        return parameters.containsKey(SHARED_MEMORY_REGION);
     }
 
     public void release() {

@@ -6,7 +6,6 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
-import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestResponseReader;
 import dev.isthmus.transcoder.rest.RestWriter;
@@ -15,8 +14,8 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 
 /**
- * Turns a message of one wire into another's. A message that stands on the wanted wire already is passed on untouched; any
- * other is transcoded exactly once.
+ * Turns a message of one wire into another's. A message that stands on the wanted wire already, in the wanted form, is passed
+ * on untouched; any other is transcoded exactly once.
  */
 public final class Transcoder {
     private final WireLimits limits;
@@ -28,51 +27,64 @@ public final class Transcoder {
     /**
      * Puts a request on an upstream's wire.
      *
-     * @param message taken; a REST message only when {@code wire} is REST, for REST bodies are read as they arrive
-     * @param binary whether an upstream on the REST wire knows the binary tensor data extension
+     * @param message taken; no REST message, for REST bodies are read as they arrive
      */
-    public InferMessage request(ByteBufAllocator allocator, InferMessage message, Wire wire, boolean binary) {
-        if (message.wire() == wire) {
-            return message;
+    public InferMessage request(ByteBufAllocator allocator, InferMessage message, Peer peer) {
+        WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
+        if (message instanceof InferMessage.Protobuf encoded && peer.wire() == Wire.PROTOBUF) {
+            return checked(encoded, allowed);
         }
         InferRequest request = switch (message) {
+            case InferMessage.Protobuf encoded -> ProtobufReader.request(encoded.message(), allowed);
             case InferMessage.Request decoded -> decoded.request();
-            case InferMessage.Protobuf encoded -> ProtobufReader.request(encoded.message(), limits);
             case InferMessage.Rest rest -> throw unexpected(rest);
             case InferMessage.Response response -> throw unexpected(response);
         };
-        return switch (wire) {
+        return switch (peer.wire()) {
             case DECODED -> new InferMessage.Request(request);
-            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.request(allocator, request));
-            case REST -> new InferMessage.Rest(RestWriter.request(allocator, request, binary));
+            case PROTOBUF ->
+                new InferMessage.Protobuf(ProtobufWriter.request(
+                        allocator, request, peer.dialect().wideParameters()));
+            case REST -> new InferMessage.Rest(RestWriter.request(allocator, request, peer));
         };
+    }
+
+    private static InferMessage checked(InferMessage.Protobuf encoded, WireLimits limits) {
+        try {
+            ProtobufReader.check(encoded.message(), limits);
+            return encoded;
+        } catch (RuntimeException e) {
+            encoded.release();
+            throw e;
+        }
     }
 
     /**
      * Puts an upstream's answer on the client's wire.
      *
      * @param message taken
-     * @param forms how a REST client wants its outputs
      */
-    public InferMessage response(ByteBufAllocator allocator, InferMessage message, Wire wire, OutputForms forms) {
-        if (message.wire() == wire) {
+    public InferMessage response(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
+        if (message.wire() == form.wire() && form.untouched()) {
             return message;
         }
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
-            case InferMessage.Protobuf encoded -> ProtobufReader.response(encoded.message(), limits);
+            case InferMessage.Protobuf encoded ->
+                ProtobufReader.response(encoded.message(), limits.withSharedMemory(true));
             case InferMessage.Rest rest -> read(allocator, rest.body());
             case InferMessage.Request request -> throw unexpected(request);
         };
-        return switch (wire) {
-            case DECODED -> new InferMessage.Response(response);
-            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, response));
-            case REST -> new InferMessage.Rest(RestWriter.response(allocator, response, forms));
+        InferResponse named = form.id() == null ? response : response.withId(form.id());
+        return switch (form.wire()) {
+            case DECODED -> new InferMessage.Response(named);
+            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, named, form.typed()));
+            case REST -> new InferMessage.Rest(RestWriter.response(allocator, named, form.outputs()));
         };
     }
 
     private InferResponse read(ByteBufAllocator allocator, RestBody body) {
-        RestResponseReader reader = new RestResponseReader(allocator, body.jsonLength(), limits);
+        RestResponseReader reader = new RestResponseReader(allocator, body.jsonLength(), limits.withSharedMemory(true));
         try {
             // Part by part: a composite would otherwise be flattened.
             if (body.content() instanceof CompositeByteBuf composite) {

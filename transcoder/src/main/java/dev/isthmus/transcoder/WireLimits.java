@@ -10,13 +10,26 @@ package dev.isthmus.transcoder;
  * @param nameBytes UTF-8 bytes of a tensor's or parameter's name
  * @param tensors inputs or outputs of one message
  * @param parameters parameters of one message or tensor
+ * @param sharedMemory whether tensors may lie in shared memory instead of in the message
  */
 public record WireLimits(
-        long bodyBytes, int jsonDepth, int numberLength, int stringBytes, int nameBytes, int tensors, int parameters) {
+        long bodyBytes,
+        int jsonDepth,
+        int numberLength,
+        int stringBytes,
+        int nameBytes,
+        int tensors,
+        int parameters,
+        boolean sharedMemory) {
 
-    public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 64, 16 << 20, 256, 256, 1024);
+    public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 64, 16 << 20, 256, 256, 1024, false);
 
     public WireLimits withBodyBytes(long bytes) {
-        return new WireLimits(bytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters);
+        return new WireLimits(
+                bytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, sharedMemory);
+    }
+
+    public WireLimits withSharedMemory(boolean allowed) {
+        return new WireLimits(bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, allowed);
     }
 }

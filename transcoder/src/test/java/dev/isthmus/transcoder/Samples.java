@@ -43,11 +43,11 @@ public record Samples(DataType type, String json, byte[] raw) {
                     raw -> shorts(raw, 0, 0x8000, 0x3f80, 0x7f7f, 1, 0x3dcd)),
             of(
                     DataType.FP32,
-                    "0.0,-0.0,0.1,3.4028235E38,1.4E-45,-1.1754944E-38",
+                    "0.0,-0.0,0.1,3.4028235E38,1.0E-45,-1.1754944E-38",
                     raw -> floats(raw, 0f, -0f, 0.1f, Float.MAX_VALUE, Float.MIN_VALUE, -Float.MIN_NORMAL)),
             of(
                     DataType.FP64,
-                    "0.0,-0.0,0.1,1.7976931348623157E308,4.9E-324,-2.2250738585072014E-308",
+                    "0.0,-0.0,0.1,1.7976931348623157E308,5.0E-324,-2.2250738585072014E-308",
                     raw -> doubles(raw, 0, -0.0, 0.1, Double.MAX_VALUE, Double.MIN_VALUE, -Double.MIN_NORMAL)),
             of(
                     DataType.BYTES,

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
 
 /** One message of a reply. */
 public sealed interface Answer {
@@ -19,10 +21,31 @@ public sealed interface Answer {
     /** An inference answer; who gets it owns it. */
     record Inference(InferMessage message) implements Answer {}
 
+    /**
+     * The failure of one request of a stream, which goes on.
+     *
+     * @param id of the request; empty where it is not known
+     */
+    record StreamError(OipException failure, String id) implements Answer {}
+
+    /** A JSON document or a protobuf message that is passed on as it is; who gets it owns it. */
+    record Document(ByteBuf content) implements Answer {}
+
+    /** Bytes of a stream of server-sent events that is passed on as it is; who gets them owns them. */
+    record Events(ByteBuf content) implements Answer {}
+
     /** Gives back the buffers of an answer that nobody will read. */
     default void release() {
-        if (this instanceof Inference inference) {
-            inference.message().release();
+        switch (this) {
+            case Inference inference -> inference.message().release();
+            case Document document -> document.content().release();
+            case Events events -> events.content().release();
+            case Live live -> {}
+            case Ready ready -> {}
+            case ModelReady ready -> {}
+            case Server server -> {}
+            case Model model -> {}
+            case StreamError error -> {}
         }
     }
 }

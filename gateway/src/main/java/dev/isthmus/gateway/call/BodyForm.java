@@ -1,14 +1,19 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.transcoder.NonFinite;
+import org.jspecify.annotations.Nullable;
+
 /** The form of an inference request's body as the client sends it; its answer takes the same wire. */
 public sealed interface BodyForm {
 
     /**
      * A REST body.
      *
-     * @param jsonLength as in {@link dev.isthmus.transcoder.rest.RestBody#jsonLength()}
+     * @param jsonLength as in {@link dev.isthmus.transcoder.rest.RestBody#jsonLength()}; 0 for a raw binary request, whose
+     *     body is the one input's data
+     * @param nonFinite how the client wants NaN and the infinities in JSON; null leaves it to the configuration
      */
-    record Rest(long jsonLength) implements BodyForm {}
+    record Rest(long jsonLength, @Nullable NonFinite nonFinite) implements BodyForm {}
 
     /** One encoded ModelInferRequest, given in one piece. */
     record Protobuf() implements BodyForm {}

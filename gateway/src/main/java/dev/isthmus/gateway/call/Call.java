@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import io.netty.buffer.ByteBufAllocator;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
 
@@ -22,6 +23,13 @@ public record Call(
 
     public Call {
         headers = Map.copyOf(headers);
+    }
+
+    /** The same call for another operation, with one more header. */
+    public Call with(Operation other, String header, String value) {
+        Map<String, String> more = new HashMap<>(headers);
+        more.put(header, value);
+        return new Call(other, deadlineNanos, more, loop, allocator);
     }
 
     public boolean hasDeadline() {

@@ -15,6 +15,38 @@ public sealed interface Operation {
 
     record ModelMetadata(ModelRef model) implements Operation {}
 
-    /** An inference whose request comes as the call's body. */
-    record Infer(ModelRef model, BodyForm form) implements Operation {}
+    /**
+     * An inference whose request comes as the call's body.
+     *
+     * @param stream whether any number of answers may come, one by one; otherwise it is one
+     */
+    record Infer(ModelRef model, BodyForm form, boolean stream) implements Operation {}
+
+    /** A stream of encoded ModelInferRequests, each given in one piece, and of their answers. */
+    record InferStream(BodyForm.Protobuf form) implements Operation {}
+
+    /** The generate extension, known over REST only: body and answers go through as they are. */
+    record Generate(ModelRef model, boolean stream) implements Operation {}
+
+    /**
+     * An operation of one of Triton's management extensions.
+     *
+     * @param model empty where the operation is the server's
+     * @param resource the name of a repository or a shared memory region; empty for none or all
+     * @param change whether REST asks with POST, to change something
+     * @param json whether the client speaks REST: the body is JSON then, otherwise a protobuf message
+     */
+    record Manage(Extension extension, ModelRef model, String resource, boolean change, boolean json)
+            implements Operation {
+
+        /** The same on another model. */
+        public Manage to(ModelRef other) {
+            return new Manage(extension, other, resource, change, json);
+        }
+
+        /** The same for an upstream of the other protocol. */
+        public Manage as(boolean asJson) {
+            return new Manage(extension, model, resource, change, asJson);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.OipException;
+import java.util.Map;
 
 /**
  * Takes the answers to a call: any number of messages, then exactly one of {@link #complete()} and {@link #fail}. A unary
@@ -9,12 +10,26 @@ import dev.isthmus.oip.OipException;
  */
 public interface Reply {
 
+    /**
+     * Takes headers of the upstream's answer that the client is to see; more may come until the reply ends. Lower-case names;
+     * those that end in {@code -bin} have base64 values.
+     */
+    default void headers(Map<String, String> headers) {}
+
     /** Takes one answer (its buffers are taken). */
     void message(Answer answer);
 
     void complete();
 
     void fail(OipException failure);
+
+    /** Whether the client takes answers now; where not, {@link RequestSink#resume()} tells when it does again. */
+    default boolean writable() {
+        return true;
+    }
+
+    /** The sink, which was not {@linkplain RequestSink#writable() writable}, takes more of the request again. */
+    default void readMore() {}
 
     /** The only answer. */
     default void only(Answer answer) {

@@ -16,4 +16,12 @@ public interface RequestSink {
 
     /** The client has gone or gave up: whatever is under way for this call is ended and released. No reply follows. */
     void cancel();
+
+    /** Whether more of the request is wanted now; where not, {@link Reply#readMore()} tells when it is again. */
+    default boolean writable() {
+        return true;
+    }
+
+    /** The client, which was not {@linkplain Reply#writable() writable}, takes answers again. */
+    default void resume() {}
 }

@@ -18,11 +18,12 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
@@ -62,7 +63,7 @@ final class Demo {
         byte[] sample = sample();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         Endpoint self = new Endpoint(address.getHostString(), address.getPort());
-        UpstreamSettings settings = new UpstreamSettings(
+        UpstreamSettings settings = UpstreamSettings.of(
                 "isthmus", List.of(self), Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_ANSWER);
         try (Upstream rest = new RestUpstream(
                         settings, PoolLimits.DEFAULT, BinaryTensorData.FALSE, ByteBufAllocator.DEFAULT);
@@ -72,7 +73,7 @@ final class Demo {
             RestBody body = new RestBody(Unpooled.copiedBuffer(sample), RestBody.ALL_JSON);
             show("REST  POST /v2/models/digits/infer", ask(rest, loops, new InferMessage.Rest(body)));
             InferMessage encoded = transcoder.request(
-                    ByteBufAllocator.DEFAULT, new InferMessage.Request(decode(sample)), Wire.PROTOBUF, false);
+                    ByteBufAllocator.DEFAULT, new InferMessage.Request(decode(sample)), Peer.of(Wire.PROTOBUF));
             show("gRPC  inference.GRPCInferenceService/ModelInfer", ask(grpc, loops, encoded));
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -91,7 +92,7 @@ final class Demo {
 
     private static InferRequest decode(byte[] sample) {
         RestRequestReader reader =
-                new RestRequestReader(ByteBufAllocator.DEFAULT, DIGITS, RestBody.ALL_JSON, WireLimits.DEFAULT);
+                new RestRequestReader(ByteBufAllocator.DEFAULT, DIGITS, RestBody.ALL_JSON, false, WireLimits.DEFAULT);
         ByteBuf text = Unpooled.wrappedBuffer(sample);
         reader.feed(text);
         text.release();
@@ -102,14 +103,14 @@ final class Demo {
         CompletableFuture<InferMessage> answer = new CompletableFuture<>();
         var loop = loops.next();
         Call call = new Call(
-                new Operation.Infer(DIGITS, new BodyForm.Protobuf()),
+                new Operation.Infer(DIGITS, new BodyForm.Protobuf(), false),
                 Call.NO_DEADLINE,
                 Map.of(),
                 loop,
                 ByteBufAllocator.DEFAULT);
         loop.execute(() -> gateway.infer(call, DIGITS, request, new Outcome(answer)));
         InferMessage message = answer.get(10, TimeUnit.SECONDS);
-        InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, Wire.DECODED, OutputForms.JSON);
+        InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, AnswerForm.DECODED);
         return ((InferMessage.Response) decoded).response();
     }
 

@@ -1,12 +1,18 @@
 package dev.isthmus.gateway.config;
 
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.GatewayConfig.Answers;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.Headers;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.GatewayConfig.StreamForm;
 import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
 import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.transcoder.NonFinite;
 import java.io.IOException;
 import java.io.StringReader;
 import java.nio.file.Files;
@@ -30,6 +36,7 @@ import org.yaml.snakeyaml.nodes.Node;
 public final class ConfigLoader {
     private static final Pattern SIZE = Pattern.compile("([0-9]{1,10})(B|KiB|MiB|GiB)?");
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m|h)");
+    private static final Pattern HEADER = Pattern.compile("[!#$%&'+.^_`|~0-9A-Za-z-]+\\*?");
     private static final Pattern ENDPOINT = Pattern.compile("(\\[[0-9a-fA-F:.]+]|[^\\s:/\\[\\]]+):([0-9]{1,5})");
 
     private final YamlReader yaml;
@@ -83,7 +90,15 @@ public final class ConfigLoader {
         Map<String, Node> keys = yaml.object(
                 root,
                 "the configuration",
-                Set.of("listeners", "limits", "upstreams", "local", "models", "default_upstream"));
+                Set.of(
+                        "listeners",
+                        "limits",
+                        "headers",
+                        "answers",
+                        "upstreams",
+                        "local",
+                        "models",
+                        "default_upstream"));
         List<Listener> listeners = yaml.list(keys.get("listeners"), "listeners", this::listener);
         Map<String, UpstreamConfig> upstreams = new LinkedHashMap<>();
         Node upstreamsNode = keys.get("upstreams");
@@ -118,6 +133,8 @@ public final class ConfigLoader {
         return new GatewayConfig(
                 listeners.isEmpty() ? List.of(Listener.DEFAULT) : listeners,
                 limits(keys.get("limits")),
+                headers(keys.get("headers")),
+                answers(keys.get("answers")),
                 upstreams,
                 local,
                 models,
@@ -169,6 +186,61 @@ public final class ConfigLoader {
                         Limits.DEFAULT.maxConcurrentStreams()));
     }
 
+    private Headers headers(@Nullable Node node) {
+        if (node == null) {
+            return Headers.DEFAULT;
+        }
+        Map<String, Node> keys = yaml.object(node, "headers", Set.of("forward", "return"));
+        return new Headers(
+                names(keys.get("forward"), "headers: forward", Headers.DEFAULT.forwarded()),
+                names(keys.get("return"), "headers: return", Headers.DEFAULT.returned()));
+    }
+
+    private HeaderNames names(@Nullable Node node, String what, HeaderNames otherwise) {
+        if (node == null) {
+            return otherwise;
+        }
+        List<String> names = yaml.list(
+                node,
+                what,
+                each -> yaml.<@Nullable String>scalar(
+                        each, what, "a header's name, or its beginning with * after it", null, (text, at) -> {
+                            if (!HEADER.matcher(text).matches()) {
+                                return null;
+                            }
+                            try {
+                                HeaderNames.of(List.of(text));
+                                return text;
+                            } catch (IllegalArgumentException never) {
+                                return null;
+                            }
+                        }));
+        return HeaderNames.of(names);
+    }
+
+    private Answers answers(@Nullable Node node) {
+        if (node == null) {
+            return Answers.DEFAULT;
+        }
+        Map<String, Node> keys =
+                yaml.object(node, "answers", Set.of("non_finite", "stream_form", "compress", "compress_above"));
+        return new Answers(
+                yaml.choice(
+                        keys.get("non_finite"), "answers: non_finite", NonFinite.class, Answers.DEFAULT.nonFinite()),
+                yaml.choice(
+                        keys.get("stream_form"),
+                        "answers: stream_form",
+                        StreamForm.class,
+                        Answers.DEFAULT.streamForm()),
+                yaml.scalar(
+                        keys.get("compress_above"),
+                        "answers: compress_above",
+                        "a size such as 1KiB, of at most 1GiB",
+                        Answers.DEFAULT.compressAbove(),
+                        (text, at) -> size(text)),
+                yaml.bool(keys.get("compress"), "answers: compress", Answers.DEFAULT.compress()));
+    }
+
     private static @Nullable Integer size(String text) {
         Matcher matcher = SIZE.matcher(text);
         if (!matcher.matches()) {
@@ -191,7 +263,16 @@ public final class ConfigLoader {
             yaml.problem(node, what + ": the name is reserved for the local backend");
         }
         Map<String, Node> keys = yaml.object(
-                node, what, Set.of("protocol", "endpoints", "binary_tensor_data", "timeout", "connect_timeout"));
+                node,
+                what,
+                Set.of(
+                        "protocol",
+                        "endpoints",
+                        "binary_tensor_data",
+                        "timeout",
+                        "connect_timeout",
+                        "dialect",
+                        "shared_memory"));
         for (String required : List.of("protocol", "endpoints")) {
             if (!keys.containsKey(required)) {
                 yaml.problem(node, what + ": '" + required + "' is missing");
@@ -209,7 +290,9 @@ public final class ConfigLoader {
                 duration(
                         keys.get("connect_timeout"),
                         what + ": connect_timeout",
-                        UpstreamConfig.DEFAULT_CONNECT_TIMEOUT));
+                        UpstreamConfig.DEFAULT_CONNECT_TIMEOUT),
+                yaml.choice(keys.get("dialect"), what + ": dialect", ServerDialect.class, ServerDialect.AUTO),
+                yaml.bool(keys.get("shared_memory"), what + ": shared_memory", false));
     }
 
     private @Nullable Endpoint endpoint(Node node, String what) {

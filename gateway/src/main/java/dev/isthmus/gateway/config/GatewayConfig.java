@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.config;
 
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.transcoder.NonFinite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -10,6 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What the gateway is told at start.
  *
+ * @param headers the headers that are passed on
+ * @param answers how answers are written
  * @param upstreams by name
  * @param models by name: the upstream that serves each
  * @param defaultUpstream takes the models that are not listed; null refuses them
@@ -17,6 +21,8 @@ import org.jspecify.annotations.Nullable;
 public record GatewayConfig(
         List<Listener> listeners,
         Limits limits,
+        Headers headers,
+        Answers answers,
         Map<String, UpstreamConfig> upstreams,
         @Nullable LocalConfig local,
         Map<String, String> models,
@@ -34,11 +40,19 @@ public record GatewayConfig(
     /** Without a file: the embedded models, on loopback. */
     public static GatewayConfig embedded() {
         return new GatewayConfig(
-                List.of(Listener.DEFAULT), Limits.DEFAULT, Map.of(), LocalConfig.EMBEDDED, Map.of(), LOCAL);
+                List.of(Listener.DEFAULT),
+                Limits.DEFAULT,
+                Headers.DEFAULT,
+                Answers.DEFAULT,
+                Map.of(),
+                LocalConfig.EMBEDDED,
+                Map.of(),
+                LOCAL);
     }
 
     public GatewayConfig withListener(Listener listener) {
-        return new GatewayConfig(List.of(listener), limits, upstreams, local, models, defaultUpstream);
+        return new GatewayConfig(
+                List.of(listener), limits, headers, answers, upstreams, local, models, defaultUpstream);
     }
 
     /**
@@ -60,6 +74,46 @@ public record GatewayConfig(
         public static final Limits DEFAULT = new Limits(64 << 20, 100);
     }
 
+    /**
+     * The headers that are passed on between client and upstream, whichever protocol each of them speaks.
+     *
+     * @param forwarded of requests
+     * @param returned of answers, gRPC's trailers among them
+     */
+    public record Headers(HeaderNames forwarded, HeaderNames returned) {
+        public static final Headers DEFAULT = new Headers(
+                HeaderNames.of(List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization")),
+                HeaderNames.of(
+                        List.of("traceparent", "tracestate", "x-request-id", "retry-after", "server-timing", "ce-*")));
+    }
+
+    /**
+     * How answers are written for clients that do not say.
+     *
+     * @param nonFinite NaN and the infinities as JSON
+     * @param streamForm the message that gRPC clients get from ModelStreamInfer
+     * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that
+     * @param compress whether it is at all
+     */
+    public record Answers(NonFinite nonFinite, StreamForm streamForm, int compressAbove, boolean compress) {
+        public static final Answers DEFAULT = new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true);
+    }
+
+    /** The message of a stream's answers. */
+    public enum StreamForm {
+        TRITON,
+        OIP
+    }
+
+    /** How a server speaks the protocol; auto: as its name in its metadata says. */
+    public enum ServerDialect {
+        AUTO,
+        TRITON,
+        MLSERVER,
+        KSERVE,
+        GENERIC
+    }
+
     /** The protocol that an upstream is spoken to in. */
     public enum Protocol {
         GRPC,
@@ -76,14 +130,17 @@ public record GatewayConfig(
     /**
      * A server behind the gateway.
      *
-     * @param timeout of one call that has no deadline of its own
+     * @param timeout of one call that has no deadline of its own; streams have none
+     * @param sharedMemory whether clients may refer to memory that they share with the server
      */
     public record UpstreamConfig(
             Protocol protocol,
             List<Endpoint> endpoints,
             BinaryTensorData binaryTensorData,
             Duration timeout,
-            Duration connectTimeout) {
+            Duration connectTimeout,
+            ServerDialect dialect,
+            boolean sharedMemory) {
 
         public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
         public static final Duration DEFAULT_CONNECT_TIMEOUT = Duration.ofSeconds(1);

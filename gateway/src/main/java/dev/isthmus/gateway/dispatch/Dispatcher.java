@@ -9,10 +9,10 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.WireLimits;
 import java.util.function.BooleanSupplier;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
@@ -20,19 +20,19 @@ public final class Dispatcher implements CallHandler {
     private final RoutingTable routes;
     private final BooleanSupplier ready;
     private final ServerMetadata self;
-    private final WireLimits limits;
+    private final InferRules rules;
     private final Transcoder transcoder;
 
     /**
      * @param ready whether every upstream is, from a snapshot: asking must cost nothing
      * @param self what the gateway says of itself
      */
-    public Dispatcher(RoutingTable routes, BooleanSupplier ready, ServerMetadata self, WireLimits limits) {
+    public Dispatcher(RoutingTable routes, BooleanSupplier ready, ServerMetadata self, InferRules rules) {
         this.routes = routes;
         this.ready = ready;
         this.self = self;
-        this.limits = limits;
-        this.transcoder = new Transcoder(limits);
+        this.rules = rules;
+        this.transcoder = new Transcoder(rules.limits());
     }
 
     @Override
@@ -51,12 +51,30 @@ public final class Dispatcher implements CallHandler {
                     yield new QuerySink(() -> target.upstream().modelMetadata(call, target.model(), reply));
                 }
                 case Operation.Infer infer ->
-                    new InferFlow(call, infer.form(), routes.pick(infer.model()), reply, transcoder, limits);
+                    new InferFlow(call, infer, routes.pick(infer.model()), reply, transcoder, rules);
+                case Operation.InferStream ask -> new StreamFlow(call, routes, transcoder, reply);
+                case Operation.Generate generate -> {
+                    Target target = routes.pick(generate.model());
+                    Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
+                    yield new PassedBody(
+                            call.allocator(), body -> target.upstream().generate(call, asked, body, reply));
+                }
+                case Operation.Manage manage -> manage(call, manage, reply);
             };
         } catch (OipException failure) {
             reply.fail(failure);
             return new QuerySink(() -> Cancellation.NONE);
         }
+    }
+
+    private RequestSink manage(Call call, Operation.Manage manage, Reply reply) {
+        Target target = manage.model().name().isEmpty() ? routes.ofServer() : routes.pick(manage.model());
+        Upstream upstream = target.upstream();
+        if (manage.extension().sharedMemory() && !upstream.peer().sharedMemory()) {
+            throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'");
+        }
+        ManageBridge bridge = new ManageBridge(manage.to(target.model()), upstream, reply);
+        return new PassedBody(call.allocator(), body -> bridge.send(call, body));
     }
 
     private static RequestSink answer(Reply reply, Answer answer) {

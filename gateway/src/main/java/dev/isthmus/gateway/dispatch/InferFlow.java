@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Target;
@@ -11,10 +12,10 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.Wire;
-import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,26 +29,38 @@ final class InferFlow implements RequestSink, Reply {
     private final Call call;
     private final Target target;
     private final Reply client;
-    private final Wire clientWire;
+    private final boolean stream;
     private final Transcoder transcoder;
     private final RequestBody body;
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
-    InferFlow(Call call, BodyForm form, Target target, Reply client, Transcoder transcoder, WireLimits limits) {
+    InferFlow(Call call, Operation.Infer infer, Target target, Reply client, Transcoder transcoder, InferRules rules) {
         this.call = call;
         this.target = target;
         this.client = client;
         this.transcoder = transcoder;
-        Upstream upstream = target.upstream();
-        Wire wire = upstream.wire();
-        boolean binary = upstream.binaryTensorData();
-        this.clientWire = form instanceof BodyForm.Rest ? Wire.REST : Wire.PROTOBUF;
-        this.body = switch (form) {
-            case BodyForm.Rest rest ->
-                new JsonBody(transcoder, call.allocator(), target.model(), rest.jsonLength(), wire, binary, limits);
-            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), wire, binary);
+        this.stream = infer.stream();
+        Peer peer = target.upstream().peer();
+        this.body = switch (infer.form()) {
+            case BodyForm.Rest rest -> restBody(rest, peer, rules);
+            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), peer);
         };
+    }
+
+    private RequestBody restBody(BodyForm.Rest rest, Peer peer, InferRules rules) {
+        if (rest.jsonLength() == 0) {
+            return new RawBinaryBody(transcoder, call.allocator(), target.model(), stream, peer);
+        }
+        return new JsonBody(
+                transcoder,
+                call.allocator(),
+                target.model(),
+                rest.jsonLength(),
+                rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
+                stream,
+                peer,
+                rules.limits());
     }
 
     @Override
@@ -70,9 +83,20 @@ final class InferFlow implements RequestSink, Reply {
         if (over) {
             return;
         }
+        if (body.needsMetadata()) {
+            underWay = target.upstream().modelMetadata(call, target.model(), new Description());
+        } else {
+            send();
+        }
+    }
+
+    private void send() {
         try {
             InferMessage message = body.finish();
-            underWay = target.upstream().infer(call, target.model(), message, this);
+            Upstream upstream = target.upstream();
+            underWay = stream
+                    ? upstream.inferEvents(call, target.model(), message, this)
+                    : upstream.infer(call, target.model(), message, this);
         } catch (OipException failure) {
             fail(failure);
         } catch (RuntimeException fault) {
@@ -89,18 +113,63 @@ final class InferFlow implements RequestSink, Reply {
         }
     }
 
+    /** What the model is, where the request cannot be read without. */
+    private final class Description implements Reply {
+        @Override
+        public void message(Answer answer) {
+            if (answer instanceof Answer.Model model) {
+                body.describe(model.metadata());
+            }
+        }
+
+        @Override
+        public void complete() {
+            if (!over) {
+                send();
+            }
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            InferFlow.this.fail(failure);
+        }
+    }
+
+    @Override
+    public void resume() {
+        underWay.resume();
+    }
+
+    @Override
+    public boolean writable() {
+        return client.writable();
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        if (!over) {
+            client.headers(headers);
+        }
+    }
+
     @Override
     public void message(Answer answer) {
+        if (!over && answer instanceof Answer.StreamError) {
+            client.message(answer);
+            return;
+        }
         if (over || !(answer instanceof Answer.Inference inference)) {
             answer.release();
             return;
         }
         try {
             client.message(new Answer.Inference(
-                    transcoder.response(call.allocator(), inference.message(), clientWire, body.outputForms())));
+                    transcoder.response(call.allocator(), inference.message(), body.answerForm())));
         } catch (OipException failure) {
+            underWay.cancel();
             fail(failure);
         } catch (RuntimeException fault) {
+            underWay.cancel();
             fail(fault(fault));
         }
     }

@@ -1,7 +1,11 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
@@ -16,34 +20,39 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A REST request, read as its parts arrive. It is always read in full, so that an upstream sees only what is valid; where
- * the upstream can take the body as the client sent it, that is what it gets.
+ * the upstream takes the body as the client sent it and would lose nothing, that is what it gets.
  */
 final class JsonBody implements RequestBody {
     private final RestRequestReader reader;
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
     private final long jsonLength;
-    private final Wire wire;
-    private final boolean binary;
-    private @Nullable CompositeByteBuf untouched;
-    private OutputForms forms = OutputForms.JSON;
+    private final Peer peer;
+    private final NonFinite nonFinite;
+    private final boolean events;
+    private @Nullable CompositeByteBuf original;
+    private AnswerForm form = new AnswerForm(Wire.REST, true, OutputForms.JSON, false, null);
 
     JsonBody(
             Transcoder transcoder,
             ByteBufAllocator allocator,
             ModelRef model,
             long jsonLength,
-            Wire wire,
-            boolean binary,
+            NonFinite nonFinite,
+            boolean events,
+            Peer peer,
             WireLimits limits) {
-        this.reader = new RestRequestReader(allocator, model, jsonLength, limits);
+        boolean any = peer.wire() == Wire.REST && peer.dialect().anyParameter();
+        this.reader =
+                new RestRequestReader(allocator, model, jsonLength, any, limits.withSharedMemory(peer.sharedMemory()));
         this.transcoder = transcoder;
         this.allocator = allocator;
         this.jsonLength = jsonLength;
-        this.wire = wire;
-        this.binary = binary;
-        if (wire == Wire.REST && (binary || jsonLength == RestBody.ALL_JSON)) {
-            this.untouched = allocator.compositeBuffer(Integer.MAX_VALUE);
+        this.nonFinite = nonFinite;
+        this.events = events;
+        this.peer = peer;
+        if (peer.wire() == Wire.REST && (peer.binaryTensorData() || jsonLength == RestBody.ALL_JSON)) {
+            this.original = allocator.compositeBuffer(Integer.MAX_VALUE);
         }
     }
 
@@ -51,8 +60,8 @@ final class JsonBody implements RequestBody {
     public void add(ByteBuf chunk) {
         try {
             reader.feed(chunk);
-            if (untouched != null) {
-                untouched.addComponent(true, chunk.retainedSlice());
+            if (original != null) {
+                original.addComponent(true, chunk.retainedSlice());
             }
         } finally {
             chunk.release();
@@ -62,27 +71,54 @@ final class JsonBody implements RequestBody {
     @Override
     public InferMessage finish() {
         RestRequest read = reader.finish();
-        forms = read.outputForms();
-        if (untouched == null) {
-            return transcoder.request(allocator, new InferMessage.Request(read.request()), wire, binary);
+        OutputForms asked = read.outputForms().with(nonFinite);
+        // Binary data has no place in a server-sent event.
+        OutputForms outputs = events ? asked.withoutBinary() : asked;
+        CompositeByteBuf body = original;
+        boolean untouched = body != null && takesOriginal(read);
+        boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(asked);
+        form = new AnswerForm(
+                Wire.REST, answerUntouched, outputs, false, read.request().id());
+        if (body != null && untouched) {
+            read.request().release();
+            original = null;
+            return new InferMessage.Rest(new RestBody(body, jsonLength));
         }
-        read.request().release();
-        RestBody body = new RestBody(untouched, jsonLength);
-        untouched = null;
-        return new InferMessage.Rest(body);
+        String foreign = read.foreignParameter();
+        if (foreign != null) {
+            read.request().release();
+            throw OipException.invalid("parameter '" + foreign
+                    + "': a string, a number or a boolean is expected in a request with binary data");
+        }
+        return transcoder.request(allocator, new InferMessage.Request(read.request()), peer);
+    }
+
+    /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
+    private boolean takesOriginal(RestRequest read) {
+        OutputForms outputs = read.outputForms();
+        if (read.contestedJson() || !peer.dialect().takesId(read.request().id())) {
+            return false;
+        }
+        if (!peer.binaryTensorData()) {
+            return !outputs.anyBinary();
+        }
+        if (peer.dialect().lossyJson()) {
+            return !read.jsonInputs() && outputs.allBinary(read.request().outputs());
+        }
+        return outputs.explicit(read.request().outputs());
     }
 
     @Override
-    public OutputForms outputForms() {
-        return forms;
+    public AnswerForm answerForm() {
+        return form;
     }
 
     @Override
     public void release() {
         reader.release();
-        if (untouched != null) {
-            untouched.release();
-            untouched = null;
+        if (original != null) {
+            original.release();
+            original = null;
         }
     }
 }

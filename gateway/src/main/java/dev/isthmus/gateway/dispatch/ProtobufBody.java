@@ -1,27 +1,30 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;
 
-/** A protobuf request: passed on as it is to a protobuf upstream, transcoded for any other. */
+/** A protobuf request: checked and passed on as it is to a protobuf upstream, transcoded for any other. */
 final class ProtobufBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
-    private final Wire wire;
-    private final boolean binary;
+    private final Peer peer;
     private @Nullable ByteBuf message;
+    private AnswerForm form = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null);
 
-    ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, Wire wire, boolean binary) {
+    ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, Peer peer) {
         this.transcoder = transcoder;
         this.allocator = allocator;
-        this.wire = wire;
-        this.binary = binary;
+        this.peer = peer;
     }
 
     @Override
@@ -37,12 +40,25 @@ final class ProtobufBody implements RequestBody {
             throw OipException.invalid("a ModelInferRequest is expected, got none");
         }
         message = null;
-        return transcoder.request(allocator, new InferMessage.Protobuf(complete), wire, binary);
+        ProtobufReader.Outline outline = outline(complete);
+        // Triton always answers raw; other servers answer as they were asked.
+        boolean typed = !outline.raw() && peer.dialect() != Dialect.TRITON;
+        form = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, typed, outline.id());
+        return transcoder.request(allocator, new InferMessage.Protobuf(complete), peer);
+    }
+
+    private static ProtobufReader.Outline outline(ByteBuf message) {
+        try {
+            return ProtobufReader.outline(message);
+        } catch (OipException e) {
+            message.release();
+            throw e;
+        }
     }
 
     @Override
-    public OutputForms outputForms() {
-        return OutputForms.JSON;
+    public AnswerForm answerForm() {
+        return form;
     }
 
     @Override

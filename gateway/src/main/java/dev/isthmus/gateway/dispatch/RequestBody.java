@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 
 /** Gathers an inference request of one client wire into the message that goes to the upstream. */
@@ -15,6 +16,14 @@ interface RequestBody {
      */
     void add(ByteBuf chunk);
 
+    /** Whether the model must be known to make the message, so that {@link #describe} comes before {@link #finish}. */
+    default boolean needsMetadata() {
+        return false;
+    }
+
+    /** Says what the model's inputs are. */
+    default void describe(ModelMetadata metadata) {}
+
     /**
      * The complete message, owned by the caller, on the upstream's wire.
      *
@@ -22,8 +31,8 @@ interface RequestBody {
      */
     InferMessage finish();
 
-    /** How the client wants its outputs; known after {@link #finish()}. */
-    OutputForms outputForms();
+    /** How the client wants its answer; known after {@link #finish()}. */
+    AnswerForm answerForm();
 
     /** Gives back what is held; may be called at any time and more than once. */
     void release();

@@ -16,9 +16,12 @@ final class GrpcDeframer {
 
     private final ByteBufAllocator allocator;
     private final long maxMessageBytes;
+    private final @Nullable ContentCoding coding;
     private @Nullable CompositeByteBuf gathered;
 
-    GrpcDeframer(ByteBufAllocator allocator, long maxMessageBytes) {
+    /** @param coding what the header grpc-encoding says; null for identity */
+    GrpcDeframer(ByteBufAllocator allocator, long maxMessageBytes, @Nullable ContentCoding coding) {
+        this.coding = coding;
         this.allocator = allocator;
         this.maxMessageBytes = maxMessageBytes;
     }
@@ -39,7 +42,8 @@ final class GrpcDeframer {
     /**
      * The next message that is complete, owned by the caller; null when more data is needed.
      *
-     * @throws OipException RESOURCE_EXHAUSTED for a message that is too large, UNIMPLEMENTED for a compressed one
+     * @throws OipException RESOURCE_EXHAUSTED for a message that is too large, INTERNAL for one that is compressed though no
+     *     grpc-encoding says how
      */
     @Nullable
     ByteBuf next() {
@@ -58,19 +62,32 @@ final class GrpcDeframer {
                     ErrorCode.PAYLOAD_TOO_LARGE,
                     "gRPC message: at most " + maxMessageBytes + " bytes are taken, got " + length);
         }
-        if (flag == 1) {
-            throw new OipException(
-                    ErrorCode.UNIMPLEMENTED, "gRPC message: compressed, but identity is the only grpc-encoding taken");
+        if (flag == 1 && coding == null) {
+            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed, but grpc-encoding does not say how");
         }
         if (in.readableBytes() - PREFIX < length) {
             return null;
         }
         in.skipBytes(PREFIX);
+        return plain(flag, take(in, (int) length));
+    }
+
+    private ByteBuf take(CompositeByteBuf in, int length) {
         if (in.readableBytes() == length) {
             gathered = null;
             return in;
         }
-        return in.readRetainedSlice((int) length);
+        // The parts of this message alone, so that those of the next do not keep it.
+        CompositeByteBuf message = allocator.compositeBuffer(Integer.MAX_VALUE);
+        for (ByteBuf part : in.decompose(in.readerIndex(), length)) {
+            message.addComponent(true, part.retain());
+        }
+        in.skipBytes(length).discardReadComponents();
+        return message;
+    }
+
+    private ByteBuf plain(int flag, ByteBuf message) {
+        return flag == 1 && coding != null ? coding.decompress(allocator, message, maxMessageBytes) : message;
     }
 
     /** Whether data is left over that makes no complete message. */

@@ -3,17 +3,22 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpResponse;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
@@ -39,6 +44,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
     private boolean keepAlive;
+    private boolean http10;
     private boolean pumping;
     private long discarded;
 
@@ -83,11 +89,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
-        RestExchange started = new RestExchange(response -> respond(ctx, response), settings.maxBodyBytes());
+        RestExchange started = new RestExchange(new Writer(ctx), settings);
         exchange = started;
         bodyEnded = false;
         discarded = 0;
         OipException refusal = Http1Rules.refusal(request);
+        http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
         keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
         if (refusal != null) {
             bodyEnded = true;
@@ -134,25 +141,75 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
     }
 
-    private void respond(ChannelHandlerContext ctx, RestResponse response) {
-        FullHttpResponse full = new DefaultFullHttpResponse(
-                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(response.status()), response.body());
-        full.headers()
-                .set(HttpHeaderNames.CONTENT_TYPE, response.contentType())
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
-        if (response.jsonLength() != RestBody.ALL_JSON) {
-            full.headers().set("Inference-Header-Content-Length", response.jsonLength());
+    /** Writes the responses of one request. */
+    private final class Writer implements ResponseWriter {
+        private final ChannelHandlerContext ctx;
+
+        Writer(ChannelHandlerContext ctx) {
+            this.ctx = ctx;
         }
-        if (response.allow() != null) {
-            full.headers().set(HttpHeaderNames.ALLOW, response.allow());
+
+        @Override
+        public void respond(RestResponse response) {
+            FullHttpResponse full = new DefaultFullHttpResponse(
+                    HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(response.status()), response.body());
+            full.headers()
+                    .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
+            head(full, response);
+            finished(ctx.writeAndFlush(full));
         }
-        if (!keepAlive) {
-            full.headers().set(HttpHeaderNames.CONNECTION, "close");
-            ctx.writeAndFlush(full).addListener(ChannelFutureListener.CLOSE);
-            return;
+
+        private void head(HttpResponse head, RestResponse response) {
+            response.headers().forEach(head.headers()::set);
+            if (!keepAlive) {
+                head.headers().set(HttpHeaderNames.CONNECTION, "close");
+            }
         }
-        ctx.writeAndFlush(full).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
-        pump(ctx);
+
+        private void finished(ChannelFuture written) {
+            if (!keepAlive) {
+                written.addListener(ChannelFutureListener.CLOSE);
+                return;
+            }
+            written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+            pump(ctx);
+        }
+
+        @Override
+        public void begin(RestResponse head) {
+            HttpResponse begun =
+                    new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(head.status()));
+            if (http10) {
+                keepAlive = false;
+            } else {
+                begun.headers().set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
+            }
+            head(begun, head);
+            ctx.write(begun, ctx.voidPromise());
+        }
+
+        @Override
+        public void part(ByteBuf part) {
+            ctx.writeAndFlush(new DefaultHttpContent(part), ctx.voidPromise());
+        }
+
+        @Override
+        public void endBody() {
+            finished(ctx.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+        }
+
+        @Override
+        public boolean writable() {
+            return ctx.channel().isWritable();
+        }
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+        if (exchange != null && ctx.channel().isWritable()) {
+            exchange.becameWritable();
+        }
+        ctx.fireChannelWritabilityChanged();
     }
 
     @Override

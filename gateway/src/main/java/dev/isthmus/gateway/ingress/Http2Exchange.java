@@ -17,6 +17,17 @@ interface Http2Exchange {
      */
     void data(ByteBuf chunk);
 
+    /** Whether the client is to wait before it sends more. */
+    default boolean paused() {
+        return false;
+    }
+
+    /** The client has sent this many bytes, which it may send again only after {@link Http2Responder#consumed}. */
+    default void withheld(int bytes) {}
+
+    /** The stream takes more of the response. */
+    void becameWritable();
+
     /** The client has sent everything. */
     void end();
 

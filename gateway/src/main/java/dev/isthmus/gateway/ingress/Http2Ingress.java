@@ -89,6 +89,7 @@ final class Http2Ingress extends Http2ConnectionHandler {
             Http2Ingress handler = new Http2Ingress(decoder, encoder, initial);
             Http2Streams streams = new Http2Streams(handler, calls, settings);
             decoder.connection().addListener(streams.closing());
+            encoder.flowController().listener(streams::writabilityChanged);
             frameListener(streams);
             return handler;
         }
@@ -130,8 +131,8 @@ final class Http2Ingress extends Http2ConnectionHandler {
             if (exchange == null) {
                 Http2Responder responder = new Http2Responder(ctx, handler, streamId);
                 exchange = GrpcExchange.isGrpc(headers)
-                        ? new GrpcExchange(responder, settings.maxBodyBytes())
-                        : new Http2RestExchange(responder, settings.maxBodyBytes());
+                        ? new GrpcExchange(responder, settings)
+                        : new Http2RestExchange(responder, settings);
                 stream.setProperty(key, exchange);
                 exchange.open(ctx, headers, calls);
             }
@@ -149,9 +150,21 @@ final class Http2Ingress extends Http2ConnectionHandler {
                 exchange.data(data.retainedSlice());
                 if (endOfStream) {
                     exchange.end();
+                } else if (exchange.paused()) {
+                    exchange.withheld(consumed);
+                    return 0;
                 }
             }
             return consumed;
+        }
+
+        /** Streams that were full go on when their client has taken something. */
+        void writabilityChanged(Http2Stream stream) {
+            @Nullable Http2Exchange exchange = stream.getProperty(key);
+            if (exchange != null
+                    && handler.connection().remote().flowController().isWritable(stream)) {
+                exchange.becameWritable();
+            }
         }
 
         Http2ConnectionAdapter closing() {

@@ -5,6 +5,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.handler.codec.http2.Http2ConnectionEncoder;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2Stream;
 
@@ -29,6 +30,26 @@ final class Http2Responder {
     void data(ByteBuf data, boolean end) {
         handler.encoder().writeData(ctx, streamId, data, 0, end, promise(end));
         handler.flushSoon(ctx);
+    }
+
+    /** Whether what is written goes out at once. */
+    boolean writable() {
+        Http2Stream stream = handler.connection().stream(streamId);
+        return stream == null || handler.connection().remote().flowController().isWritable(stream);
+    }
+
+    /** Lets the client send as many bytes more as were taken of it. */
+    void consumed(int bytes) {
+        Http2Stream stream = handler.connection().stream(streamId);
+        if (stream != null && bytes > 0) {
+            try {
+                if (handler.decoder().flowController().consumeBytes(stream, bytes)) {
+                    handler.flushSoon(ctx);
+                }
+            } catch (Http2Exception e) {
+                handler.onError(ctx, true, e);
+            }
+        }
     }
 
     private ChannelPromise promise(boolean end) {

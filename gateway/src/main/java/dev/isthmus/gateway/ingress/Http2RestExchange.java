@@ -1,21 +1,21 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallHandler;
-import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /** REST over one HTTP/2 stream. */
-final class Http2RestExchange implements Http2Exchange {
+final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     private final Http2Responder responder;
     private final RestExchange exchange;
 
-    Http2RestExchange(Http2Responder responder, long maxBodyBytes) {
+    Http2RestExchange(Http2Responder responder, IngressSettings settings) {
         this.responder = responder;
-        this.exchange = new RestExchange(this::respond, maxBodyBytes);
+        this.exchange = new RestExchange(this, settings);
     }
 
     @Override
@@ -38,18 +38,43 @@ final class Http2RestExchange implements Http2Exchange {
         exchange.cancel();
     }
 
-    private void respond(RestResponse response) {
-        Http2Headers headers = new DefaultHttp2Headers(false)
-                .status(Integer.toString(response.status()))
-                .set(HttpHeaderNames.CONTENT_TYPE, response.contentType())
-                .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
-        if (response.jsonLength() != RestBody.ALL_JSON) {
-            headers.setLong("inference-header-content-length", response.jsonLength());
-        }
-        if (response.allow() != null) {
-            headers.set(HttpHeaderNames.ALLOW, response.allow());
-        }
-        responder.headers(headers, false);
+    @Override
+    public void becameWritable() {
+        exchange.becameWritable();
+    }
+
+    @Override
+    public void respond(RestResponse response) {
+        responder.headers(
+                headers(response)
+                        .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes()),
+                false);
         responder.data(response.body(), true);
+    }
+
+    @Override
+    public void begin(RestResponse head) {
+        responder.headers(headers(head), false);
+    }
+
+    @Override
+    public void part(ByteBuf part) {
+        responder.data(part, false);
+    }
+
+    @Override
+    public void endBody() {
+        responder.data(Unpooled.EMPTY_BUFFER, true);
+    }
+
+    @Override
+    public boolean writable() {
+        return responder.writable();
+    }
+
+    private static Http2Headers headers(RestResponse response) {
+        Http2Headers headers = new DefaultHttp2Headers(false).status(Integer.toString(response.status()));
+        response.headers().forEach(headers::set);
+        return headers;
     }
 }

@@ -1,16 +1,30 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.HeaderNames;
+
 /**
  * What one listener accepts.
  *
- * @param maxBodyBytes a request's body, or one gRPC message
+ * @param maxBodyBytes a request's body, or one gRPC message; also after decompression
  * @param maxConcurrentStreams open streams of one HTTP/2 connection
+ * @param forwarded the headers that go upstream
+ * @param streamForm the message that gRPC clients get from ModelStreamInfer
+ * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that; -1 for never
  */
-public record IngressSettings(long maxBodyBytes, int maxConcurrentStreams) {
+public record IngressSettings(
+        long maxBodyBytes, int maxConcurrentStreams, HeaderNames forwarded, StreamForm streamForm, long compressAbove) {
     /** Bytes of a request line. */
     static final int MAX_REQUEST_LINE = 8 * 1024;
     /** Bytes of all header fields of a request. */
     static final int MAX_HEADER_BYTES = 16 * 1024;
     /** Header fields of a request. */
     static final int MAX_HEADER_FIELDS = 100;
+
+    /** The message of a stream's answers. */
+    public enum StreamForm {
+        /** Triton's ModelStreamInferResponse, which has room for errors in the midst of the stream. */
+        TRITON,
+        /** The bare ModelInferResponse, as MLServer's clients expect it; an error ends the stream. */
+        OIP
+    }
 }

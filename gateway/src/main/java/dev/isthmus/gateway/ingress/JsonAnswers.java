@@ -26,11 +26,14 @@ final class JsonAnswers {
     }
 
     static byte[] ready(Answer.Ready answer) {
-        return bytes(JSON.createObjectNode().put("ready", answer.ready()));
+        ObjectNode node = JSON.createObjectNode().put("ready", answer.ready());
+        return bytes(answer.ready() ? node : node.put("error", "the server is not ready"));
     }
 
     static byte[] modelReady(Answer.ModelReady answer) {
-        return bytes(JSON.createObjectNode().put("name", answer.model().name()).put("ready", answer.ready()));
+        ObjectNode node =
+                JSON.createObjectNode().put("name", answer.model().name()).put("ready", answer.ready());
+        return bytes(answer.ready() ? node : node.put("error", "model " + answer.model() + " is not ready"));
     }
 
     static byte[] server(ServerMetadata metadata) {

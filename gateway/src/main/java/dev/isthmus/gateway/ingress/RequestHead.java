@@ -1,14 +1,31 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.NonFinite;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The head of an HTTP request, whichever version of HTTP it came over. */
-record RequestHead(String method, String uri, Fields fields) {
+/**
+ * The head of an HTTP request, whichever version of HTTP it came over.
+ *
+ * @param names all names of header fields, in any case
+ */
+record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<String>> names) {
+    /** Asks Triton to end a stream with a status, instead of going on after the text of an error. */
+    static final String STATUS_OF_ERRORS = "triton_grpc_error";
+
+    private static final String TIMEOUT = "x-request-timeout-ms";
+    private static final String NON_FINITE = "nonfinite=";
 
     /** Header fields by lower-case name. */
     @FunctionalInterface
@@ -16,12 +33,8 @@ record RequestHead(String method, String uri, Fields fields) {
         List<String> all(String name);
     }
 
-    /** What may go upstream as it is. */
-    private static final List<String> FORWARDED =
-            List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization");
-
     static RequestHead of(String method, String uri, HttpHeaders headers) {
-        return new RequestHead(method, uri, headers::getAll);
+        return new RequestHead(method, uri, headers::getAll, headers::names);
     }
 
     static RequestHead of(Http2Headers headers) {
@@ -30,7 +43,8 @@ record RequestHead(String method, String uri, Fields fields) {
                 text(headers.path()),
                 name -> headers.getAll(name).stream()
                         .map(CharSequence::toString)
-                        .toList());
+                        .toList(),
+                () -> headers.names().stream().map(CharSequence::toString).toList());
     }
 
     private static String text(@Nullable CharSequence value) {
@@ -44,14 +58,66 @@ record RequestHead(String method, String uri, Fields fields) {
         return all.isEmpty() ? null : all.get(0);
     }
 
-    Map<String, String> forwarded() {
+    /** The headers that go upstream. */
+    Map<String, String> forwarded(HeaderNames allowed) {
         Map<String, String> forwarded = new LinkedHashMap<>();
-        for (String name : FORWARDED) {
-            String value = field(name);
-            if (value != null) {
-                forwarded.put(name, value);
-            }
+        for (String name : allowed.exact()) {
+            put(forwarded, name);
+        }
+        put(forwarded, STATUS_OF_ERRORS);
+        if (!allowed.prefixes().isEmpty()) {
+            TreeSet<String> found = new TreeSet<>();
+            names.get().forEach(name -> found.add(name.toLowerCase(Locale.ROOT)));
+            found.stream().filter(allowed::contains).forEach(name -> put(forwarded, name));
         }
         return forwarded;
+    }
+
+    private void put(Map<String, String> forwarded, String name) {
+        List<String> values = fields.all(name);
+        if (!values.isEmpty()) {
+            forwarded.put(name, values.size() == 1 ? values.get(0) : String.join(",", values));
+        }
+    }
+
+    /** When a REST client gives up, on the scale of {@link System#nanoTime()}: by either of two headers. */
+    long deadline() {
+        String millis = field(TIMEOUT);
+        if (millis == null) {
+            return GrpcTimeout.deadline(field("grpc-timeout"), System.nanoTime());
+        }
+        if (!millis.matches("[0-9]{1,10}") || Long.parseLong(millis) == 0) {
+            throw OipException.invalid(
+                    "header X-Request-Timeout-Ms: a positive number of milliseconds is expected, got '" + millis + "'");
+        }
+        return Math.min(
+                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Long.parseLong(millis)), Call.NO_DEADLINE - 1);
+    }
+
+    /** Whether the client wants its answer as server-sent events. */
+    boolean acceptsEvents() {
+        return fields.all("accept").stream()
+                .flatMap(header -> List.of(header.split(",", -1)).stream())
+                .anyMatch(each -> each.trim().toLowerCase(Locale.ROOT).startsWith("text/event-stream"));
+    }
+
+    /** How the client wants NaN and the infinities, by a parameter of its header Accept; null where it does not say. */
+    @Nullable
+    NonFinite nonFinite() {
+        for (String header : fields.all("accept")) {
+            String lower = header.toLowerCase(Locale.ROOT);
+            int at = lower.indexOf(NON_FINITE);
+            if (at >= 0) {
+                String value = lower.substring(at + NON_FINITE.length()).split("[;,\\s]", -1)[0];
+                for (NonFinite each : NonFinite.values()) {
+                    if (each.name().toLowerCase(Locale.ROOT).equals(value)) {
+                        return each;
+                    }
+                }
+                throw OipException.invalid(
+                        "header Accept: nonfinite is one of token, null, string, error; got '" + value + "'");
+            }
+        }
+        return null;
     }
 }

@@ -10,70 +10,130 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One REST request and its response, the same over HTTP/1.1 and HTTP/2. The response may come before the request's body has
- * ended; what comes of the body after that is released.
+ * ended; what comes of the body after that is released. An answer that is streamed becomes server-sent events, whose status
+ * the first one fixes: a failure after it is an event.
  */
 final class RestExchange implements Reply {
-
-    /** Puts the response on the connection. Called once. */
-    @FunctionalInterface
-    interface Responder {
-        void respond(RestResponse response);
-    }
-
-    private final Responder responder;
-    private final long maxBodyBytes;
+    private final ResponseWriter writer;
+    private final IngressSettings settings;
+    private @Nullable Opened opened;
     private @Nullable RequestSink sink;
     private @Nullable RestResponse response;
+    private final Map<String, String> returned = new LinkedHashMap<>();
     private long bodyBytes;
+    private boolean begun;
     private boolean answered;
 
-    RestExchange(Responder responder, long maxBodyBytes) {
-        this.responder = responder;
-        this.maxBodyBytes = maxBodyBytes;
+    /**
+     * What the head of the request says.
+     *
+     * @param events whether the answer is a stream
+     * @param decoder of a compressed body
+     * @param accepted the compression that the client takes
+     */
+    private record Opened(
+            ChannelHandlerContext ctx,
+            boolean events,
+            ContentCoding.@Nullable Decoder decoder,
+            @Nullable ContentCoding accepted) {}
+
+    RestExchange(ResponseWriter writer, IngressSettings settings) {
+        this.writer = writer;
+        this.settings = settings;
     }
 
     /** @param contentLength of the request's body, -1 when unknown */
     void open(RequestHead head, long contentLength, ChannelHandlerContext ctx, CallHandler calls) {
         try {
-            Operation operation = RestRoutes.operation(head);
+            Route route = RestRoutes.route(head);
+            if (!route.takes(head.method())) {
+                returned.put("allow", route.allow());
+                throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
+            }
             requireBodySize(contentLength);
-            requireIdentity(head.field("content-encoding"));
-            Call call = new Call(operation, Call.NO_DEADLINE, head.forwarded(), ctx.executor(), ctx.alloc());
+            Operation operation = route.operation();
+            boolean events = (operation instanceof Operation.Infer infer && infer.stream())
+                    || (operation instanceof Operation.Generate generate && generate.stream());
+            ContentCoding accepted =
+                    settings.compressAbove() < 0 ? null : ContentCoding.accepted(head.field("accept-encoding"));
+            long deadline = head.deadline();
+            Call call =
+                    new Call(operation, deadline, head.forwarded(settings.forwarded()), ctx.executor(), ctx.alloc());
+            opened = new Opened(ctx, events, decoder(head, ctx), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {
             fail(failure);
         }
     }
 
+    private ContentCoding.@Nullable Decoder decoder(RequestHead head, ChannelHandlerContext ctx) {
+        String encoding = head.field("content-encoding");
+        if (encoding == null || encoding.equalsIgnoreCase("identity")) {
+            return null;
+        }
+        ContentCoding coding = ContentCoding.of(encoding);
+        if (coding == null) {
+            returned.put("accept-encoding", ContentCoding.ACCEPTED);
+            throw new OipException(
+                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+                    "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '" + encoding
+                            + "'");
+        }
+        return coding.decoder(ctx.alloc(), settings.maxBodyBytes());
+    }
+
     /** @param chunk taken */
     void data(ByteBuf chunk) {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
+        ContentCoding.Decoder decoder = opened == null ? null : opened.decoder();
         if (answered || to == null) {
             chunk.release();
-        } else if (bodyBytes > maxBodyBytes) {
+        } else if (bodyBytes > settings.maxBodyBytes()) {
             chunk.release();
             cancelWith(tooLarge(bodyBytes + " bytes or more"));
-        } else {
+        } else if (decoder == null) {
             to.data(chunk);
+        } else {
+            try {
+                decoder.add(chunk, to::data);
+            } catch (OipException malformed) {
+                cancelWith(malformed);
+            }
         }
     }
 
     void end() {
-        if (!answered && sink != null) {
-            sink.end();
+        RequestSink to = sink;
+        if (answered || to == null) {
+            return;
+        }
+        ContentCoding.Decoder decoder = opened == null ? null : opened.decoder();
+        if (decoder != null) {
+            try {
+                decoder.finish(to::data);
+            } catch (OipException malformed) {
+                cancelWith(malformed);
+                return;
+            }
+        }
+        if (!answered) {
+            to.end();
         }
     }
 
     /** The client has gone. */
     void cancel() {
         if (!answered) {
-            answered = true;
+            endRequest();
             drop();
             if (sink != null) {
                 sink.cancel();
@@ -89,17 +149,82 @@ final class RestExchange implements Reply {
         fail(failure);
     }
 
+    /** The connection takes more of the answer. */
+    void becameWritable() {
+        if (!answered && sink != null) {
+            sink.resume();
+        }
+    }
+
     boolean answered() {
         return answered;
     }
 
+    private void endRequest() {
+        answered = true;
+        if (opened != null && opened.decoder() != null) {
+            opened.decoder().release();
+        }
+    }
+
+    @Override
+    public boolean writable() {
+        return writer.writable();
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        if (!answered && !begun) {
+            returned.putAll(headers);
+        }
+    }
+
     @Override
     public void message(Answer answer) {
-        if (answered || response != null) {
+        Opened request = opened;
+        if (answered || response != null || request == null) {
             answer.release();
+        } else if (request.events()) {
+            event(request, answer);
+        } else if (answer instanceof Answer.StreamError error) {
+            fail(error.failure());
         } else {
             response = render(answer);
         }
+    }
+
+    private void event(Opened request, Answer answer) {
+        switch (answer) {
+            case Answer.Inference inference -> {
+                begin();
+                ByteBuf json = ((InferMessage.Rest) inference.message()).body().content();
+                writer.part(EventWriter.event(request.ctx().alloc(), json));
+            }
+            case Answer.Events events -> {
+                begin();
+                writer.part(events.content());
+            }
+            case Answer.StreamError error -> {
+                if (begun) {
+                    writer.part(errorEvent(request, error.failure()));
+                } else {
+                    cancelWith(error.failure());
+                }
+            }
+            // A server that does not stream answered as a whole.
+            default -> response = render(answer);
+        }
+    }
+
+    private void begin() {
+        if (!begun) {
+            begun = true;
+            writer.begin(RestResponse.events().with(returned));
+        }
+    }
+
+    private static ByteBuf errorEvent(Opened request, OipException failure) {
+        return EventWriter.event(request.ctx().alloc(), Unpooled.wrappedBuffer(JsonAnswers.error(failure.message())));
     }
 
     @Override
@@ -109,20 +234,45 @@ final class RestExchange implements Reply {
         }
         RestResponse complete = response;
         response = null;
-        if (complete == null) {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer has no message"));
+        if (complete != null) {
+            endRequest();
+            writer.respond(compressed(complete.with(returned)));
+        } else if (opened != null && opened.events()) {
+            begin();
+            endRequest();
+            writer.endBody();
         } else {
-            answered = true;
-            responder.respond(complete);
+            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer has no message"));
         }
+    }
+
+    private RestResponse compressed(RestResponse plain) {
+        Opened request = opened;
+        if (request == null || settings.compressAbove() < 0) {
+            return plain;
+        }
+        ContentCoding coding = request.accepted();
+        if (coding == null || plain.body().readableBytes() <= settings.compressAbove()) {
+            return plain;
+        }
+        return plain.with(coding.compress(request.ctx().alloc(), plain.body()))
+                .with("content-encoding", coding.token())
+                .with("vary", "accept-encoding");
     }
 
     @Override
     public void fail(OipException failure) {
-        if (!answered) {
-            answered = true;
-            drop();
-            responder.respond(RestResponse.error(failure));
+        Opened request = opened;
+        if (answered) {
+            return;
+        }
+        endRequest();
+        drop();
+        if (begun && request != null) {
+            writer.part(errorEvent(request, failure));
+            writer.endBody();
+        } else {
+            writer.respond(RestResponse.error(failure).with(returned));
         }
     }
 
@@ -141,6 +291,9 @@ final class RestExchange implements Reply {
             case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
             case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
             case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
+            case Answer.Document document -> RestResponse.json(200, document.content());
+            case Answer.Events events -> RestResponse.events().with(events.content());
+            case Answer.StreamError error -> RestResponse.error(error.failure());
         };
     }
 
@@ -150,21 +303,14 @@ final class RestExchange implements Reply {
     }
 
     private void requireBodySize(long contentLength) {
-        if (contentLength > maxBodyBytes) {
+        if (contentLength > settings.maxBodyBytes()) {
             throw tooLarge(contentLength + " bytes");
         }
     }
 
     private OipException tooLarge(String got) {
         return new OipException(
-                ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBodyBytes + " bytes are taken, got " + got);
-    }
-
-    private static void requireIdentity(@Nullable String encoding) {
-        if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
-            throw new OipException(
-                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "header Content-Encoding: identity is expected, got '" + encoding + "'");
-        }
+                ErrorCode.PAYLOAD_TOO_LARGE,
+                "request body: at most " + settings.maxBodyBytes() + " bytes are taken, got " + got);
     }
 }

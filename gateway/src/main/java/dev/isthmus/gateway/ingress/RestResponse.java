@@ -4,35 +4,63 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import org.jspecify.annotations.Nullable;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /**
  * An HTTP response that is not yet on a version of HTTP. Owns its body.
  *
- * @param jsonLength as in {@link RestBody#jsonLength()}
- * @param allow the value of the header Allow
+ * @param headers lower-case names; all but those of the connection and the length of the body
  */
-record RestResponse(
-        int status, ByteBuf body, long jsonLength, @Nullable String allow) {
+record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
+    static final String JSON_LENGTH = "inference-header-content-length";
+    private static final String CONTENT_TYPE = "content-type";
 
     static RestResponse json(int status, byte[] json) {
-        return new RestResponse(status, Unpooled.wrappedBuffer(json), RestBody.ALL_JSON, null);
+        return json(status, Unpooled.wrappedBuffer(json));
+    }
+
+    /** @param body taken */
+    static RestResponse json(int status, ByteBuf body) {
+        return new RestResponse(status, body, Map.of(CONTENT_TYPE, "application/json"));
     }
 
     static RestResponse inference(RestBody body) {
-        return new RestResponse(200, body.content(), body.jsonLength(), null);
+        return body.binary()
+                ? new RestResponse(
+                        200,
+                        body.content(),
+                        Map.of(CONTENT_TYPE, "application/octet-stream", JSON_LENGTH, Long.toString(body.jsonLength())))
+                : json(200, body.content());
+    }
+
+    /** The head of a stream of server-sent events. */
+    static RestResponse events() {
+        return new RestResponse(
+                200,
+                Unpooled.EMPTY_BUFFER,
+                Map.of(CONTENT_TYPE, "text/event-stream", "cache-control", "no-cache", "x-accel-buffering", "no"));
     }
 
     static RestResponse error(OipException failure) {
-        String allow = switch (failure.code()) {
-            case METHOD_NOT_ALLOWED -> failure.message().startsWith("method POST") ? "POST" : "GET";
-            default -> null;
-        };
-        byte[] json = JsonAnswers.error(failure.message());
-        return new RestResponse(failure.code().httpStatus(), Unpooled.wrappedBuffer(json), RestBody.ALL_JSON, allow);
+        return json(failure.code().httpStatus(), JsonAnswers.error(failure.message()));
     }
 
-    String contentType() {
-        return jsonLength == RestBody.ALL_JSON ? "application/json" : "application/octet-stream";
+    /** With more headers; those that it has stay. */
+    RestResponse with(Map<String, String> more) {
+        if (more.isEmpty()) {
+            return this;
+        }
+        Map<String, String> all = new LinkedHashMap<>(more);
+        all.putAll(headers);
+        return new RestResponse(status, body, all);
+    }
+
+    RestResponse with(String name, String value) {
+        return with(Map.of(name, value));
+    }
+
+    RestResponse with(ByteBuf other) {
+        return new RestResponse(status, other, headers);
     }
 }

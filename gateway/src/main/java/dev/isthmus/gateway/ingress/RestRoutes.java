@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -12,78 +13,145 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * From a REST request's method and path to its operation (protocol document "Required API", HTTP/REST). The path is split
- * before it is decoded, and each segment is decoded once.
+ * From a REST request's path to its operation (protocol document "Required API", HTTP/REST, and Triton's extensions). The
+ * path is split before it is decoded, and each segment is decoded once.
  */
 final class RestRoutes {
     private static final int MAX_SEGMENT = 255;
+    private static final ModelRef NO_MODEL = ModelRef.of("");
 
     private RestRoutes() {}
 
-    /** @throws OipException NOT_FOUND, METHOD_NOT_ALLOWED or INVALID_ARGUMENT */
-    static Operation operation(RequestHead head) {
+    /** @throws OipException NOT_FOUND or INVALID_ARGUMENT */
+    static Route route(RequestHead head) {
         int query = head.uri().indexOf('?');
         String path = query < 0 ? head.uri() : head.uri().substring(0, query);
         String[] segments = path.split("/", -1);
         if (segments.length < 2 || !segments[0].isEmpty() || !segments[1].equals("v2")) {
             throw notFound();
         }
-        return switch (segments.length) {
-            case 2 -> get(head, new Operation.ServerMetadata());
-            case 4 -> ofFour(head, segments);
-            case 5 -> ofModel(head, ModelRef.of(model(segments)), segments[4]);
-            case 6 -> versioned(segments) ? get(head, new Operation.ModelMetadata(version(segments))) : unknown();
-            case 7 -> versioned(segments) ? ofModel(head, version(segments), segments[6]) : unknown();
-            default -> throw notFound();
-        };
-    }
-
-    private static Operation ofFour(RequestHead head, String[] segments) {
-        if (segments[2].equals("health")) {
-            return switch (segments[3]) {
-                case "live" -> get(head, new Operation.ServerLive());
-                case "ready" -> get(head, new Operation.ServerReady());
-                default -> throw notFound();
-            };
+        if (segments.length == 2) {
+            return Route.get(new Operation.ServerMetadata());
         }
-        return get(head, new Operation.ModelMetadata(ModelRef.of(model(segments))));
-    }
-
-    private static Operation ofModel(RequestHead head, ModelRef model, String verb) {
-        return switch (verb) {
-            case "ready" -> get(head, new Operation.ModelReady(model));
-            case "infer" -> {
-                require(head, "POST");
-                yield new Operation.Infer(model, new BodyForm.Rest(jsonLength(head)));
-            }
+        return switch (segments[2]) {
+            case "models" -> models(head, segments);
+            case "health" -> health(segments);
+            case "repository" -> repository(segments);
+            case "trace" -> exact(segments, "setting", setting(head, Extension.TRACE_SETTING, NO_MODEL));
+            case "logging" -> segments.length == 3 ? setting(head, Extension.LOG_SETTINGS, NO_MODEL) : unknown();
+            case "systemsharedmemory" ->
+                region(
+                        segments,
+                        Extension.SYSTEM_SHARED_MEMORY_STATUS,
+                        Extension.SYSTEM_SHARED_MEMORY_REGISTER,
+                        Extension.SYSTEM_SHARED_MEMORY_UNREGISTER);
+            case "cudasharedmemory" ->
+                region(
+                        segments,
+                        Extension.CUDA_SHARED_MEMORY_STATUS,
+                        Extension.CUDA_SHARED_MEMORY_REGISTER,
+                        Extension.CUDA_SHARED_MEMORY_UNREGISTER);
             default -> throw notFound();
         };
     }
 
-    private static boolean versioned(String[] segments) {
-        return segments[4].equals("versions");
+    private static Route health(String[] segments) {
+        if (segments.length == 4 && segments[3].equals("live")) {
+            return Route.get(new Operation.ServerLive());
+        }
+        return exact(segments, "ready", Route.get(new Operation.ServerReady()));
     }
 
-    private static Operation unknown() {
+    private static Route models(RequestHead head, String[] segments) {
+        if (segments.length == 4) {
+            return segments[3].equals("stats")
+                    ? manage(Extension.MODEL_STATISTICS, NO_MODEL, "", "GET")
+                    : Route.get(new Operation.ModelMetadata(ModelRef.of(model(segments))));
+        }
+        if (segments.length < 5) {
+            throw notFound();
+        }
+        boolean versioned = segments[4].equals("versions") && segments.length > 5;
+        ModelRef model = versioned ? version(segments) : ModelRef.of(model(segments));
+        int verb = versioned ? 6 : 4;
+        if (segments.length == verb) {
+            return Route.get(new Operation.ModelMetadata(model));
+        }
+        if (segments.length == verb + 2 && segments[verb].equals("trace") && segments[verb + 1].equals("setting")) {
+            return setting(head, Extension.TRACE_SETTING, model);
+        }
+        return segments.length == verb + 1 ? ofModel(head, model, segments[verb]) : unknown();
+    }
+
+    private static Route ofModel(RequestHead head, ModelRef model, String verb) {
+        return switch (verb) {
+            case "ready" -> Route.get(new Operation.ModelReady(model));
+            case "infer" -> Route.post(infer(head, model, head.acceptsEvents()));
+            case "infer_stream" -> Route.post(infer(head, model, true));
+            case "generate" -> Route.post(new Operation.Generate(model, false));
+            case "generate_stream" -> Route.post(new Operation.Generate(model, true));
+            case "config" -> manage(Extension.MODEL_CONFIG, model, "", "GET");
+            case "stats" -> manage(Extension.MODEL_STATISTICS, model, "", "GET");
+            default -> throw notFound();
+        };
+    }
+
+    private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
+        return new Operation.Infer(model, new BodyForm.Rest(jsonLength(head), head.nonFinite()), stream);
+    }
+
+    /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */
+    private static Route repository(String[] segments) {
+        boolean named = segments.length == 5 || segments.length == 7;
+        String repository = named ? decode("repository name", segments[3]) : "";
+        int at = named ? 4 : 3;
+        if (segments.length == at + 1 && segments[at].equals("index")) {
+            return manage(Extension.REPOSITORY_INDEX, NO_MODEL, repository, "POST");
+        }
+        if (segments.length != at + 3 || !segments[at].equals("models")) {
+            throw notFound();
+        }
+        ModelRef model = ModelRef.of(decode("model name", segments[at + 1]));
+        return switch (segments[at + 2]) {
+            case "load" -> manage(Extension.REPOSITORY_LOAD, model, repository, "POST");
+            case "unload" -> manage(Extension.REPOSITORY_UNLOAD, model, repository, "POST");
+            default -> throw notFound();
+        };
+    }
+
+    /** {@code [/region/NAME]/status}, and the same with register and unregister. */
+    private static Route region(String[] segments, Extension status, Extension register, Extension unregister) {
+        boolean named = segments.length == 6 && segments[3].equals("region");
+        if (!named && segments.length != 4) {
+            throw notFound();
+        }
+        String region = named ? decode("region name", segments[4]) : "";
+        return switch (segments[named ? 5 : 3]) {
+            case "status" -> manage(status, NO_MODEL, region, "GET");
+            case "register" -> named ? manage(register, NO_MODEL, region, "POST") : unknown();
+            case "unregister" -> manage(unregister, NO_MODEL, region, "POST");
+            default -> throw notFound();
+        };
+    }
+
+    private static Route manage(Extension extension, ModelRef model, String resource, String method) {
+        return new Route(method, new Operation.Manage(extension, model, resource, method.equals("POST"), true));
+    }
+
+    private static Route setting(RequestHead head, Extension extension, ModelRef model) {
+        boolean change = head.method().equals("POST");
+        return new Route("GET, POST", new Operation.Manage(extension, model, "", change, true));
+    }
+
+    private static Route exact(String[] segments, String last, Route route) {
+        return segments.length == 4 && segments[3].equals(last) ? route : unknown();
+    }
+
+    private static Route unknown() {
         throw notFound();
     }
 
-    private static Operation get(RequestHead head, Operation operation) {
-        require(head, "GET");
-        return operation;
-    }
-
-    private static void require(RequestHead head, String method) {
-        if (!head.method().equals(method)) {
-            throw new OipException(
-                    ErrorCode.METHOD_NOT_ALLOWED, "method " + method + " is expected here, got " + head.method());
-        }
-    }
-
     private static String model(String[] segments) {
-        if (!segments[2].equals("models")) {
-            throw notFound();
-        }
         return decode("model name", segments[3]);
     }
 

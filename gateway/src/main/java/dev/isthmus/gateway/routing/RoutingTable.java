@@ -23,6 +23,20 @@ public final class RoutingTable {
     }
 
     /**
+     * The target of calls that name no model: the default upstream.
+     *
+     * @throws OipException UNIMPLEMENTED where there is none
+     */
+    public Target ofServer() {
+        if (fallback == null) {
+            throw new OipException(
+                    ErrorCode.UNIMPLEMENTED,
+                    "this is asked of one server, and there is no default upstream that it could be");
+        }
+        return new Target(fallback, ModelRef.of(""));
+    }
+
+    /**
      * The target of calls for this model.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves

@@ -2,10 +2,14 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.Peer;
+import io.netty.buffer.ByteBuf;
 
 /**
  * A server behind the gateway, or the local backend. Calls happen on the call's event loop, and so do the reply's
@@ -16,21 +20,53 @@ public interface Upstream extends AutoCloseable {
     /** The name from the configuration. */
     String name();
 
-    /** The wire that {@link #infer} takes and answers on. */
-    Wire wire();
+    /** What the server understands, as far as it is known now. {@link #infer} takes and answers on its wire. */
+    Peer peer();
 
-    /** Whether a REST upstream knows the binary tensor data extension; meaningless on other wires. */
-    default boolean binaryTensorData() {
-        return false;
+    /**
+     * Sends an inference request; the reply gets one {@code Answer.Inference} on the peer's wire.
+     *
+     * @param model the model and version to ask this upstream for
+     * @param message on the peer's wire, taken
+     */
+    Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply);
+
+    /** As {@link #infer}, but the reply gets any number of answers, as they come; one where the server cannot stream. */
+    default Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+        return infer(call, model, message, reply);
+    }
+
+    /** Opens a stream of requests to one model and of their answers. */
+    default InferStream inferStream(Call call, Reply reply) {
+        return new UnaryStream(this, call, reply);
     }
 
     /**
-     * Sends an inference request; the reply gets one {@code Answer.Inference} on {@link #wire()}.
+     * Asks the generate extension; the reply gets one {@code Answer.Document}, or {@code Answer.Events} for a stream.
      *
-     * @param model the model and version to ask this upstream for
-     * @param message on {@link #wire()}, taken
+     * @param body JSON, taken
      */
-    Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply);
+    default Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+        body.release();
+        reply.fail(new OipException(
+                ErrorCode.UNIMPLEMENTED,
+                "upstream '" + name()
+                        + "' is not spoken to in REST, and the generate extension is known over REST only"));
+        return Cancellation.NONE;
+    }
+
+    /**
+     * Asks a management extension; the reply gets one {@code Answer.Document}.
+     *
+     * @param manage its {@code json} is whether the peer's wire is REST
+     * @param body JSON or a protobuf message, taken
+     */
+    default Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        body.release();
+        reply.fail(new OipException(
+                ErrorCode.UNIMPLEMENTED, "upstream '" + name() + "' does not serve " + manage.extension()));
+        return Cancellation.NONE;
+    }
 
     /** The reply gets one {@code Answer.Ready}: whether the server is ready. */
     Cancellation serverReady(Call call, Reply reply);

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.transcoder.Dialect;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What every remote upstream is configured with.
@@ -10,9 +13,19 @@ import java.util.List;
  * @param endpoints one or more, used in turn
  * @param timeout from sending the request to the end of the answer, for calls without a deadline of their own
  * @param maxMessageBytes the largest answer that is taken
+ * @param dialect null for the one that the server's metadata say
+ * @param sharedMemory whether clients may refer to memory that they share with the server
+ * @param returnedHeaders the headers of answers that clients are to see
  */
 public record UpstreamSettings(
-        String name, List<Endpoint> endpoints, Duration timeout, Duration connectTimeout, long maxMessageBytes) {
+        String name,
+        List<Endpoint> endpoints,
+        Duration timeout,
+        Duration connectTimeout,
+        long maxMessageBytes,
+        @Nullable Dialect dialect,
+        boolean sharedMemory,
+        HeaderNames returnedHeaders) {
 
     public UpstreamSettings {
         endpoints = List.copyOf(endpoints);
@@ -25,6 +38,13 @@ public record UpstreamSettings(
         if (maxMessageBytes < 1) {
             throw new IllegalArgumentException("upstream '" + name + "' must take messages of 1 byte or more");
         }
+    }
+
+    /** Settings of a server without peculiarities. */
+    public static UpstreamSettings of(
+            String name, List<Endpoint> endpoints, Duration timeout, Duration connectTimeout, long maxMessageBytes) {
+        return new UpstreamSettings(
+                name, endpoints, timeout, connectTimeout, maxMessageBytes, null, false, HeaderNames.of(List.of()));
     }
 
     /** Nanoseconds that a call has left: of its own deadline, or else of the timeout. Negative when it is late. */

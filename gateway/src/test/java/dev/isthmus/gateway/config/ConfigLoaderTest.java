@@ -3,17 +3,21 @@ package dev.isthmus.gateway.config;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
 import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.transcoder.NonFinite;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,7 +67,11 @@ class ConfigLoaderTest {
                         List.of(new Endpoint("a", 1)),
                         BinaryTensorData.AUTO,
                         Duration.ofSeconds(60),
-                        Duration.ofSeconds(1)));
+                        Duration.ofSeconds(1),
+                        ServerDialect.AUTO,
+                        false));
+        assertThat(config.answers()).isEqualTo(GatewayConfig.Answers.DEFAULT);
+        assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local()).isEqualTo(new LocalConfig(null, true, 0, 256));
     }
 
@@ -79,6 +87,10 @@ class ConfigLoaderTest {
                     binary_tensor_data: false
                     timeout: 500ms
                     connect_timeout: 2m
+                    dialect: kserve
+                    shared_memory: true
+                headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
+                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src}
                 models: {a: {upstream: m}, b: {upstream: local}}
                 default_upstream: m
@@ -91,7 +103,13 @@ class ConfigLoaderTest {
                         List.of(new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
                         BinaryTensorData.FALSE,
                         Duration.ofMillis(500),
-                        Duration.ofMinutes(2)));
+                        Duration.ofMinutes(2),
+                        ServerDialect.KSERVE,
+                        true));
+        assertThat(config.headers().forwarded()).isEqualTo(new HeaderNames(Set.of("x-a"), List.of("x-b-")));
+        assertThat(config.headers().returned()).isEqualTo(new HeaderNames(Set.of("y-bin"), List.of()));
+        assertThat(config.answers())
+                .isEqualTo(new GatewayConfig.Answers(NonFinite.STRING, GatewayConfig.StreamForm.OIP, 2048, false));
         assertThat(config.local()).isEqualTo(new LocalConfig(HERE.resolve("src"), true, 3, 4));
         assertThat(config.models()).containsEntry("a", "m").containsEntry("b", "local");
         assertThat(config.defaultUpstream()).isEqualTo("m");

@@ -76,6 +76,9 @@ final class Calls implements CallHandler {
                             List.of(),
                             Map.of())));
                 case Operation.Infer infer -> infer(infer);
+                case Operation.InferStream stream -> throw new UnsupportedOperationException();
+                case Operation.Generate generate -> answer(new Answer.Document(body.retainedSlice()));
+                case Operation.Manage manage -> answer(new Answer.Document(body.retainedSlice()));
             }
         }
 

@@ -165,7 +165,7 @@ class Http2IngressTest {
 
     @Test
     void method_unknown_isUnimplemented() {
-        assertThat(failure("ModelConfig", infer("m", 1), CallOptions.DEFAULT).getCode())
+        assertThat(failure("NoSuchMethod", infer("m", 1), CallOptions.DEFAULT).getCode())
                 .isEqualTo(Status.Code.UNIMPLEMENTED);
         assertThat(failure("other.Service/Method", infer("m", 1), CallOptions.DEFAULT)
                         .getCode())
@@ -174,10 +174,14 @@ class Http2IngressTest {
     }
 
     @Test
-    void message_compressed_isUnimplemented() {
-        assertThat(failure("ModelInfer", infer("m", 1000), CallOptions.DEFAULT.withCompression("gzip"))
-                        .getCode())
-                .isEqualTo(Status.Code.UNIMPLEMENTED);
+    void message_compressed_isRead_andAnsweredSo() {
+        ModelInferRequest request = infer("m", 1000);
+        assertThat(ask(
+                        "ModelInfer",
+                        request,
+                        ModelInferRequest.getDefaultInstance(),
+                        CallOptions.DEFAULT.withCompression("gzip")))
+                .isEqualTo(request);
     }
 
     @Test

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -29,7 +30,12 @@ final class Ingress implements AutoCloseable {
                 loops,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 calls,
-                new IngressSettings(maxBodyBytes, 100));
+                new IngressSettings(
+                        maxBodyBytes,
+                        100,
+                        GatewayConfig.Headers.DEFAULT.forwarded(),
+                        IngressSettings.StreamForm.TRITON,
+                        1024));
     }
 
     int port() {

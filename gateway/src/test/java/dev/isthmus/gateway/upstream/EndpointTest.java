@@ -32,7 +32,7 @@ class EndpointTest {
 
     @Test
     void settings_withoutEndpoint_areRefused() {
-        assertThatThrownBy(() -> new UpstreamSettings("x", List.of(), Duration.ofSeconds(1), Duration.ofSeconds(1), 1))
+        assertThatThrownBy(() -> UpstreamSettings.of("x", List.of(), Duration.ofSeconds(1), Duration.ofSeconds(1), 1))
                 .hasMessage("upstream 'x' needs an endpoint");
     }
 

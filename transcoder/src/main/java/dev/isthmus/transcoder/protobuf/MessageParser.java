@@ -33,7 +33,12 @@ final class MessageParser {
             DataType type,
             Shape shape,
             Map<String, Parameter> parameters,
-            @Nullable ProtoCursor contents) {}
+            @Nullable ProtoCursor contents) {
+
+        boolean shared() {
+            return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
+        }
+    }
 
     private final Kind kind;
     private final WireLimits limits;
@@ -99,8 +104,10 @@ final class MessageParser {
         outputCheck()
                 .requireDistinct(outputs.stream().map(RequestedOutput::name).toList());
         requireRawCount();
-        for (int i = 0; i < heads.size(); i++) {
-            build(heads.get(i), i);
+        int raw = 0;
+        for (Head head : heads) {
+            tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data(head, raw)));
+            raw += head.shared() ? 0 : 1;
         }
     }
 
@@ -146,7 +153,7 @@ final class MessageParser {
     }
 
     private Map<String, Parameter> tensorParameters(String tensor, Map<String, Parameter> own) {
-        if (own.containsKey("shared_memory_region")) {
+        if (own.containsKey(Tensor.SHARED_MEMORY_REGION) && !limits.sharedMemory()) {
             throw kind.check().failure(tensor, "shared memory is not enabled");
         }
         // Says how a REST body was made up; KServe passes it on.
@@ -178,7 +185,7 @@ final class MessageParser {
                 default -> cursor.skip();
             }
         }
-        if (own.containsKey("shared_memory_region")) {
+        if (own.containsKey(Tensor.SHARED_MEMORY_REGION) && !limits.sharedMemory()) {
             throw outputCheck().failure(name, "shared memory is not enabled");
         }
         outputs.add(new RequestedOutput(name, own));
@@ -225,19 +232,21 @@ final class MessageParser {
     }
 
     private void requireRawCount() {
-        if (!raws.isEmpty() && raws.size() != heads.size()) {
-            throw failure("raw contents: one entry for each of the " + heads.size() + " "
+        long expected = heads.stream().filter(head -> !head.shared()).count();
+        if (!raws.isEmpty() && raws.size() != expected) {
+            throw failure("raw contents: one entry for each of the " + expected + " "
                     + kind.check().kind() + "s is expected, got " + raws.size());
         }
     }
 
-    private void build(Head head, int index) {
-        ByteBuf data = data(head, index);
-        tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data));
-    }
-
     private ByteBuf data(Head head, int index) {
         ProtoCursor contents = head.contents;
+        if (head.shared()) {
+            if (contents != null && !TypedContents.empty(contents)) {
+                throw kind.check().failure(head.name, "contents and a shared memory region are both given");
+            }
+            return Unpooled.EMPTY_BUFFER;
+        }
         if (!raws.isEmpty()) {
             if (contents != null && !TypedContents.empty(contents)) {
                 throw kind.check().failure(head.name, "contents and raw contents are both given");

@@ -11,27 +11,58 @@ import io.netty.buffer.ByteBuf;
 public final class ProtobufReader {
     private static final int MODEL_NAME = 1;
     private static final int MODEL_VERSION = 2;
+    private static final int ID = 3;
+    private static final int RAW_INPUT_CONTENTS = 7;
 
     private ProtobufReader() {}
 
     /**
-     * Model name and version of an encoded ModelInferRequest, without decoding the rest.
+     * What can be seen of a ModelInferRequest from outside.
+     *
+     * @param raw whether its tensors are raw contents
+     */
+    public record Outline(ModelRef model, String id, boolean raw) {}
+
+    /**
+     * The outline of an encoded ModelInferRequest, without decoding the rest.
      *
      * @param message borrowed
      * @throws dev.isthmus.oip.OipException when the message is malformed
      */
-    public static ModelRef peekModel(ByteBuf message) {
+    public static Outline outline(ByteBuf message) {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         String name = "";
         String version = "";
+        String id = "";
+        boolean raw = false;
         while (cursor.more()) {
             switch (cursor.field()) {
                 case MODEL_NAME -> name = cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
+                case ID -> id = cursor.string();
+                case RAW_INPUT_CONTENTS -> {
+                    raw = true;
+                    cursor.skip();
+                }
                 default -> cursor.skip();
             }
         }
-        return new ModelRef(name, version);
+        return new Outline(new ModelRef(name, version), id, raw);
+    }
+
+    /**
+     * Checks a ModelInferRequest that is passed on as it is, so that a server sees only what is valid.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException when the message breaks the protocol
+     */
+    public static void check(ByteBuf message, WireLimits limits) {
+        MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
+        try {
+            parser.parse();
+        } finally {
+            parser.release();
+        }
     }
 
     /**

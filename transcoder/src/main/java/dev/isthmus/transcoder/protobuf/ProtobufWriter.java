@@ -18,48 +18,76 @@ public final class ProtobufWriter {
     /** Below this size a copy costs less than one more component. */
     private static final int COPY_BELOW = 1024;
 
+    private static final int CONTENTS = 5;
     private static final int RAW_INPUT_CONTENTS = 7;
     private static final int RAW_OUTPUT_CONTENTS = 6;
 
     private ProtobufWriter() {}
 
-    /** Encodes a ModelInferRequest (taken). */
-    public static ByteBuf request(ByteBufAllocator allocator, InferRequest request) {
+    /**
+     * Encodes a ModelInferRequest.
+     *
+     * @param request taken
+     * @param wideParameters whether the server knows parameters of type double and uint64; it gets strings otherwise
+     */
+    public static ByteBuf request(ByteBufAllocator allocator, InferRequest request, boolean wideParameters) {
         ByteBuf head = allocator.buffer();
         string(head, 1, request.model().name());
         string(head, 2, request.model().version());
         string(head, 3, request.id());
-        parameters(head, 4, request.parameters());
-        tensors(allocator, head, request.inputs());
+        parameters(head, 4, request.parameters(), wideParameters);
+        tensors(allocator, head, request.inputs(), wideParameters);
         for (RequestedOutput output : request.outputs()) {
             ByteBuf nested = allocator.buffer();
             string(nested, 1, output.name());
-            parameters(nested, 2, output.parameters());
+            parameters(nested, 2, output.parameters(), wideParameters);
             message(head, 6, nested);
         }
         return withRaw(allocator, head, RAW_INPUT_CONTENTS, request.inputs());
     }
 
-    /** Encodes a ModelInferResponse (taken). */
-    public static ByteBuf response(ByteBufAllocator allocator, InferResponse response) {
+    /**
+     * Encodes a ModelInferResponse.
+     *
+     * @param response taken
+     * @param typed whether tensors go as typed contents; where one of them has a datatype that knows none, all go raw
+     */
+    public static ByteBuf response(ByteBufAllocator allocator, InferResponse response, boolean typed) {
+        boolean contents = typed && response.outputs().stream().allMatch(output -> TypedWriter.has(output.dataType()));
         ByteBuf head = allocator.buffer();
         string(head, 1, response.model().name());
         string(head, 2, response.model().version());
         string(head, 3, response.id());
-        parameters(head, 4, response.parameters());
-        tensors(allocator, head, response.outputs());
+        parameters(head, 4, response.parameters(), true);
+        if (contents) {
+            for (Tensor output : response.outputs()) {
+                ByteBuf nested = head(allocator, output, true);
+                if (!output.shared()) {
+                    message(nested, CONTENTS, TypedWriter.contents(allocator, output));
+                }
+                message(head, 5, nested);
+                output.release();
+            }
+            return head;
+        }
+        tensors(allocator, head, response.outputs(), true);
         return withRaw(allocator, head, RAW_OUTPUT_CONTENTS, response.outputs());
     }
 
-    private static void tensors(ByteBufAllocator allocator, ByteBuf head, List<Tensor> tensors) {
+    private static void tensors(ByteBufAllocator allocator, ByteBuf head, List<Tensor> tensors, boolean wide) {
         for (Tensor tensor : tensors) {
-            ByteBuf nested = allocator.buffer();
-            string(nested, 1, tensor.name());
-            string(nested, 2, tensor.dataType().name());
-            shape(allocator, nested, tensor.shape());
-            parameters(nested, 4, tensor.parameters());
-            message(head, 5, nested);
+            message(head, 5, head(allocator, tensor, wide));
         }
+    }
+
+    /** A tensor's message without its elements. */
+    private static ByteBuf head(ByteBufAllocator allocator, Tensor tensor, boolean wide) {
+        ByteBuf nested = allocator.buffer();
+        string(nested, 1, tensor.name());
+        string(nested, 2, tensor.dataType().name());
+        shape(allocator, nested, tensor.shape());
+        parameters(nested, 4, tensor.parameters(), wide);
+        return nested;
     }
 
     private static void shape(ByteBufAllocator allocator, ByteBuf out, Shape shape) {
@@ -79,6 +107,11 @@ public final class ProtobufWriter {
         ByteBuf tail = head;
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
+            if (tensor.shared()) {
+                // Servers count raw contents over the tensors that are in the message.
+                data.release();
+                continue;
+            }
             tag(tail, field, ProtoCursor.BYTES);
             varint(tail, data.readableBytes());
             if (data.readableBytes() < COPY_BELOW) {
@@ -98,15 +131,25 @@ public final class ProtobufWriter {
         return whole.addComponent(true, tail);
     }
 
-    private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters) {
+    private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
         for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
             ByteBuf value = out.alloc().buffer(16);
-            value(value, parameter.getValue());
+            value(value, wide ? parameter.getValue() : narrowed(parameter.getValue()));
             ByteBuf entry = out.alloc().buffer(64);
             string(entry, 1, parameter.getKey());
             message(entry, 2, value);
             message(out, field, entry);
         }
+    }
+
+    private static Parameter narrowed(Parameter parameter) {
+        return switch (parameter) {
+            case Parameter.Float64 float64 -> new Parameter.Text(Double.toString(float64.value()));
+            case Parameter.Uint64 uint64 -> new Parameter.Text(Long.toUnsignedString(uint64.value()));
+            case Parameter.Bool bool -> bool;
+            case Parameter.Int64 int64 -> int64;
+            case Parameter.Text text -> text;
+        };
     }
 
     private static void value(ByteBuf out, Parameter parameter) {
@@ -132,31 +175,31 @@ public final class ProtobufWriter {
     }
 
     /** A string field; an empty one is the default and is not written. */
-    private static void string(ByteBuf out, int field, String value) {
+    static void string(ByteBuf out, int field, String value) {
         if (!value.isEmpty()) {
             text(out, field, value);
         }
     }
 
-    private static void text(ByteBuf out, int field, String value) {
+    static void text(ByteBuf out, int field, String value) {
         tag(out, field, ProtoCursor.BYTES);
         varint(out, ByteBufUtil.utf8Bytes(value));
         ByteBufUtil.writeUtf8(out, value);
     }
 
     /** A length-delimited field (the nested buffer is taken). */
-    private static void message(ByteBuf out, int field, ByteBuf nested) {
+    static void message(ByteBuf out, int field, ByteBuf nested) {
         tag(out, field, ProtoCursor.BYTES);
         varint(out, nested.readableBytes());
         out.writeBytes(nested);
         nested.release();
     }
 
-    private static void tag(ByteBuf out, int field, int wireType) {
+    static void tag(ByteBuf out, int field, int wireType) {
         varint(out, (long) field << 3 | wireType);
     }
 
-    private static void varint(ByteBuf out, long value) {
+    static void varint(ByteBuf out, long value) {
         long rest = value;
         while ((rest & ~0x7fL) != 0) {
             out.writeByte((int) (rest & 0x7f) | 0x80);

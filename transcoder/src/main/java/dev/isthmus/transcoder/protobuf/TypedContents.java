@@ -44,7 +44,10 @@ final class TypedContents {
 
     /** The elements in raw form; the buffer is the caller's. */
     ByteBuf raw(ByteBufAllocator allocator, ProtoCursor contents, Shape shape) {
-        int wanted = field();
+        if (!TypedWriter.has(type)) {
+            throw check.failure(tensor, "datatype " + type + " has raw contents only");
+        }
+        int wanted = field(type);
         ByteBuf raw = allocator.buffer(Math.max(16, contents.remaining()));
         try {
             while (contents.more()) {
@@ -130,7 +133,8 @@ final class TypedContents {
         }
     }
 
-    private int field() {
+    /** The number of the field for this datatype. */
+    static int field(DataType type) {
         return switch (type) {
             case BOOL -> BOOL;
             case INT8, INT16, INT32 -> INT;
@@ -140,7 +144,7 @@ final class TypedContents {
             case FP32 -> FP32;
             case FP64 -> FP64;
             case BYTES -> BYTES;
-            case FP16, BF16 -> throw check.failure(tensor, "datatype " + type + " has raw contents only");
+            case FP16, BF16 -> throw new IllegalArgumentException(type + " has no field");
         };
     }
 

@@ -24,6 +24,10 @@ final class DataReader {
     private final int outerDepth;
     private boolean taken;
     private long count;
+    /** Where the length of the BYTES element stands that is being read as an array of its bytes; -1 for none. */
+    private int bytesAt = -1;
+
+    private boolean octets;
     private int deepest;
     private boolean elementSeen;
 
@@ -81,7 +85,8 @@ final class DataReader {
     }
 
     private void open(int level) {
-        if (level > Shape.MAX_RANK || (elementSeen && level > deepest)) {
+        boolean mayBeBytes = type == DataType.BYTES && level == deepest + 1;
+        if (level > Shape.MAX_RANK || bytesAt >= 0 || (elementSeen && level > deepest && !mayBeBytes)) {
             throw ragged();
         }
         if (level > 1) {
@@ -92,6 +97,11 @@ final class DataReader {
     }
 
     private void close(int level) {
+        if (bytesAt >= 0) {
+            raw.setIntLE(bytesAt, raw.writerIndex() - bytesAt - Integer.BYTES);
+            bytesAt = -1;
+            return;
+        }
         if (extents[level] >= 0 && extents[level] != items[level]) {
             throw ragged();
         }
@@ -103,13 +113,39 @@ final class DataReader {
         if (level == 0) {
             throw check.failure(tensor, "data: an array of " + type + " is expected, got a single value");
         }
-        if (level != deepest) {
+        if (type == DataType.BYTES && token == JsonTokenizer.Token.NUMBER && level > 1) {
+            octet(level, json);
+            return;
+        }
+        if (level != deepest || bytesAt >= 0) {
             throw ragged();
         }
         elementSeen = true;
         items[level]++;
         count++;
         elements.write(token, json, raw);
+        requireSize();
+    }
+
+    /** A BYTES element may be an array of its bytes, 0 to 255; the array is no level of nesting then. */
+    private void octet(int level, JsonTokenizer json) {
+        if (bytesAt < 0) {
+            int outer = level - 1;
+            if (items[level] > 0 || (elementSeen && outer != deepest)) {
+                throw ragged();
+            }
+            deepest = outer;
+            elementSeen = true;
+            count++;
+            octets = true;
+            bytesAt = raw.writerIndex();
+            raw.writeIntLE(0);
+        }
+        elements.octet(json, raw);
+        requireSize();
+    }
+
+    private void requireSize() {
         if (raw.readableBytes() > maxBytes) {
             throw check.failure(tensor, "data: at most " + maxBytes + " bytes are taken");
         }
@@ -143,6 +179,16 @@ final class DataReader {
         long[] got = new long[deepest];
         System.arraycopy(extents, 1, got, 0, deepest);
         return Shape.of(got);
+    }
+
+    /** Whether any BYTES element came as an array of its bytes. */
+    boolean octets() {
+        return octets;
+    }
+
+    /** Whether any element was NaN or infinite. */
+    boolean special() {
+        return elements.special();
     }
 
     /** The raw form, owned by the caller. */

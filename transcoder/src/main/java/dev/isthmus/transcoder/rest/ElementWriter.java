@@ -13,6 +13,7 @@ final class ElementWriter {
     private final String tensor;
     private final DataType type;
     private final JsonNumbers number = new JsonNumbers();
+    private boolean special;
 
     ElementWriter(TensorCheck check, String tensor, DataType type) {
         this.check = check;
@@ -31,6 +32,15 @@ final class ElementWriter {
             case NEGATIVE_INFINITY -> special(Double.NEGATIVE_INFINITY, "-Infinity", to);
             default -> throw check.failure(tensor, "an element of " + type + " is expected, got " + token);
         }
+    }
+
+    /** Appends one byte of an element that is written as an array of its bytes. */
+    void octet(JsonTokenizer json, ByteBuf to) {
+        number.read(json.window(), json.tokenStart(), json.tokenEnd());
+        if (!number.isInteger(false, 8)) {
+            throw check.failure(tensor, "a byte of 0 to 255 is expected in an element of BYTES, got " + number.token());
+        }
+        to.writeByte((int) number.integer());
     }
 
     private void number(JsonTokenizer json, ByteBuf to) {
@@ -81,7 +91,13 @@ final class ElementWriter {
         to.writeByte(value ? 1 : 0);
     }
 
+    /** Whether any element was NaN or infinite, in whatever form. */
+    boolean special() {
+        return special;
+    }
+
     private void special(double value, String shown, ByteBuf to) {
+        special = true;
         switch (type) {
             case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(value));
             case FP32 -> to.writeIntLE(Float.floatToRawIntBits((float) value));

@@ -49,6 +49,7 @@ final class MessageReader {
     private final Map<String, String> texts = new HashMap<>();
 
     private final boolean request;
+    private final boolean anyParameter;
     private final TensorCheck check;
     private final WireLimits limits;
     private final ByteBufAllocator allocator;
@@ -68,26 +69,27 @@ final class MessageReader {
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
     private final List<TensorDraft> tensors = new ArrayList<>();
     private final BinaryTail tail;
-    private final List<RequestedOutput> outputs = new ArrayList<>();
+    private final RequestedOutputs outputs;
     private final List<Long> extents = new ArrayList<>();
-    private final Map<String, Boolean> binaryByName = new HashMap<>();
     private Map<String, Parameter> openParameters = parameters;
-    private Map<String, Parameter> outputParameters = new LinkedHashMap<>();
-    private String outputName = "";
     private boolean binaryByDefault;
-    private @Nullable Boolean binaryOutput;
+    private @Nullable String foreignParameter;
     private State arrayState = State.TOP;
     private State skippedTo = State.TOP;
     private @Nullable DataReader data;
 
-    MessageReader(boolean request, long jsonLength, WireLimits limits, ByteBufAllocator allocator) {
+    /** @param anyParameter whether parameters of a kind that the protocol does not have are stepped over */
+    MessageReader(
+            boolean request, boolean anyParameter, long jsonLength, WireLimits limits, ByteBufAllocator allocator) {
         this.request = request;
+        this.anyParameter = anyParameter;
         this.check = request ? TensorCheck.INPUT : TensorCheck.OUTPUT;
         this.jsonLength = jsonLength;
         this.limits = limits;
         this.allocator = allocator;
         this.json = new JsonTokenizer(limits);
         this.tail = new BinaryTail(check, tensors);
+        this.outputs = new RequestedOutputs(limits);
     }
 
     String text(String name) {
@@ -99,16 +101,32 @@ final class MessageReader {
     }
 
     List<RequestedOutput> outputs() {
-        return outputs;
+        return outputs.list();
     }
 
     OutputForms forms() {
-        return new OutputForms(binaryByDefault, binaryByName);
+        return outputs.forms(binaryByDefault);
+    }
+
+    /** Whether any tensor came as JSON. */
+    boolean jsonTensors() {
+        return tensors.stream().anyMatch(TensorDraft::inJson);
+    }
+
+    /** Whether any tensor came as JSON that servers differ about. */
+    boolean contestedJson() {
+        return tensors.stream().anyMatch(TensorDraft::contestedJson);
+    }
+
+    /** A parameter that was stepped over, or null. */
+    @Nullable
+    String foreignParameter() {
+        return foreignParameter;
     }
 
     void feed(ByteBuf chunk) {
         if (jsonLength == 0) {
-            throw failure("a raw binary request is not taken yet: Inference-Header-Content-Length must not be 0");
+            throw failure("Inference-Header-Content-Length: the length of the JSON is expected, got 0");
         }
         long left = jsonLength < 0 ? Long.MAX_VALUE : jsonLength - jsonTaken;
         int textBytes = (int) Math.min(left, chunk.readableBytes());
@@ -144,8 +162,7 @@ final class MessageReader {
         }
         tail.requireComplete();
         check.requireDistinct(tensors.stream().map(TensorDraft::name).toList());
-        new TensorCheck(check.code(), "output")
-                .requireDistinct(outputs.stream().map(RequestedOutput::name).toList());
+        outputs.requireDistinct(check);
         return take();
     }
 
@@ -155,6 +172,9 @@ final class MessageReader {
             for (TensorDraft draft : tensors) {
                 taken.add(draft.take(
                         ParameterValue.base64(draft.parameters()) || (request && ParameterValue.base64(parameters))));
+            }
+            if (request && ParameterValue.base64(parameters)) {
+                parameters.remove("content_type");
             }
             return taken;
         } catch (RuntimeException e) {
@@ -283,7 +303,7 @@ final class MessageReader {
 
     private void tensorText(String value) {
         if (afterValue == State.OUTPUT) {
-            outputName = value;
+            outputs.name(value);
         } else if (key.equals("name")) {
             tensors.getLast().name(value);
         } else {
@@ -317,9 +337,16 @@ final class MessageReader {
         Parameter value = ParameterValue.of(token, json);
         if (value != null) {
             keep(key, value);
-        } else if (request) {
+        } else if (request && !anyParameter) {
             throw failure(where("parameter '" + key + "': a string, a number or a boolean is expected, got " + token));
-        } else if (token == Token.START_OBJECT || token == Token.START_ARRAY) {
+        } else {
+            foreignParameter = key;
+            stepOver(token);
+        }
+    }
+
+    private void stepOver(Token token) {
+        if (token == Token.START_OBJECT || token == Token.START_ARRAY) {
             state = skipTo(State.PARAMETER);
             skipDepth--;
         }
@@ -329,10 +356,11 @@ final class MessageReader {
     private void keep(String name, Parameter value) {
         if (afterValue == State.TENSOR && name.equals("binary_data_size")) {
             tensors.getLast().binarySize(value);
-        } else if (request && afterValue == State.TOP && name.equals("binary_data_output")) {
-            binaryByDefault = ParameterValue.bool(name, value);
+        } else if (afterValue == State.TOP && name.equals("binary_data_output")) {
+            // KServe gives back what it was asked.
+            binaryByDefault = request && ParameterValue.bool(name, value);
         } else if (request && afterValue == State.OUTPUT && name.equals("binary_data")) {
-            binaryOutput = ParameterValue.bool(name, value);
+            outputs.binary(ParameterValue.bool(name, value));
         } else if (request && name.startsWith("triton_") && !name.equals("triton_enable_empty_final_response")) {
             throw failure(where("parameter '" + name + "': names that begin with triton_ are reserved"));
         } else {
@@ -445,12 +473,7 @@ final class MessageReader {
             }
             case START_OBJECT -> {
                 requireInArray("outputs", State.OUTPUTS);
-                if (outputs.size() == limits.tensors()) {
-                    throw failure("outputs: at most " + limits.tensors() + " are taken");
-                }
-                outputName = "";
-                outputParameters = new LinkedHashMap<>();
-                binaryOutput = null;
+                outputs.beginObject();
                 objectKeys.clear();
                 state = State.OUTPUT;
             }
@@ -465,32 +488,19 @@ final class MessageReader {
     private void output(Token token) {
         afterValue = State.OUTPUT;
         if (token == Token.END_OBJECT) {
-            endOutput();
+            outputs.endObject();
+            state = State.OUTPUTS;
             return;
         }
         key = distinct(objectKeys);
         state = switch (key) {
             case "name" -> State.TEXT;
             case "parameters" -> {
-                openParameters = outputParameters;
+                openParameters = outputs.parameters();
                 yield State.PARAMETERS;
             }
             default -> skipTo(State.OUTPUT);
         };
-    }
-
-    private void endOutput() {
-        if (outputName.isEmpty()) {
-            throw failure("output: 'name' is missing");
-        }
-        if (outputParameters.containsKey("shared_memory_region")) {
-            throw failure("output '" + outputName + "': shared memory is not enabled");
-        }
-        if (binaryOutput != null) {
-            binaryByName.put(outputName, binaryOutput);
-        }
-        outputs.add(new RequestedOutput(outputName, outputParameters));
-        state = State.OUTPUTS;
     }
 
     private void skipped(Token token) {

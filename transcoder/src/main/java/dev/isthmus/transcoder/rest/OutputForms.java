@@ -1,21 +1,60 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.transcoder.NonFinite;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * In which form a REST client wants its outputs: as JSON or as binary data behind the JSON. From the request's parameter
  * {@code binary_data_output} and the outputs' parameter {@code binary_data}, which wins (binary tensor data extension).
+ *
+ * @param base64 the BYTES outputs that are asked for as base64, by their parameter {@code content_type}
  */
-public record OutputForms(boolean binaryByDefault, Map<String, Boolean> binaryByName) {
+public record OutputForms(
+        boolean binaryByDefault, Map<String, Boolean> binaryByName, Set<String> base64, NonFinite nonFinite) {
 
     /** All outputs as JSON. */
-    public static final OutputForms JSON = new OutputForms(false, Map.of());
+    public static final OutputForms JSON = new OutputForms(false, Map.of(), Set.of(), NonFinite.TOKEN);
+
+    /** All outputs as binary data. */
+    public static final OutputForms BINARY = new OutputForms(true, Map.of(), Set.of(), NonFinite.TOKEN);
 
     public OutputForms {
         binaryByName = Map.copyOf(binaryByName);
+        base64 = Set.copyOf(base64);
+    }
+
+    public OutputForms with(NonFinite policy) {
+        return new OutputForms(binaryByDefault, binaryByName, base64, policy);
+    }
+
+    public OutputForms withoutBinary() {
+        return new OutputForms(false, Map.of(), base64, nonFinite);
     }
 
     public boolean binary(String output) {
         return binaryByName.getOrDefault(output, binaryByDefault);
+    }
+
+    /**
+     * Whether the request asks for every output as binary data, and in a way that servers heed: they look at
+     * {@code binary_data_output} only where no output is named.
+     */
+    public boolean allBinary(List<RequestedOutput> outputs) {
+        return outputs.isEmpty()
+                ? binaryByDefault
+                : outputs.stream().allMatch(output -> binaryByName.getOrDefault(output.name(), false));
+    }
+
+    /** Whether any output is asked for as binary data. */
+    public boolean anyBinary() {
+        return binaryByDefault || binaryByName.containsValue(true);
+    }
+
+    /** Whether servers would read the request as its document says: no output relies on the request's default. */
+    public boolean explicit(List<RequestedOutput> outputs) {
+        return !binaryByDefault || outputs.stream().allMatch(output -> binaryByName.containsKey(output.name()));
     }
 }

@@ -21,10 +21,13 @@ public final class RestRequestReader {
      *
      * @param model from the URL
      * @param jsonLength as in {@link RestBody#jsonLength()}
+     * @param anyParameter whether parameters that the protocol does not know (null, arrays, objects) are let pass: they are
+     *     not in the request then, and {@link RestRequest#foreignParameter()} names one
      */
-    public RestRequestReader(ByteBufAllocator allocator, ModelRef model, long jsonLength, WireLimits limits) {
+    public RestRequestReader(
+            ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
         this.model = model;
-        this.reader = new MessageReader(true, jsonLength, limits, allocator);
+        this.reader = new MessageReader(true, anyParameter, jsonLength, limits, allocator);
     }
 
     /**
@@ -53,7 +56,8 @@ public final class RestRequestReader {
             List<Tensor> inputs = reader.finish();
             InferRequest request =
                     new InferRequest(model, reader.text("id"), reader.parameters(), inputs, reader.outputs());
-            return new RestRequest(request, reader.forms());
+            return new RestRequest(
+                    request, reader.forms(), reader.jsonTensors(), reader.contestedJson(), reader.foreignParameter());
         } finally {
             reader.release();
         }

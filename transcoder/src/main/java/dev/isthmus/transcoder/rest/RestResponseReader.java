@@ -13,7 +13,7 @@ public final class RestResponseReader {
     private final MessageReader reader;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
-        this.reader = new MessageReader(false, jsonLength, limits, allocator);
+        this.reader = new MessageReader(false, true, jsonLength, limits, allocator);
     }
 
     /**

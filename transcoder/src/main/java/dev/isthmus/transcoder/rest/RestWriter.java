@@ -2,15 +2,17 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.Peer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
 
 /** Writes inference requests and answers for the REST wire. */
 public final class RestWriter {
@@ -20,18 +22,25 @@ public final class RestWriter {
      * Writes a request for an upstream.
      *
      * @param request taken
-     * @param binary whether the upstream knows the binary tensor data extension: inputs then go as binary data, and all
-     *     outputs are asked for as binary data; otherwise everything is JSON
+     * @param peer where it knows the binary tensor data extension, inputs go as binary data and all outputs are asked for as
+     *     binary data; otherwise everything is JSON
+     * @throws OipException INVALID_ARGUMENT for values that the server's JSON has no form for
      */
-    public static RestBody request(ByteBufAllocator allocator, InferRequest request, boolean binary) {
+    public static RestBody request(ByteBufAllocator allocator, InferRequest request, Peer peer) {
+        boolean binary = peer.binaryTensorData();
+        OutputForms forms = binary
+                ? OutputForms.BINARY
+                : OutputForms.JSON.with(peer.dialect().nonFinite());
         JsonWriter json = new JsonWriter(allocator);
         try {
             json.open('{');
-            if (!request.id().isEmpty()) {
+            // An id that is left out here comes back all the same: answers are given the request's.
+            if (!request.id().isEmpty() && peer.dialect().takesId(request.id())) {
                 json.key("id").text(request.id());
             }
             json.parameters(request.parameters(), binary && request.outputs().isEmpty() ? "binary_data_output" : "");
-            tensors(json, "inputs", request.inputs(), name -> binary);
+            requireJson(request, peer);
+            tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {
                 json.key("outputs").open('[');
                 for (RequestedOutput output : request.outputs()) {
@@ -42,7 +51,7 @@ public final class RestWriter {
                 json.close(']');
             }
             json.close('}');
-            return body(allocator, json.take(), request.inputs(), name -> binary);
+            return body(allocator, json.take(), request.inputs(), forms);
         } finally {
             json.release();
             request.release();
@@ -66,26 +75,47 @@ public final class RestWriter {
                 json.key("model_version").text(response.model().version());
             }
             json.parameters(response.parameters(), "");
-            tensors(json, "outputs", response.outputs(), forms::binary);
+            tensors(json, "outputs", response.outputs(), forms, false);
             json.close('}');
-            return body(allocator, json.take(), response.outputs(), forms::binary);
+            return body(allocator, json.take(), response.outputs(), forms);
         } finally {
             json.release();
             response.release();
         }
     }
 
-    private static void tensors(JsonWriter json, String key, List<Tensor> tensors, Predicate<String> binary) {
+    /** That a server which knows no binary data gets nothing that its JSON would lose. */
+    private static void requireJson(InferRequest request, Peer peer) {
+        if (peer.binaryTensorData()) {
+            return;
+        }
+        for (Tensor input : request.inputs()) {
+            if (!peer.dialect().base64() && TensorText.needsBase64(input)) {
+                throw OipException.invalid("input '" + input.name()
+                        + "': its BYTES are not UTF-8, and the model's server takes nothing else as JSON");
+            }
+            if (peer.dialect().nonFinite() == NonFinite.NULL && TensorText.hasInfinity(input)) {
+                throw OipException.invalid("input '" + input.name()
+                        + "': it has infinite values, for which the model's server has no form in JSON");
+            }
+        }
+    }
+
+    /** @param requests whether tensors without elements are written as JSON, because some servers want data then */
+    private static void tensors(
+            JsonWriter json, String key, List<Tensor> tensors, OutputForms forms, boolean requests) {
         json.key(key).open('[');
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
-            boolean apart = binary.test(tensor.name());
-            boolean base64 = !apart && TensorText.needsBase64(tensor);
+            boolean apart = forms.binary(tensor.name()) && !(requests && !data.isReadable());
+            boolean base64 = !apart && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
             json.open('{').key("name").text(tensor.name());
             json.key("datatype").text(tensor.dataType().name());
             json.key("shape").raw(tensor.shape().toString());
             Map<String, Parameter> parameters = tensor.parameters();
-            if (apart) {
+            if (tensor.shared()) {
+                json.parameters(parameters, "");
+            } else if (apart) {
                 json.parameters(parameters, "binary_data_size", new Parameter.Int64(data.readableBytes()));
             } else {
                 if (base64) {
@@ -94,7 +124,7 @@ public final class RestWriter {
                     json.parameters(parameters, "");
                 }
                 json.key("data");
-                TensorText.write(tensor, base64, json);
+                TensorText.write(tensor, base64, forms.nonFinite(), json);
             }
             json.close('}');
         }
@@ -102,11 +132,10 @@ public final class RestWriter {
     }
 
     /** Puts the binary tensors behind the JSON, without copying them. Takes {@code json}; tensors are borrowed. */
-    private static RestBody body(
-            ByteBufAllocator allocator, ByteBuf json, List<Tensor> tensors, Predicate<String> binary) {
+    private static RestBody body(ByteBufAllocator allocator, ByteBuf json, List<Tensor> tensors, OutputForms forms) {
         CompositeByteBuf whole = null;
         for (Tensor tensor : tensors) {
-            if (binary.test(tensor.name()) && tensor.data().isReadable()) {
+            if (forms.binary(tensor.name()) && tensor.data().isReadable()) {
                 if (whole == null) {
                     whole = allocator.compositeBuffer(Integer.MAX_VALUE).addComponent(true, json);
                 }

@@ -107,26 +107,46 @@ final class TensorDraft {
         }
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
-        if (parameters.containsKey("shared_memory_region")) {
+        if (shared() && !limits.sharedMemory()) {
             throw check.failure(name, "shared memory is not enabled");
         }
         if (unread != null) {
             readKept(type, unread.toByteArray());
         }
-        if (reader != null && binarySize >= 0) {
-            throw check.failure(name, "one of data and binary_data_size is expected, got both");
-        }
+        requireOneSource();
         if (reader != null) {
             reader.requireShape(extents);
             data = reader.take();
-        } else if (binarySize < 0) {
-            throw check.failure(name, "one of data and binary_data_size is expected, got neither");
-        } else if (type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
+        } else if (!shared() && type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
             throw check.failure(
                     name,
                     "shape " + extents + " of " + type + " needs " + check.byteSize(name, type, extents)
                             + " bytes, got a binary_data_size of " + binarySize);
         }
+    }
+
+    private boolean shared() {
+        return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
+    }
+
+    private void requireOneSource() {
+        int sources = (reader == null ? 0 : 1) + (binarySize < 0 ? 0 : 1) + (shared() ? 1 : 0);
+        if (sources != 1) {
+            throw check.failure(
+                    name,
+                    "one of data, binary_data_size and shared_memory_region is expected, got "
+                            + (sources == 0 ? "none" : sources));
+        }
+    }
+
+    boolean inJson() {
+        return reader != null;
+    }
+
+    /** Whether it came as JSON that servers differ about: half floats, NaN and the infinities, bytes as numbers. */
+    boolean contestedJson() {
+        return reader != null
+                && (dataType == DataType.FP16 || dataType == DataType.BF16 || reader.special() || reader.octets());
     }
 
     private <T> T required(@Nullable T value, String key) {
@@ -171,11 +191,15 @@ final class TensorDraft {
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
-        check.requireRaw(name, type, extents, complete);
+        if (!shared()) {
+            check.requireRaw(name, type, extents, complete);
+        }
         if (base64 && type == DataType.BYTES && binarySize < 0) {
             ByteBuf decoded = decoded(complete);
             complete.release();
             complete = decoded;
+            // It spoke of the JSON; a server that saw it would decode once more.
+            parameters.remove("content_type");
         }
         data = null;
         return new Tensor(name, type, extents, parameters, complete);

@@ -1,15 +1,20 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.NonFinite;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
 /**
  * A tensor's elements as a flat JSON array. Floats are written shortest: the fewest digits that read back to the same value.
- * NaN and the infinities are written as bare words, as Triton does.
+ * NaN and the infinities, for which JSON has no numbers, are written by policy.
  */
 final class TensorText {
     private TensorText() {}
@@ -30,7 +35,28 @@ final class TensorText {
         return false;
     }
 
-    static void write(Tensor tensor, boolean base64, JsonWriter json) {
+    static boolean hasInfinity(Tensor tensor) {
+        ByteBuf data = tensor.data();
+        DataType type = tensor.dataType();
+        for (int at = data.readerIndex(); type.fixedSize() && at < data.writerIndex(); at += type.size()) {
+            if (!finite(type, data, at) && !nan(type, data, at)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean nan(DataType type, ByteBuf data, int at) {
+        return switch (type) {
+            case FP16 -> Float.isNaN(HalfFloat.FP16.toFloat(data.getShortLE(at)));
+            case BF16 -> Float.isNaN(HalfFloat.BF16.toFloat(data.getShortLE(at)));
+            case FP32 -> Float.isNaN(Float.intBitsToFloat(data.getIntLE(at)));
+            case FP64 -> Double.isNaN(Double.longBitsToDouble(data.getLongLE(at)));
+            default -> false;
+        };
+    }
+
+    static void write(Tensor tensor, boolean base64, NonFinite policy, JsonWriter json) {
         json.open('[');
         ByteBuf data = tensor.data();
         int step = Math.max(tensor.dataType().size(), 1);
@@ -41,7 +67,11 @@ final class TensorText {
                 at += 3 + length;
             } else {
                 json.item();
-                element(tensor.dataType(), data, at, json.out());
+                if (policy != NonFinite.TOKEN && !finite(tensor.dataType(), data, at)) {
+                    nonFinite(tensor, data, at, policy, json.out());
+                } else {
+                    element(tensor.dataType(), data, at, json.out());
+                }
             }
         }
         json.close(']');
@@ -71,9 +101,59 @@ final class TensorText {
             case FP16 -> half(out, HalfFloat.FP16, data.getShortLE(at));
             case BF16 -> half(out, HalfFloat.BF16, data.getShortLE(at));
             // Their toString gives the shortest digits, and the words NaN, Infinity and -Infinity.
-            case FP32 -> ascii(out, Float.toString(Float.intBitsToFloat(data.getIntLE(at))));
-            case FP64 -> ascii(out, Double.toString(Double.longBitsToDouble(data.getLongLE(at))));
+            case FP32 -> ascii(out, shortest(Float.intBitsToFloat(data.getIntLE(at))));
+            case FP64 -> ascii(out, shortest(Double.longBitsToDouble(data.getLongLE(at))));
             case BYTES -> throw new IllegalStateException("elements of BYTES have no fixed size");
+        }
+    }
+
+    /** Java always writes two digits, of which the second is not needed for a few of the smallest numbers. */
+    private static String shortest(float value) {
+        String text = Float.toString(value);
+        if (Math.abs(value) < Float.MIN_NORMAL && text.indexOf('E') == text.indexOf('.') + 2) {
+            String rounded = oneDigit(text);
+            return Float.parseFloat(rounded) == value ? rounded : text;
+        }
+        return text;
+    }
+
+    private static String shortest(double value) {
+        String text = Double.toString(value);
+        if (Math.abs(value) < Double.MIN_NORMAL && text.indexOf('E') == text.indexOf('.') + 2) {
+            String rounded = oneDigit(text);
+            return Double.parseDouble(rounded) == value ? rounded : text;
+        }
+        return text;
+    }
+
+    /** {@code 1.0E-45} of {@code 1.4E-45}. */
+    private static String oneDigit(String text) {
+        return new BigDecimal(text).round(new MathContext(1)).toString().replaceFirst("^(-?\\d)E", "$1.0E");
+    }
+
+    private static boolean finite(DataType type, ByteBuf data, int at) {
+        return switch (type) {
+            case FP16 -> HalfFloat.FP16.isFinite(data.getShortLE(at));
+            case BF16 -> HalfFloat.BF16.isFinite(data.getShortLE(at));
+            case FP32 -> Float.isFinite(Float.intBitsToFloat(data.getIntLE(at)));
+            case FP64 -> Double.isFinite(Double.longBitsToDouble(data.getLongLE(at)));
+            default -> true;
+        };
+    }
+
+    private static void nonFinite(Tensor tensor, ByteBuf data, int at, NonFinite policy, ByteBuf out) {
+        switch (policy) {
+            case NULL -> ascii(out, "null");
+            case STRING -> {
+                out.writeByte('"');
+                element(tensor.dataType(), data, at, out);
+                out.writeByte('"');
+            }
+            default ->
+                throw new OipException(
+                        ErrorCode.INTERNAL,
+                        "output '" + tensor.name()
+                                + "' has NaN or infinite values, which JSON cannot hold; ask for it as binary data");
         }
     }
 

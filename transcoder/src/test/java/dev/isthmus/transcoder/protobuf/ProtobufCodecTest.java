@@ -99,7 +99,7 @@ class ProtobufCodecTest {
             CompositeByteBuf parts = ALLOCATOR.compositeBuffer();
             parts.addComponent(true, ALLOCATOR.buffer().writeBytes(message, 0, cut));
             parts.addComponent(true, ALLOCATOR.buffer().writeBytes(message, cut, message.length - cut));
-            assertThat(ProtobufReader.peekModel(parts)).isEqualTo(new ModelRef("m", "3"));
+            assertThat(ProtobufReader.outline(parts).model()).isEqualTo(new ModelRef("m", "3"));
             assertRead(ProtobufReader.request(parts, WireLimits.DEFAULT), sample);
         }
     }
@@ -149,7 +149,7 @@ class ProtobufCodecTest {
                 .addRawInputContents(ByteString.copyFrom(sample.raw()))
                 .build()
                 .toByteArray();
-        ByteBuf written = ProtobufWriter.request(ALLOCATOR, read(original));
+        ByteBuf written = ProtobufWriter.request(ALLOCATOR, read(original), true);
         ModelInferRequest parsed = ModelInferRequest.parseFrom(ByteBufUtil.getBytes(written));
         written.release();
         assertThat(parsed).isEqualTo(ModelInferRequest.parseFrom(original));
@@ -175,7 +175,7 @@ class ProtobufCodecTest {
         InferResponse read =
                 ProtobufReader.response(ALLOCATOR.buffer().writeBytes(original.toByteArray()), WireLimits.DEFAULT);
         assertThat(ByteBufUtil.getBytes(read.outputs().get(0).data())).isEqualTo(sample.raw());
-        ByteBuf written = ProtobufWriter.response(ALLOCATOR, read);
+        ByteBuf written = ProtobufWriter.response(ALLOCATOR, read, false);
         ModelInferResponse parsed = ModelInferResponse.parseFrom(ByteBufUtil.getBytes(written));
         written.release();
         ModelInferResponse.Builder expected = original.toBuilder();
@@ -210,7 +210,7 @@ class ProtobufCodecTest {
         request.addInputsBuilder().setName("x").setDatatype("UINT8").addShape(raw.length);
         ByteBuf message = ALLOCATOR.buffer().writeBytes(request.build().toByteArray());
         ByteBuf original = message.retainedSlice();
-        ByteBuf written = ProtobufWriter.request(ALLOCATOR, ProtobufReader.request(message, WireLimits.DEFAULT));
+        ByteBuf written = ProtobufWriter.request(ALLOCATOR, ProtobufReader.request(message, WireLimits.DEFAULT), true);
         original.setByte(original.writerIndex() - 1, 42);
         assertThat(written.getByte(written.writerIndex() - 1)).isEqualTo((byte) 42);
         written.release();

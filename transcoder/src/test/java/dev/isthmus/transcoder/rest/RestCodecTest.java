@@ -13,7 +13,10 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Samples;
+import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -36,7 +39,7 @@ class RestCodecTest {
 
     /** Reads a request given in the parts that the cuts make. */
     private static RestRequest read(byte[] body, long jsonLength, int... cuts) {
-        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, jsonLength, WireLimits.DEFAULT);
+        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, jsonLength, false, WireLimits.DEFAULT);
         try {
             int from = 0;
             for (int i = 0; i <= cuts.length; i++) {
@@ -142,7 +145,8 @@ class RestCodecTest {
     @FieldSource("SAMPLES")
     void response_writtenAndReadBack_isTheSame(Samples sample) {
         for (boolean binary : new boolean[] {false, true}) {
-            RestBody body = RestWriter.response(ALLOCATOR, response(sample), new OutputForms(binary, Map.of()));
+            RestBody body =
+                    RestWriter.response(ALLOCATOR, response(sample), binary ? OutputForms.BINARY : OutputForms.JSON);
             RestResponseReader reader = new RestResponseReader(ALLOCATOR, body.jsonLength(), WireLimits.DEFAULT);
             reader.feed(body.content());
             body.release();
@@ -180,7 +184,7 @@ class RestCodecTest {
             Tensor tensor = new Tensor("x", sample.type(), Shape.of(6), Map.of(), data);
             InferRequest request =
                     new InferRequest(MODEL, "", Map.of("p", new Parameter.Text("\"q\"")), List.of(tensor), List.of());
-            RestBody body = RestWriter.request(ALLOCATOR, request, binary);
+            RestBody body = RestWriter.request(ALLOCATOR, request, new Peer(Wire.REST, Dialect.GENERIC, binary, false));
             byte[] bytes = ByteBufUtil.getBytes(body.content());
             body.release();
             RestRequest read = read(bytes, body.jsonLength());
@@ -285,9 +289,9 @@ class RestCodecTest {
             {"inputs":[{}]}                                             | 'name' is missing
             {"inputs":[{"name":"x"}]}                                   | 'datatype' is missing
             {"inputs":[{"name":"x","datatype":"FP32","data":[]}]}       | 'shape' is missing
-            {"inputs":[{"name":"x","datatype":"FP32","shape":[1]}]}     | got neither
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1]}]}     | got none
             {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"data":[1]}]} | given twice
-            {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"parameters":{"binary_data_size":4}}]} | got both
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"parameters":{"binary_data_size":4}}]} | got 2
             {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":-4}}]} | a number of bytes
             {"inputs":[{"name":"x","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":4}}]} | needs 8 bytes
             {"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1],"parameters":{"shared_memory_region":"r"}}]} | shared memory
@@ -468,7 +472,7 @@ class RestCodecTest {
         String json =
                 input("\"name\":\"x\",\"shape\":[4],\"datatype\":\"UINT8\",\"parameters\":{\"binary_data_size\":4}");
         ByteBuf body = Unpooled.directBuffer().writeBytes(json.getBytes(UTF_8)).writeBytes(new byte[] {1, 2, 3, 4});
-        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, json.length(), WireLimits.DEFAULT);
+        RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, json.length(), false, WireLimits.DEFAULT);
         reader.feed(body);
         RestRequest read = reader.finish();
         body.setByte(json.length(), 9);

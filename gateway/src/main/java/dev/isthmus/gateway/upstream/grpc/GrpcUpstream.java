@@ -6,7 +6,10 @@ import com.google.protobuf.Parser;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.InferStream;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -21,7 +24,9 @@ import dev.isthmus.proto.ServerMetadataRequest;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
+import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -46,12 +51,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcUpstream implements Upstream {
     private static final int MAX_LOOKUPS = 64;
+    private static final String STATUS_OF_ERRORS = "triton_grpc_error";
 
     private final UpstreamSettings settings;
     private final ByteBufAllocator allocator;
     private final UpstreamFailures failures;
     private final StatusText texts;
     private final Methods methods;
+    private final PeerKnowledge knowledge;
     private final Map<EventLoop, Channels> channels = new ConcurrentHashMap<>();
     /** Looks up host names; has no thread while there is nothing to look up. */
     private final ThreadPoolExecutor lookups;
@@ -69,6 +76,7 @@ public final class GrpcUpstream implements Upstream {
         this.failures = new UpstreamFailures(settings.name());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
         this.methods = Methods.with(allocator);
+        this.knowledge = new PeerKnowledge(settings.dialect());
         this.lookups = new ThreadPoolExecutor(
                 1,
                 1,
@@ -85,8 +93,8 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
-    public Wire wire() {
-        return Wire.PROTOBUF;
+    public Peer peer() {
+        return new Peer(Wire.PROTOBUF, knowledge.dialect(), false, settings.sharedMemory());
     }
 
     @Override
@@ -101,6 +109,46 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
+    public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+        // Without this Triton tells of failures as text only, for which no status could be given.
+        Call asked =
+                knowledge.dialect() == Dialect.MLSERVER ? call : call.with(call.operation(), STATUS_OF_ERRORS, "true");
+        InferStream stream = inferStream(asked, reply);
+        stream.send(model, "", message);
+        stream.end();
+        return stream;
+    }
+
+    @Override
+    public InferStream inferStream(Call call, Reply reply) {
+        try {
+            EventLoop loop = loop(call);
+            Metadata headers = metadata(call);
+            StreamWitness witness = new StreamWitness();
+            // A stream lasts as long as the client wants it to.
+            CallOptions options = CallOptions.DEFAULT.withStreamTracerFactory(witness.factory());
+            long timeout = call.hasDeadline() ? settings.nanosLeft(call) : Long.MAX_VALUE;
+            if (call.hasDeadline()) {
+                options = options.withDeadlineAfter(timeout, TimeUnit.NANOSECONDS);
+            }
+            ClientCall<RequestStream, ByteBuf> clientCall =
+                    channels(loop).pick().newCall(methods.modelStreamInfer(), options);
+            StreamCall stream = new StreamCall(
+                    loop, clientCall, witness, texts, knowledge.dialect(), settings.returnedHeaders(), timeout, reply);
+            stream.start(headers);
+            return stream;
+        } catch (OipException e) {
+            reply.fail(e);
+            return InferStream.ENDED;
+        }
+    }
+
+    @Override
+    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        return send(call, methods.extension(manage.extension()), body, Answer.Document::new, reply);
+    }
+
+    @Override
     public Cancellation serverReady(Call call, Reply reply) {
         AnswerReader reader = message ->
                 new Answer.Ready(parse(ServerReadyResponse.parser(), message).getReady());
@@ -109,8 +157,11 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation serverMetadata(Call call, Reply reply) {
-        AnswerReader reader =
-                message -> new Answer.Server(MetadataReader.server(parse(ServerMetadataResponse.parser(), message)));
+        AnswerReader reader = message -> {
+            var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
+            knowledge.learn(metadata);
+            return new Answer.Server(metadata);
+        };
         return ask(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
     }
 
@@ -177,10 +228,7 @@ public final class GrpcUpstream implements Upstream {
             Reply reply) {
         RequestStream request = new RequestStream(message);
         try {
-            if (!(call.loop() instanceof EventLoop loop)) {
-                throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
-            }
-            return start(call, loop, method, request, reader, reply);
+            return start(call, loop(call), method, request, reader, reply);
         } catch (OipException e) {
             request.close();
             reply.fail(e);
@@ -202,9 +250,17 @@ public final class GrpcUpstream implements Upstream {
                 .withDeadlineAfter(timeout, TimeUnit.NANOSECONDS)
                 .withStreamTracerFactory(witness.factory());
         ClientCall<RequestStream, ByteBuf> clientCall = channels(loop).pick().newCall(method, options);
-        UnaryCall unary = new UnaryCall(loop, clientCall, request, witness, reader, texts, timeout, reply);
+        UnaryCall unary = new UnaryCall(
+                loop, clientCall, request, witness, reader, texts, settings.returnedHeaders(), timeout, reply);
         unary.start(headers);
         return unary;
+    }
+
+    private EventLoop loop(Call call) {
+        if (call.loop() instanceof EventLoop loop) {
+            return loop;
+        }
+        throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
     }
 
     private static Metadata metadata(Call call) {

@@ -3,30 +3,26 @@ package dev.isthmus.gateway.upstream.grpc;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import io.grpc.ClientCall;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One request and its one answer. Lives on the event loop of the call. gRPC calls back on that loop too, but for the first
- * calls of a channel, which may come from the thread that looked up the host name: those hand over.
- */
-final class UnaryCall extends ClientCall.Listener<ByteBuf> implements Cancellation {
-    private final EventLoop loop;
+/** One request and its one answer. Lives on the event loop of the call. */
+final class UnaryCall extends LoopListener implements Cancellation {
     private final ClientCall<RequestStream, ByteBuf> call;
     private final RequestStream request;
     private final StreamWitness witness;
     private final AnswerReader reader;
     private final StatusText texts;
+    private final HeaderNames returned;
     private final long timeoutNanos;
     private final Reply reply;
     private final Received received = new Received();
-    private volatile boolean handedOver;
 
     UnaryCall(
             EventLoop loop,
@@ -35,14 +31,16 @@ final class UnaryCall extends ClientCall.Listener<ByteBuf> implements Cancellati
             StreamWitness witness,
             AnswerReader reader,
             StatusText texts,
+            HeaderNames returned,
             long timeoutNanos,
             Reply reply) {
-        this.loop = loop;
+        super(loop);
         this.call = call;
         this.request = request;
         this.witness = witness;
         this.reader = reader;
         this.texts = texts;
+        this.returned = returned;
         this.timeoutNanos = timeoutNanos;
         this.reply = reply;
     }
@@ -98,35 +96,23 @@ final class UnaryCall extends ClientCall.Listener<ByteBuf> implements Cancellati
     }
 
     @Override
-    public void onMessage(ByteBuf message) {
-        if (onLoop()) {
-            received.add(message);
-        } else {
-            handOver(() -> received.add(message));
+    void gotHeaders(Metadata headers) {
+        if (!received.ended) {
+            reply.headers(CallMetadata.returned(headers, returned));
         }
     }
 
     @Override
-    public void onClose(Status status, Metadata trailers) {
-        if (onLoop()) {
-            ended(status);
-        } else {
-            handOver(() -> ended(status));
-        }
+    void gotMessage(ByteBuf message) {
+        received.add(message);
     }
 
-    private boolean onLoop() {
-        return !handedOver && loop.inEventLoop();
-    }
-
-    private void handOver(Runnable callback) {
-        handedOver = true;
-        try {
-            loop.execute(callback);
-        } catch (RejectedExecutionException e) {
-            // The loop has ended, so nothing runs beside this thread.
-            callback.run();
+    @Override
+    void closed(Status status, Metadata trailers) {
+        if (!received.ended) {
+            reply.headers(CallMetadata.returned(trailers, returned));
         }
+        ended(status);
     }
 
     private void ended(Status status) {

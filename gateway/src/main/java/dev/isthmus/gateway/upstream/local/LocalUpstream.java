@@ -12,7 +12,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.Peer;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -35,8 +35,8 @@ public final class LocalUpstream implements Upstream {
     }
 
     @Override
-    public Wire wire() {
-        return Wire.DECODED;
+    public Peer peer() {
+        return Peer.LOCAL;
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.Dialect;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -46,7 +47,8 @@ final class BinarySupport {
 
     /** Learns from the server's metadata, unless the answer is known. */
     void learn(ServerMetadata metadata) {
-        boolean supported = metadata.extensions().contains(EXTENSION);
+        boolean supported = metadata.extensions().contains(EXTENSION)
+                || Dialect.ofServer(metadata.name()).unannouncedBinary();
         state.updateAndGet(seen -> seen.known ? seen : new State(true, supported, false, seen.nextAt));
     }
 

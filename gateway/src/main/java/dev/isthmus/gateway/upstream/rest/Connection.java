@@ -63,6 +63,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
      */
     void finished(boolean keepAlive) {
         exchange = null;
+        channel.config().setAutoRead(true);
         returning = keepAlive && written && channel.isActive();
         if (!returning) {
             channel.close();
@@ -75,6 +76,11 @@ final class Connection extends ChannelInboundHandlerAdapter {
             returning = false;
             pool.release(this);
         }
+    }
+
+    /** Goes on reading from the server, or stops. */
+    void read(boolean on) {
+        channel.config().setAutoRead(on);
     }
 
     /** Nobody waits for what is under way here any more. */

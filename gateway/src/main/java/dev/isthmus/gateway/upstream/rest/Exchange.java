@@ -2,8 +2,10 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpObject;
@@ -27,6 +29,7 @@ final class Exchange implements Cancellation {
     private final ResponseCollector response;
     private @Nullable ScheduledFuture<?> deadline;
     private @Nullable Connection connection;
+    private final HeaderNames returned;
     private boolean repeated;
     private boolean ended;
 
@@ -36,21 +39,25 @@ final class Exchange implements Cancellation {
             AnswerReader reader,
             Reply reply,
             UpstreamFailures failures,
-            long maxBytes) {
+            UpstreamSettings settings) {
         this.pool = pool;
         this.question = question;
         this.reader = reader;
         this.reply = reply;
         this.failures = failures;
-        this.response = new ResponseCollector(failures, maxBytes);
+        this.returned = settings.returnedHeaders();
+        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), this::parts);
     }
 
+    /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
     void start(EventLoop loop, long timeoutNanos) {
         if (timeoutNanos <= 0) {
             fail(failures.timedOut(0, null));
             return;
         }
-        deadline = loop.schedule(() -> timedOut(timeoutNanos), timeoutNanos, TimeUnit.NANOSECONDS);
+        if (timeoutNanos != Long.MAX_VALUE) {
+            deadline = loop.schedule(() -> timedOut(timeoutNanos), timeoutNanos, TimeUnit.NANOSECONDS);
+        }
         pool.acquire(this);
     }
 
@@ -79,11 +86,36 @@ final class Exchange implements Cancellation {
             return;
         }
         try {
-            if (response.add(part)) {
+            boolean complete = response.add(part);
+            if (complete && !ended) {
                 answered();
+            } else if (response.streamed() && !ended) {
+                awaitClient();
             }
         } catch (OipException e) {
             fail(e);
+        }
+    }
+
+    private @Nullable PartReader parts(HttpResponse head) {
+        PartReader parts = reader.parts(head.status().code(), head.headers(), reply);
+        if (parts != null) {
+            reply.headers(ReturnedHeaders.of(head.headers(), returned));
+        }
+        return parts;
+    }
+
+    /** No more is read as long as the client does not take it. */
+    private void awaitClient() {
+        if (connection != null && !reply.writable()) {
+            connection.read(false);
+        }
+    }
+
+    @Override
+    public void resume() {
+        if (connection != null) {
+            connection.read(true);
         }
     }
 
@@ -95,6 +127,11 @@ final class Exchange implements Cancellation {
         if (carrier != null) {
             carrier.finished(HttpUtil.isKeepAlive(head));
         }
+        if (response.streamed()) {
+            reply.complete();
+            return;
+        }
+        reply.headers(ReturnedHeaders.of(head.headers(), returned));
         Answer answer;
         try {
             answer = reader.read(head.status().code(), head.headers(), response.takeBody());
@@ -162,6 +199,7 @@ final class Exchange implements Cancellation {
 
     private void end() {
         ended = true;
+        response.endParts();
         question.release();
         if (deadline != null) {
             deadline.cancel(false);

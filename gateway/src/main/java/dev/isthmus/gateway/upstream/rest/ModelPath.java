@@ -24,6 +24,17 @@ final class ModelPath {
         return path.toString();
     }
 
+    /**
+     * A name as one segment of a path.
+     *
+     * @throws OipException for a name that a server would not read as one segment
+     */
+    static String segment(String what, String name) {
+        StringBuilder path = new StringBuilder();
+        append(path, what, name);
+        return path.toString();
+    }
+
     private static void append(StringBuilder path, String what, String segment) {
         if (segment.isEmpty() || segment.equals(".") || segment.equals("..")) {
             throw OipException.invalid(what + " '" + segment + "' cannot stand in a path");

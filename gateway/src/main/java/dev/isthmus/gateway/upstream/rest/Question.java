@@ -16,8 +16,10 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /** A request, which can be written more than once. Owns one reference of its body until {@link #release()}. */
 @SuppressWarnings("FutureReturnValueIgnored") // a write that fails makes the last one fail, which is looked at
@@ -39,6 +41,8 @@ final class Question {
             HttpHeaderNames.TE,
             HttpHeaderNames.UPGRADE,
             RestAnswers.JSON_LENGTH);
+
+    private static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
 
     private final HttpMethod method;
     private final String path;
@@ -77,6 +81,27 @@ final class Question {
             headers.set(RestAnswers.JSON_LENGTH, body.jsonLength());
         }
         return new Question(HttpMethod.POST, path, headers, body.content());
+    }
+
+    /**
+     * A request with a JSON document, or without a body.
+     *
+     * @param body taken, but not when this throws
+     * @throws OipException when a header cannot be sent
+     */
+    static Question json(HttpMethod method, String path, Map<String, String> forwarded, ByteBuf body) {
+        HttpHeaders headers = headers(forwarded);
+        if (method.equals(HttpMethod.POST)) {
+            headers.set(HttpHeaderNames.CONTENT_LENGTH, body.readableBytes())
+                    .set(HttpHeaderNames.CONTENT_TYPE, "application/json");
+        }
+        return new Question(method, path, headers, body);
+    }
+
+    /** Tells the server how long the client waits. */
+    Question within(long nanos) {
+        headers.set(TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+        return this;
     }
 
     private static HttpHeaders headers(Map<String, String> forwarded) {

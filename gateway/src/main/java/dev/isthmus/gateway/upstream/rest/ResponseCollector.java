@@ -17,6 +17,7 @@ import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Puts one response together from what the codec makes of it, without copying. */
@@ -27,9 +28,13 @@ final class ResponseCollector {
     private @Nullable ByteBuf body;
     private long length;
     private boolean informational;
+    private final Function<HttpResponse, @Nullable PartReader> readers;
+    private @Nullable PartReader parts;
 
-    ResponseCollector(UpstreamFailures failures, long maxBytes) {
+    /** @param readers says who takes a response's body part by part */
+    ResponseCollector(UpstreamFailures failures, long maxBytes, Function<HttpResponse, @Nullable PartReader> readers) {
         this.failures = failures;
+        this.readers = readers;
         this.maxBytes = maxBytes;
     }
 
@@ -61,7 +66,8 @@ final class ResponseCollector {
             return;
         }
         head = response;
-        if (HttpUtil.getContentLength(response, -1L) > maxBytes) {
+        parts = readers.apply(response);
+        if (parts == null && HttpUtil.getContentLength(response, -1L) > maxBytes) {
             throw failures.answerTooLarge(maxBytes, null);
         }
         String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
@@ -78,6 +84,11 @@ final class ResponseCollector {
             return false;
         }
         ByteBuf bytes = content.content();
+        PartReader streaming = parts;
+        if (streaming != null) {
+            streaming.part(bytes);
+            return last;
+        }
         length += bytes.readableBytes();
         if (length > maxBytes) {
             content.release();
@@ -101,6 +112,18 @@ final class ResponseCollector {
             body = Unpooled.compositeBuffer(Integer.MAX_VALUE)
                     .addComponent(true, before)
                     .addComponent(true, bytes);
+        }
+    }
+
+    /** Whether the body goes elsewhere part by part. */
+    boolean streamed() {
+        return parts != null;
+    }
+
+    /** Ends the reading part by part. */
+    void endParts() {
+        if (parts != null) {
+            parts.release();
         }
     }
 

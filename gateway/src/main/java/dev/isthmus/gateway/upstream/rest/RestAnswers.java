@@ -34,6 +34,17 @@ record RestAnswers(UpstreamFailures failures) {
         }
     }
 
+    /** A document that is passed on as it is. */
+    Answer document(int status, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            return new Answer.Document(body);
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
+        }
+    }
+
     Answer serverReady(int status, ByteBuf body) {
         body.release();
         return new Answer.Ready(status == OK);

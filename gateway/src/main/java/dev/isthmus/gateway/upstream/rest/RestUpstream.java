@@ -5,21 +5,31 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A server that is spoken to in REST over HTTP/1.1, in the clear. Each event loop has its own connections, so that a call
@@ -33,6 +43,7 @@ public final class RestUpstream implements Upstream {
     private final UpstreamFailures failures;
     private final RestAnswers answers;
     private final BinarySupport binary;
+    private final PeerKnowledge knowledge;
     private final Map<EventLoop, LoopPools> pools = new ConcurrentHashMap<>();
 
     private volatile boolean closed;
@@ -50,6 +61,7 @@ public final class RestUpstream implements Upstream {
         this.failures = new UpstreamFailures(settings.name());
         this.answers = new RestAnswers(failures);
         this.binary = new BinarySupport(binary);
+        this.knowledge = new PeerKnowledge(settings.dialect());
     }
 
     @Override
@@ -58,46 +70,127 @@ public final class RestUpstream implements Upstream {
     }
 
     @Override
-    public Wire wire() {
-        return Wire.REST;
-    }
-
-    @Override
-    public boolean binaryTensorData() {
-        return binary.supported();
+    public Peer peer() {
+        return new Peer(Wire.REST, knowledge.dialect(), binary.supported(), settings.sharedMemory());
     }
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        return infer(call, model, "/infer", message, answers::inference, reply);
+    }
+
+    @Override
+    public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+        if (knowledge.dialect() != Dialect.MLSERVER) {
+            return infer(call, model, message, reply);
+        }
+        return infer(call, model, "/infer_stream", message, new Streamed(call, answers::inference, false), reply);
+    }
+
+    @Override
+    public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+        AnswerReader document = (status, headers, content) -> answers.document(status, content);
+        AnswerReader reader = generate.stream() ? new Streamed(call, document, true) : document;
+        String verb = generate.stream() ? "/generate_stream" : "/generate";
+        return post(call, () -> ModelPath.of(asked(generate.model())) + verb, body, reader, reply);
+    }
+
+    @Override
+    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        AnswerReader reader = (status, headers, content) -> answers.document(status, content);
+        if (!manage.change()) {
+            body.release();
+            return ask(call, () -> ManagePath.of(manage), reader, reply);
+        }
+        // MLServer wants a body where Triton wants none.
+        ByteBuf json = body;
+        if (!body.isReadable()) {
+            body.release();
+            json = Unpooled.copiedBuffer("{}", StandardCharsets.US_ASCII);
+        }
+        return post(call, () -> ManagePath.of(manage), json, reader, reply);
+    }
+
+    /** KServe's server refuses every path with a version. */
+    private ModelRef asked(ModelRef model) {
+        return knowledge.dialect().versions() ? model : ModelRef.of(model.name());
+    }
+
+    /** Reads a stream of events where the server sends one, raw or each as an answer; otherwise the response as a whole. */
+    private final class Streamed implements AnswerReader {
+        private final Call call;
+        private final AnswerReader whole;
+        private final boolean raw;
+
+        Streamed(Call call, AnswerReader whole, boolean raw) {
+            this.call = call;
+            this.whole = whole;
+            this.raw = raw;
+        }
+
+        @Override
+        public Answer read(int status, HttpHeaders headers, ByteBuf body) {
+            return whole.read(status, headers, body);
+        }
+
+        @Override
+        public @Nullable PartReader parts(int status, HttpHeaders headers, Reply reply) {
+            String type = headers.get(HttpHeaderNames.CONTENT_TYPE);
+            if (status != HttpResponseStatus.OK.code() || type == null || !type.startsWith("text/event-stream")) {
+                return null;
+            }
+            return raw
+                    ? new RawEvents(reply)
+                    : new EventReader(reply, failures, call.allocator(), settings.maxMessageBytes());
+        }
+    }
+
+    private record RawEvents(Reply reply) implements PartReader {
+        @Override
+        public void part(ByteBuf part) {
+            if (part.isReadable()) {
+                reply.message(new Answer.Events(part));
+            } else {
+                part.release();
+            }
+        }
+
+        @Override
+        public void release() {}
+    }
+
+    private Cancellation infer(
+            Call call, ModelRef model, String verb, InferMessage message, AnswerReader reader, Reply reply) {
         Question question;
         try {
             if (!(message instanceof InferMessage.Rest rest)) {
                 throw failures.failure(ErrorCode.INTERNAL, "takes REST, got " + message.wire(), null);
             }
-            question = Question.infer(ModelPath.of(model) + "/infer", call.headers(), rest.body());
+            question = Question.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
         } catch (OipException e) {
             message.release();
             reply.fail(e);
             return Cancellation.NONE;
         }
         learnBinary(call);
-        return send(call, question, answers::inference, reply);
+        return send(call, question, reader, reply);
     }
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
         AnswerReader reader = (status, headers, body) -> answers.serverReady(status, body);
-        return ask(call, "/v2/health/ready", reader, reply);
+        return ask(call, () -> "/v2/health/ready", reader, reply);
     }
 
     @Override
     public Cancellation serverMetadata(Call call, Reply reply) {
-        return ask(call, "/v2", this::serverMetadata, reply);
+        return ask(call, () -> "/v2", this::serverMetadata, reply);
     }
 
     private Answer serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
         Answer.Server server = answers.serverMetadata(status, body);
         binary.learn(server.metadata());
+        knowledge.learn(server.metadata());
         return server;
     }
 
@@ -113,7 +206,7 @@ public final class RestUpstream implements Upstream {
         return askModel(call, model, "", reader, reply);
     }
 
-    /** Asks in the background what {@link #binaryTensorData()} has to know, if nobody else does. */
+    /** Asks in the background what {@link #peer()} has to know, if nobody else does. */
     private void learnBinary(Call call) {
         if (call.loop() instanceof EventLoop && binary.mustAsk()) {
             Call own =
@@ -139,20 +232,26 @@ public final class RestUpstream implements Upstream {
     }
 
     private Cancellation askModel(Call call, ModelRef model, String what, AnswerReader reader, Reply reply) {
-        String path;
+        return ask(call, () -> ModelPath.of(asked(model)) + what, reader, reply);
+    }
+
+    /** Takes the body. */
+    private Cancellation post(Call call, Supplier<String> path, ByteBuf body, AnswerReader reader, Reply reply) {
+        Question question;
         try {
-            path = ModelPath.of(model) + what;
+            question = Question.json(HttpMethod.POST, path.get(), call.headers(), body);
         } catch (OipException e) {
+            body.release();
             reply.fail(e);
             return Cancellation.NONE;
         }
-        return ask(call, path, reader, reply);
+        return send(call, question, reader, reply);
     }
 
-    private Cancellation ask(Call call, String path, AnswerReader reader, Reply reply) {
+    private Cancellation ask(Call call, Supplier<String> path, AnswerReader reader, Reply reply) {
         Question question;
         try {
-            question = Question.get(path, call.headers());
+            question = Question.get(path.get(), call.headers());
         } catch (OipException e) {
             reply.fail(e);
             return Cancellation.NONE;
@@ -167,6 +266,9 @@ public final class RestUpstream implements Upstream {
             reply.fail(failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null));
             return Cancellation.NONE;
         }
+        if (call.hasDeadline()) {
+            question.within(settings.nanosLeft(call));
+        }
         ConnectionPool pool;
         try {
             pool = pools(loop).pick();
@@ -175,8 +277,9 @@ public final class RestUpstream implements Upstream {
             reply.fail(e);
             return Cancellation.NONE;
         }
-        Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings.maxMessageBytes());
-        exchange.start(loop, settings.nanosLeft(call));
+        Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings);
+        boolean unlimited = reader instanceof Streamed && !call.hasDeadline();
+        exchange.start(loop, unlimited ? Long.MAX_VALUE : settings.nanosLeft(call));
         return exchange;
     }
 

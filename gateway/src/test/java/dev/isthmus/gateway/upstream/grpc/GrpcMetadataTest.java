@@ -42,7 +42,7 @@ class GrpcMetadataTest {
             GrpcTestServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Cancellation>> how)
             throws Exception {
         Endpoint endpoint = server.endpoint();
-        var settings = new UpstreamSettings(
+        var settings = UpstreamSettings.of(
                 "mlserver", List.of(endpoint), Duration.ofSeconds(60), Duration.ofSeconds(2), 1 << 20);
         try (var bench = new UpstreamBench()) {
             try (var upstream = new GrpcUpstream(settings, bench.allocator())) {

@@ -43,7 +43,7 @@ class GrpcUpstreamFailureTest {
     }
 
     private GrpcUpstream upstream(Endpoint endpoint, Duration timeout) {
-        var settings = new UpstreamSettings("triton", List.of(endpoint), timeout, Duration.ofSeconds(2), LIMIT);
+        var settings = UpstreamSettings.of("triton", List.of(endpoint), timeout, Duration.ofSeconds(2), LIMIT);
         GrpcUpstream upstream = new GrpcUpstream(settings, bench.allocator());
         upstreams.add(upstream);
         return upstream;

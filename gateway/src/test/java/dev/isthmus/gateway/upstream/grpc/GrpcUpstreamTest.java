@@ -47,7 +47,7 @@ class GrpcUpstreamTest {
     }
 
     private GrpcUpstream upstream(Endpoint... endpoints) {
-        var settings = new UpstreamSettings(
+        var settings = UpstreamSettings.of(
                 "triton", List.of(endpoints), Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
         GrpcUpstream upstream = new GrpcUpstream(settings, bench.allocator());
         upstreams.add(upstream);
@@ -77,7 +77,7 @@ class GrpcUpstreamTest {
     void upstream_says_whatItIs() {
         GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
         assertThat(upstream.name()).isEqualTo("triton");
-        assertThat(upstream.wire()).isEqualTo(Wire.PROTOBUF);
+        assertThat(upstream.peer().wire()).isEqualTo(Wire.PROTOBUF);
     }
 
     @ParameterizedTest
@@ -245,7 +245,7 @@ class GrpcUpstreamTest {
         try (var server = GrpcTestServer.echo();
                 var other = new UpstreamBench(transport);
                 var upstream = new GrpcUpstream(
-                        new UpstreamSettings(
+                        UpstreamSettings.of(
                                 "triton",
                                 List.of(server.endpoint()),
                                 Duration.ofSeconds(60),

@@ -45,7 +45,7 @@ final class RestBench implements AutoCloseable {
 
     RestUpstream upstream(
             PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint... endpoints) {
-        var settings = new UpstreamSettings("triton", List.of(endpoints), timeout, Duration.ofSeconds(2), maxBytes);
+        var settings = UpstreamSettings.of("triton", List.of(endpoints), timeout, Duration.ofSeconds(2), maxBytes);
         RestUpstream upstream = new RestUpstream(settings, pool, binary, bench.allocator());
         upstreams.add(upstream);
         return upstream;

@@ -100,7 +100,7 @@ class RestUpstreamTest {
     @Test
     void upstream_says_whatItIs() {
         assertThat(upstream().name()).isEqualTo("triton");
-        assertThat(upstream().wire()).isEqualTo(Wire.REST);
+        assertThat(upstream().peer().wire()).isEqualTo(Wire.REST);
     }
 
     @Test
@@ -315,7 +315,7 @@ class RestUpstreamTest {
         for (BinaryTensorData binary : List.of(BinaryTensorData.TRUE, BinaryTensorData.FALSE)) {
             RestUpstream upstream = rest.upstream(PoolLimits.DEFAULT, binary, Duration.ofSeconds(60), 1000, endpoint());
             RestBench.bytes(rest.infer(upstream));
-            assertThat(upstream.binaryTensorData()).isEqualTo(binary == BinaryTensorData.TRUE);
+            assertThat(upstream.peer().binaryTensorData()).isEqualTo(binary == BinaryTensorData.TRUE);
         }
         assertThat(SERVER.getAllServeEvents()).hasSize(2);
     }
@@ -327,9 +327,10 @@ class RestUpstreamTest {
         SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"" + extension + "\"]}")));
         RestUpstream upstream =
                 rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
-        assertThat(upstream.binaryTensorData()).isFalse();
+        assertThat(upstream.peer().binaryTensorData()).isFalse();
         RestBench.bytes(rest.infer(upstream));
-        await().until(() -> SERVER.getAllServeEvents().size() == 2 && upstream.binaryTensorData() == supported);
+        await().until(() ->
+                SERVER.getAllServeEvents().size() == 2 && upstream.peer().binaryTensorData() == supported);
         RestBench.bytes(rest.infer(upstream));
         assertThat(SERVER.getAllServeEvents()).hasSize(3);
     }
@@ -344,7 +345,7 @@ class RestUpstreamTest {
         SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"binary_tensor_data\"]}")));
         await().until(() -> {
             RestBench.bytes(rest.infer(upstream));
-            return upstream.binaryTensorData();
+            return upstream.peer().binaryTensorData();
         });
     }
 }

@@ -1,0 +1,34 @@
+package dev.isthmus.gateway.call;
+
+/** The operations of the management extensions (Triton's protocol documents; MLServer has those of the repository). */
+public enum Extension {
+    MODEL_CONFIG("ModelConfig"),
+    MODEL_STATISTICS("ModelStatistics"),
+    TRACE_SETTING("TraceSetting"),
+    LOG_SETTINGS("LogSettings"),
+    REPOSITORY_INDEX("RepositoryIndex"),
+    REPOSITORY_LOAD("RepositoryModelLoad"),
+    REPOSITORY_UNLOAD("RepositoryModelUnload"),
+    SYSTEM_SHARED_MEMORY_STATUS("SystemSharedMemoryStatus"),
+    SYSTEM_SHARED_MEMORY_REGISTER("SystemSharedMemoryRegister"),
+    SYSTEM_SHARED_MEMORY_UNREGISTER("SystemSharedMemoryUnregister"),
+    CUDA_SHARED_MEMORY_STATUS("CudaSharedMemoryStatus"),
+    CUDA_SHARED_MEMORY_REGISTER("CudaSharedMemoryRegister"),
+    CUDA_SHARED_MEMORY_UNREGISTER("CudaSharedMemoryUnregister");
+
+    private final String grpcMethod;
+
+    Extension(String grpcMethod) {
+        this.grpcMethod = grpcMethod;
+    }
+
+    /** The method of {@code inference.GRPCInferenceService}. */
+    public String grpcMethod() {
+        return grpcMethod;
+    }
+
+    /** Whether it is about memory that client and server share. */
+    public boolean sharedMemory() {
+        return grpcMethod.contains("SharedMemory");
+    }
+}

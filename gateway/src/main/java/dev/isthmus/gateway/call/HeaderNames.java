@@ -1,0 +1,79 @@
+package dev.isthmus.gateway.call;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * An allow-list of header names. Names that belong to one connection, to a body's form or to gRPC itself are never in it.
+ *
+ * @param exact lower-case names
+ * @param prefixes lower-case beginnings of names
+ */
+public record HeaderNames(Set<String> exact, List<String> prefixes) {
+    private static final Set<String> NEVER = Set.of(
+            "accept",
+            "accept-encoding",
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-type",
+            "expect",
+            "host",
+            "inference-header-content-length",
+            "keep-alive",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            "upgrade",
+            "user-agent",
+            "x-request-timeout-ms");
+
+    public HeaderNames {
+        exact = Set.copyOf(exact);
+        prefixes = List.copyOf(prefixes);
+    }
+
+    /**
+     * A list of names, in which one that ends in {@code *} stands for all that begin so.
+     *
+     * @throws IllegalArgumentException for a name that may not be passed on
+     */
+    public static HeaderNames of(List<String> patterns) {
+        Set<String> exact = new TreeSet<>();
+        List<String> prefixes = new ArrayList<>();
+        for (String pattern : patterns) {
+            String name = pattern.toLowerCase(Locale.ROOT);
+            if (name.endsWith("*")) {
+                prefixes.add(name.substring(0, name.length() - 1));
+            } else if (forbidden(name)) {
+                throw new IllegalArgumentException("header '" + pattern + "' is never passed on");
+            } else {
+                exact.add(name);
+            }
+        }
+        return new HeaderNames(exact, prefixes);
+    }
+
+    private static boolean forbidden(String name) {
+        return name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":");
+    }
+
+    /** Whether the header of this (lower-case) name is passed on. */
+    public boolean contains(String name) {
+        if (exact.contains(name)) {
+            return true;
+        }
+        for (String prefix : prefixes) {
+            if (name.startsWith(prefix)) {
+                return !forbidden(name);
+            }
+        }
+        return false;
+    }
+}

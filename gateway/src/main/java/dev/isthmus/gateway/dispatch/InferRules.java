@@ -1,0 +1,11 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.WireLimits;
+
+/**
+ * What holds for all inferences.
+ *
+ * @param nonFinite how NaN and the infinities are written as JSON for clients that do not say
+ */
+public record InferRules(WireLimits limits, NonFinite nonFinite) {}

@@ -1,0 +1,106 @@
+package dev.isthmus.gateway.dispatch;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.util.Map;
+
+/**
+ * One operation of a management extension: its body and answer go through as they are where client and upstream speak the
+ * same protocol, and are turned from JSON into protobuf or back where not.
+ */
+final class ManageBridge implements Reply {
+    private final Operation.Manage manage;
+    private final Upstream upstream;
+    private final Reply client;
+    private final boolean crossed;
+
+    ManageBridge(Operation.Manage manage, Upstream upstream, Reply client) {
+        this.manage = manage;
+        this.upstream = upstream;
+        this.client = client;
+        Wire wire = upstream.peer().wire();
+        this.crossed = wire != Wire.DECODED && manage.json() != (wire == Wire.REST);
+    }
+
+    /** Sends the request, whose body is taken. */
+    Cancellation send(Call call, ByteBuf body) {
+        if (!crossed) {
+            return upstream.manage(call, manage, body, client);
+        }
+        try {
+            byte[] content = ByteBufUtil.getBytes(body);
+            byte[] turned = manage.json()
+                    ? ManageCodec.requestToProtobuf(manage, content)
+                    : ManageCodec.requestToJson(manage.extension(), content);
+            return upstream.manage(call, manage.as(!manage.json()), Unpooled.wrappedBuffer(turned), this);
+        } catch (JsonProcessingException | InvalidProtocolBufferException e) {
+            client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));
+        } catch (IOException e) {
+            client.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
+        } catch (OipException e) {
+            client.fail(e);
+        } finally {
+            body.release();
+        }
+        return Cancellation.NONE;
+    }
+
+    private static String problem(IOException malformed) {
+        return malformed instanceof JsonProcessingException json
+                ? json.getOriginalMessage()
+                : String.valueOf(malformed.getMessage());
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        client.headers(headers);
+    }
+
+    @Override
+    public void message(Answer answer) {
+        if (!(answer instanceof Answer.Document document)) {
+            client.message(answer);
+            return;
+        }
+        try {
+            byte[] content = ByteBufUtil.getBytes(document.content());
+            byte[] turned = manage.json()
+                    ? ManageCodec.answerToJson(manage.extension(), content)
+                    : ManageCodec.answerToProtobuf(manage.extension(), content);
+            client.message(new Answer.Document(Unpooled.wrappedBuffer(turned)));
+        } catch (IOException e) {
+            client.fail(new OipException(
+                    ErrorCode.BAD_UPSTREAM_ANSWER,
+                    "upstream '" + upstream.name() + "' sent an answer to " + manage.extension()
+                            + " that is not the protocol's",
+                    e));
+        } catch (OipException e) {
+            client.fail(e);
+        } finally {
+            document.release();
+        }
+    }
+
+    @Override
+    public void complete() {
+        client.complete();
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        client.fail(failure);
+    }
+}

@@ -1,0 +1,145 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.OutputForms;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A raw binary request: the body is the data of the model's one input, whose name, datatype and shape are the model's
+ * (binary tensor data extension, "Raw Binary Request"). A shape may leave one extent to the size of the body; of two, the
+ * first is taken for the batch, which is one. A BYTES input has one element, which comes without its length. All outputs are
+ * answered as binary data.
+ */
+final class RawBinaryBody implements RequestBody {
+    private final Transcoder transcoder;
+    private final ByteBufAllocator allocator;
+    private final ModelRef model;
+    private final boolean events;
+    private final Peer peer;
+    private @Nullable CompositeByteBuf gathered;
+    private @Nullable ModelMetadata metadata;
+
+    RawBinaryBody(Transcoder transcoder, ByteBufAllocator allocator, ModelRef model, boolean events, Peer peer) {
+        this.transcoder = transcoder;
+        this.allocator = allocator;
+        this.model = model;
+        this.events = events;
+        this.peer = peer;
+        this.gathered = allocator.compositeBuffer(Integer.MAX_VALUE);
+    }
+
+    @Override
+    public void add(ByteBuf chunk) {
+        if (gathered == null || !chunk.isReadable()) {
+            chunk.release();
+        } else {
+            gathered.addComponent(true, chunk);
+        }
+    }
+
+    @Override
+    public boolean needsMetadata() {
+        return true;
+    }
+
+    @Override
+    public void describe(ModelMetadata known) {
+        metadata = known;
+    }
+
+    @Override
+    public InferMessage finish() {
+        ModelMetadata.TensorMetadata input = input();
+        DataType type = TensorCheck.INPUT.dataType(input.name(), input.dataType());
+        CompositeByteBuf body = gathered;
+        if (body == null) {
+            throw OipException.invalid("raw binary request: a body is expected");
+        }
+        Shape shape = type == DataType.BYTES ? shape(input, 1) : shape(input, elements(input, type, body));
+        if (type == DataType.BYTES) {
+            ByteBuf length = allocator.buffer(Integer.BYTES).writeIntLE(body.readableBytes());
+            body.addComponent(true, 0, length);
+        }
+        TensorCheck.INPUT.requireRaw(input.name(), type, shape, body);
+        gathered = null;
+        Tensor tensor = new Tensor(input.name(), type, shape, Map.of(), body);
+        InferRequest request = new InferRequest(model, "", Map.of(), List.of(tensor), List.of());
+        return transcoder.request(allocator, new InferMessage.Request(request), peer);
+    }
+
+    private ModelMetadata.TensorMetadata input() {
+        ModelMetadata known = metadata;
+        if (known == null) {
+            throw new IllegalStateException("the model is not described");
+        }
+        if (known.inputs().size() != 1) {
+            throw OipException.invalid("raw binary request: a model with one input is expected, '" + known.name()
+                    + "' has " + known.inputs().size());
+        }
+        return known.inputs().get(0);
+    }
+
+    private static long elements(ModelMetadata.TensorMetadata input, DataType type, ByteBuf body) {
+        if (body.readableBytes() % type.size() != 0) {
+            throw OipException.invalid("raw binary request: input '" + input.name() + "' of " + type
+                    + " takes elements of " + type.size() + " bytes, got " + body.readableBytes() + " bytes");
+        }
+        return body.readableBytes() / type.size();
+    }
+
+    private static Shape shape(ModelMetadata.TensorMetadata input, long elements) {
+        long[] extents = input.shape().toArray();
+        int open = 0;
+        for (long extent : extents) {
+            open += extent < 0 ? 1 : 0;
+        }
+        if (open == 2 && extents[0] < 0) {
+            extents[0] = 1;
+            open = 1;
+        }
+        if (open > 1) {
+            throw OipException.invalid("raw binary request: input '" + input.name() + "' of shape " + input.shape()
+                    + " has more than one extent that is not fixed");
+        }
+        long fixed = 1;
+        for (long extent : extents) {
+            fixed = extent < 0 ? fixed : Math.multiplyExact(fixed, extent);
+        }
+        for (int i = 0; i < extents.length; i++) {
+            if (extents[i] < 0) {
+                extents[i] = fixed == 0 ? 0 : elements / fixed;
+            }
+        }
+        return Shape.of(extents);
+    }
+
+    @Override
+    public AnswerForm answerForm() {
+        return new AnswerForm(Wire.REST, false, events ? OutputForms.JSON : OutputForms.BINARY, false, "");
+    }
+
+    @Override
+    public void release() {
+        if (gathered != null) {
+            gathered.release();
+            gathered = null;
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.InferStream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.rest.OutputForms;
+import io.netty.buffer.ByteBuf;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A stream of inference requests. Each goes to the upstream of its model, over one stream for each model, so that requests
+ * to one model stay in order. A request that is refused is answered in the stream, which goes on.
+ */
+final class StreamFlow implements RequestSink {
+    private static final Logger LOG = LoggerFactory.getLogger(StreamFlow.class);
+    private static final AnswerForm FORM = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null);
+
+    private final Call call;
+    private final RoutingTable routes;
+    private final Transcoder transcoder;
+    private final Reply client;
+    private final Map<Target, Branch> branches = new LinkedHashMap<>();
+    private boolean ended;
+    private boolean over;
+
+    StreamFlow(Call call, RoutingTable routes, Transcoder transcoder, Reply client) {
+        this.call = call;
+        this.routes = routes;
+        this.transcoder = transcoder;
+        this.client = client;
+    }
+
+    @Override
+    public void data(ByteBuf message) {
+        if (over || ended) {
+            message.release();
+            return;
+        }
+        ProtobufReader.Outline outline;
+        try {
+            outline = ProtobufReader.outline(message);
+        } catch (OipException malformed) {
+            message.release();
+            client.message(new Answer.StreamError(malformed, ""));
+            return;
+        }
+        try {
+            send(outline, message);
+        } catch (OipException refused) {
+            client.message(new Answer.StreamError(refused, outline.id()));
+        } catch (RuntimeException fault) {
+            LOG.error("stream of inferences on {}", outline.model(), fault);
+            fail(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+        }
+    }
+
+    /** Takes the message. */
+    private void send(ProtobufReader.Outline outline, ByteBuf message) {
+        Target target;
+        try {
+            target = routes.pick(outline.model());
+        } catch (OipException unknown) {
+            message.release();
+            throw unknown;
+        }
+        InferMessage request = transcoder.request(
+                call.allocator(),
+                new InferMessage.Protobuf(message),
+                target.upstream().peer());
+        Branch branch = branches.get(target);
+        if (branch == null) {
+            branch = new Branch(target);
+            branches.put(target, branch);
+            branch.stream = target.upstream().inferStream(call, branch);
+        }
+        branch.stream.send(target.model(), outline.id(), request);
+    }
+
+    @Override
+    public void end() {
+        if (over || ended) {
+            return;
+        }
+        ended = true;
+        new ArrayList<>(branches.values()).forEach(branch -> branch.stream.end());
+        completeIfDone();
+    }
+
+    @Override
+    public void cancel() {
+        if (!over) {
+            over = true;
+            cancelBranches();
+        }
+    }
+
+    @Override
+    public boolean writable() {
+        return branches.values().stream().allMatch(branch -> branch.stream.writable());
+    }
+
+    @Override
+    public void resume() {
+        new ArrayList<>(branches.values()).forEach(branch -> branch.stream.resume());
+    }
+
+    private void cancelBranches() {
+        List<Branch> left = new ArrayList<>(branches.values());
+        branches.clear();
+        left.forEach(branch -> branch.stream.cancel());
+    }
+
+    private void completeIfDone() {
+        if (ended && !over && branches.isEmpty()) {
+            over = true;
+            client.complete();
+        }
+    }
+
+    private void fail(OipException failure) {
+        if (!over) {
+            over = true;
+            cancelBranches();
+            client.fail(failure);
+        }
+    }
+
+    /** The requests to one model, and their answers. */
+    private final class Branch implements Reply {
+        private final Target target;
+        private InferStream stream = InferStream.ENDED;
+
+        Branch(Target target) {
+            this.target = target;
+        }
+
+        @Override
+        public void headers(Map<String, String> headers) {
+            if (!over) {
+                client.headers(headers);
+            }
+        }
+
+        @Override
+        public void message(Answer answer) {
+            if (over) {
+                answer.release();
+                return;
+            }
+            if (!(answer instanceof Answer.Inference inference)) {
+                client.message(answer);
+                return;
+            }
+            try {
+                client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), FORM)));
+            } catch (OipException e) {
+                client.message(new Answer.StreamError(e, ""));
+            }
+        }
+
+        @Override
+        public boolean writable() {
+            return client.writable();
+        }
+
+        @Override
+        public void readMore() {
+            if (!over && StreamFlow.this.writable()) {
+                client.readMore();
+            }
+        }
+
+        @Override
+        public void complete() {
+            branches.remove(target, this);
+            completeIfDone();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            branches.remove(target, this);
+            StreamFlow.this.fail(failure);
+        }
+    }
+}

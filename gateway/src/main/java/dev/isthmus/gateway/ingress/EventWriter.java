@@ -1,0 +1,33 @@
+package dev.isthmus.gateway.ingress;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+
+/** Frames JSON as server-sent events (WHATWG HTML, "Server-sent events"). */
+final class EventWriter {
+    private static final ByteBuf START = constant("data: ");
+    private static final ByteBuf END = constant("\n\n");
+
+    private EventWriter() {}
+
+    private static ByteBuf constant(String text) {
+        return Unpooled.unreleasableBuffer(Unpooled.directBuffer(8)
+                .writeBytes(text.getBytes(StandardCharsets.US_ASCII))
+                .asReadOnly());
+    }
+
+    /** The event, owned by the caller; {@code json} is taken. */
+    static ByteBuf event(ByteBufAllocator allocator, ByteBuf json) {
+        // Line ends would end the event; in JSON they can only stand between its parts.
+        for (int at = lineEnd(json, json.readerIndex()); at >= 0; at = lineEnd(json, at)) {
+            json.setByte(at, ' ');
+        }
+        return allocator.compositeBuffer(3).addComponents(true, START.duplicate(), json, END.duplicate());
+    }
+
+    private static int lineEnd(ByteBuf json, int from) {
+        return json.forEachByte(from, json.writerIndex() - from, b -> b != '\n' && b != '\r');
+    }
+}

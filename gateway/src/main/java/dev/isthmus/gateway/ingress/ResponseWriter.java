@@ -1,0 +1,22 @@
+package dev.isthmus.gateway.ingress;
+
+import io.netty.buffer.ByteBuf;
+
+/** Puts a response on the connection, at once or in parts. */
+interface ResponseWriter {
+
+    /** The whole response; called once, or not at all. */
+    void respond(RestResponse response);
+
+    /** The head of a response whose body comes in parts. */
+    void begin(RestResponse head);
+
+    /** The next part of the body (taken). */
+    void part(ByteBuf part);
+
+    /** The body is complete. */
+    void endBody();
+
+    /** Whether what is written goes out at once. */
+    boolean writable();
+}

@@ -1,0 +1,45 @@
+package dev.isthmus.gateway.upstream;
+
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+
+/**
+ * A stream of requests to one model of an upstream, whose answers arrive at the reply it was opened with. The reply's
+ * {@code readMore()} says that a stream which was not {@link #writable()} is again.
+ */
+public interface InferStream extends Cancellation {
+
+    /** A stream that has failed before it began. */
+    InferStream ENDED = new InferStream() {
+        @Override
+        public void send(ModelRef model, String id, InferMessage message) {
+            message.release();
+        }
+
+        @Override
+        public void end() {}
+
+        @Override
+        public boolean writable() {
+            return true;
+        }
+
+        @Override
+        public void cancel() {}
+    };
+
+    /**
+     * Sends a request.
+     *
+     * @param id of the request, for the report of its failure
+     * @param message on the upstream's wire, taken
+     */
+    void send(ModelRef model, String id, InferMessage message);
+
+    /** No more requests come; the reply ends when the last answer has come. */
+    void end();
+
+    /** Whether requests go out at once; those that are sent all the same are kept. */
+    boolean writable();
+}

@@ -1,0 +1,26 @@
+package dev.isthmus.gateway.upstream;
+
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.Dialect;
+import org.jspecify.annotations.Nullable;
+
+/** Which dialect a server speaks: as configured, or as the name in its metadata says. Used by all event loops. */
+public final class PeerKnowledge {
+    private final @Nullable Dialect configured;
+    private volatile @Nullable Dialect learnt;
+
+    /** @param configured null for what the server's metadata say */
+    public PeerKnowledge(@Nullable Dialect configured) {
+        this.configured = configured;
+    }
+
+    /** The dialect; {@link Dialect#GENERIC} as long as nothing is known. */
+    public Dialect dialect() {
+        Dialect known = configured == null ? learnt : configured;
+        return known == null ? Dialect.GENERIC : known;
+    }
+
+    public void learn(ServerMetadata metadata) {
+        learnt = Dialect.ofServer(metadata.name());
+    }
+}

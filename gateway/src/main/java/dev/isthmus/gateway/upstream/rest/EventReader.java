@@ -1,0 +1,76 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+
+/** Server-sent events, each an inference answer or an error. */
+final class EventReader implements PartReader {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final byte[] ERROR = "{\"error\"".getBytes(StandardCharsets.US_ASCII);
+
+    private final Reply reply;
+    private final UpstreamFailures failures;
+    private final EventParser parser;
+
+    EventReader(Reply reply, UpstreamFailures failures, ByteBufAllocator allocator, long maxBytes) {
+        this.reply = reply;
+        this.failures = failures;
+        this.parser = new EventParser(allocator, maxBytes, () -> {
+            throw failures.answerTooLarge(maxBytes, null);
+        });
+    }
+
+    @Override
+    public void part(ByteBuf part) {
+        try {
+            parser.feed(part, this::event);
+        } finally {
+            part.release();
+        }
+    }
+
+    private void event(ByteBuf data) {
+        if (!isError(data)) {
+            reply.message(new Answer.Inference(new InferMessage.Rest(new RestBody(data, RestBody.ALL_JSON))));
+            return;
+        }
+        try {
+            JsonNode error =
+                    JSON.readTree(data.toString(StandardCharsets.UTF_8)).path("error");
+            String text = error.isTextual() ? error.textValue() : error.toString();
+            reply.message(new Answer.StreamError(new OipException(ErrorCode.UNKNOWN, text), ""));
+        } catch (IOException e) {
+            throw failures.badAnswer("sent an event that is not the protocol's", e);
+        } finally {
+            data.release();
+        }
+    }
+
+    private static boolean isError(ByteBuf data) {
+        if (data.readableBytes() < ERROR.length) {
+            return false;
+        }
+        for (int i = 0; i < ERROR.length; i++) {
+            if (data.getByte(data.readerIndex() + i) != ERROR[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void release() {
+        parser.release();
+    }
+}

@@ -1,0 +1,24 @@
+package dev.isthmus.transcoder;
+
+import dev.isthmus.transcoder.rest.OutputForms;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a client wants its answer.
+ *
+ * @param untouched whether an answer that stands on the client's wire already goes on as it is, because the upstream was
+ *     asked as the client asked
+ * @param outputs on the REST wire
+ * @param typed on the protobuf wire: as typed contents and not raw
+ * @param id the request's, which a transcoded answer echoes whatever the server made of it; null for the server's
+ */
+public record AnswerForm(
+        Wire wire,
+        boolean untouched,
+        OutputForms outputs,
+        boolean typed,
+        @Nullable String id) {
+
+    /** An answer to be decoded. */
+    public static final AnswerForm DECODED = new AnswerForm(Wire.DECODED, true, OutputForms.JSON, false, null);
+}

@@ -1,0 +1,18 @@
+package dev.isthmus.transcoder;
+
+/**
+ * What the server understands that a request goes to.
+ *
+ * @param binaryTensorData whether, on the REST wire, it knows the binary tensor data extension
+ * @param sharedMemory whether tensors may lie in memory that client and server share
+ */
+public record Peer(Wire wire, Dialect dialect, boolean binaryTensorData, boolean sharedMemory) {
+
+    /** A backend in this process. */
+    public static final Peer LOCAL = new Peer(Wire.DECODED, Dialect.GENERIC, false, false);
+
+    /** A server without peculiarities. */
+    public static Peer of(Wire wire) {
+        return new Peer(wire, Dialect.GENERIC, true, false);
+    }
+}

@@ -1,0 +1,119 @@
+package dev.isthmus.transcoder.protobuf;
+
+import dev.isthmus.oip.ErrorCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Triton's ModelStreamInferResponse: an answer, or the text of an error with an answer that has only the request's id. MLServer
+ * streams the bare ModelInferResponse instead, under the same method name.
+ */
+public final class StreamEnvelope {
+    private static final int ERROR_MESSAGE = 1;
+    private static final int INFER_RESPONSE = 2;
+    private static final int RESPONSE_ID = 3;
+
+    private StreamEnvelope() {}
+
+    /**
+     * What an envelope holds.
+     *
+     * @param error empty for an answer
+     * @param id of the request that failed; only read with an error
+     * @param response a ModelInferResponse, owned by the caller; null with an error
+     */
+    public record Content(String error, String id, @Nullable ByteBuf response) {}
+
+    /**
+     * Opens an envelope.
+     *
+     * @param message taken
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it is malformed
+     */
+    public static Content open(ByteBuf message) {
+        ByteBuf response = null;
+        try {
+            ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.BAD_UPSTREAM_ANSWER);
+            String error = "";
+            while (cursor.more()) {
+                switch (cursor.field()) {
+                    case ERROR_MESSAGE -> error = cursor.string();
+                    case INFER_RESPONSE -> {
+                        if (response != null) {
+                            throw cursor.malformed("infer_response is given twice");
+                        }
+                        response = cursor.retainedBytes();
+                    }
+                    default -> cursor.skip();
+                }
+            }
+            if (error.isEmpty()) {
+                Content content =
+                        new Content("", "", response == null ? message.alloc().buffer(0) : response);
+                response = null;
+                return content;
+            }
+            return new Content(error, response == null ? "" : id(response), null);
+        } finally {
+            message.release();
+            if (response != null) {
+                response.release();
+            }
+        }
+    }
+
+    /**
+     * Whether a message is an envelope and not a bare ModelInferResponse, of a server of which nothing is known: only the bare
+     * one has tensors or raw contents in its fields 5 and 6, and an envelope with an answer has no field 1.
+     *
+     * @param message borrowed
+     */
+    public static boolean looksEnveloped(ByteBuf message) {
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.BAD_UPSTREAM_ANSWER);
+        while (cursor.more()) {
+            if (cursor.field() > INFER_RESPONSE) {
+                return false;
+            }
+            cursor.skip();
+        }
+        return true;
+    }
+
+    private static String id(ByteBuf response) {
+        ProtoCursor cursor = ProtoCursor.of(response, ErrorCode.BAD_UPSTREAM_ANSWER);
+        String id = "";
+        while (cursor.more()) {
+            if (cursor.field() == RESPONSE_ID) {
+                id = cursor.string();
+            } else {
+                cursor.skip();
+            }
+        }
+        return id;
+    }
+
+    /**
+     * Puts an answer into an envelope.
+     *
+     * @param response a ModelInferResponse, taken
+     */
+    public static ByteBuf wrap(ByteBufAllocator allocator, ByteBuf response) {
+        ByteBuf head = allocator.buffer(11);
+        ProtobufWriter.tag(head, INFER_RESPONSE, ProtoCursor.BYTES);
+        ProtobufWriter.varint(head, response.readableBytes());
+        CompositeByteBuf whole = allocator.compositeBuffer(Integer.MAX_VALUE);
+        return whole.addComponent(true, head).addFlattenedComponents(true, response);
+    }
+
+    /** An envelope with an error in the midst of a stream. */
+    public static ByteBuf error(ByteBufAllocator allocator, String message, String id) {
+        ByteBuf out = allocator.buffer();
+        ProtobufWriter.text(out, ERROR_MESSAGE, message);
+        ByteBuf response = allocator.buffer();
+        ProtobufWriter.string(response, RESPONSE_ID, id);
+        ProtobufWriter.message(out, INFER_RESPONSE, response);
+        return out;
+    }
+}

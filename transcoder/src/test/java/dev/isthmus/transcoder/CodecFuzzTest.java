@@ -1,0 +1,175 @@
+package dev.isthmus.transcoder;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.code_intelligence.jazzer.junit.FuzzTest;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.Wires.Encoded;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.IntSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Bytes that nobody thought of, for each reader: it either takes them or throws an {@link OipException} that blames the
+ * right side, and holds no buffer afterwards. An ordinary test run tries the inputs in the resources; {@code
+ * transcoder/fuzz} looks for more.
+ */
+class CodecFuzzTest {
+    private static final ModelRef MODEL = ModelRef.of("m");
+    private static final int NAME_BYTES = WireLimits.DEFAULT.nameBytes();
+
+    /** Names that a REST message may not use, or that do not come back from it. */
+    private static final Set<String> RESERVED =
+            Set.of("binary_data", "binary_data_size", "binary_data_output", "shared_memory_region", "content_type");
+
+    /**
+     * An input: two bytes for the length of the JSON, two for the sizes of the pieces that the body comes in, the body.
+     */
+    private record Input(Encoded body, int first, int second) {
+        private static final int CONTROL = 4;
+
+        static Optional<Input> of(byte[] bytes) {
+            if (bytes.length < CONTROL) {
+                return Optional.empty();
+            }
+            int jsonLength = (bytes[0] & 0xff) | (bytes[1] & 0xff) << 8;
+            byte[] body = Arrays.copyOfRange(bytes, CONTROL, bytes.length);
+            return Optional.of(new Input(
+                    new Encoded(body, jsonLength == 0xffff ? Wires.ALL_JSON : jsonLength),
+                    bytes[2] & 0xff,
+                    bytes[3] & 0xff));
+        }
+
+        /** Sizes in turn; 0 stands for all that is left. */
+        IntSupplier pieces() {
+            boolean[] even = {false};
+            return () -> {
+                even[0] = !even[0];
+                int size = even[0] ? first : second;
+                return size == 0 ? Integer.MAX_VALUE : size;
+            };
+        }
+    }
+
+    /** What a reader makes of an input; empty when it refuses it. */
+    private static Optional<Message> read(byte[] bytes, boolean request, Function<Input, Message> reader, Wires wires) {
+        Optional<Message> read = Input.of(bytes).flatMap(input -> {
+            try {
+                return Optional.of(reader.apply(input));
+            } catch (OipException e) {
+                assertThat(e.code()).isEqualTo(request ? ErrorCode.INVALID_ARGUMENT : ErrorCode.BAD_UPSTREAM_ANSWER);
+                assertThat(e.message()).isNotEmpty();
+                return Optional.empty();
+            }
+        });
+        assertThat(wires.held()).as("bytes held").isZero();
+        return read;
+    }
+
+    private static Optional<Message> readRest(byte[] bytes, boolean request, Wires wires) {
+        return read(bytes, request, i -> wires.readRest(request, MODEL, i.body(), i.pieces()), wires);
+    }
+
+    private static Optional<Message> readProtobuf(byte[] bytes, boolean request, Wires wires) {
+        return read(bytes, request, i -> wires.readProtobuf(request, i.body(), i.pieces()), wires);
+    }
+
+    @FuzzTest(maxDuration = "10s")
+    void restRequest(byte[] bytes) {
+        readRest(bytes, true, new Wires(false));
+    }
+
+    @FuzzTest(maxDuration = "10s")
+    void restResponse(byte[] bytes) {
+        readRest(bytes, false, new Wires(false));
+    }
+
+    @FuzzTest(maxDuration = "10s")
+    void protobufRequest(byte[] bytes) {
+        readProtobuf(bytes, true, new Wires(false));
+    }
+
+    @FuzzTest(maxDuration = "10s")
+    void protobufResponse(byte[] bytes) {
+        readProtobuf(bytes, false, new Wires(false));
+    }
+
+    /** What is taken, written and read again is the same. The first byte chooses the reader. */
+    @FuzzTest(maxDuration = "10s")
+    void roundTrip(byte[] bytes) {
+        if (bytes.length == 0) {
+            return;
+        }
+        Wires wires = new Wires(false);
+        boolean request = (bytes[0] & 1) == 0;
+        boolean rest = (bytes[0] & 2) == 0;
+        byte[] input = Arrays.copyOfRange(bytes, 1, bytes.length);
+        (rest ? readRest(input, request, wires) : readProtobuf(input, request, wires))
+                .ifPresent(message -> comesBack(message, wires));
+    }
+
+    private static void comesBack(Message message, Wires wires) {
+        boolean request = message.request();
+        if (namesFit(message)) {
+            assertThat(wires.readProtobuf(request, wires.protobuf(message))).isEqualTo(message);
+        }
+        if (restHas(message)) {
+            List<Message.Value> tensors =
+                    message.tensors().stream().map(Message.Value::inJson).toList();
+            Message json = new Message(
+                    request, message.model(), message.id(), message.parameters(), tensors, message.outputs());
+            Set<String> names =
+                    message.tensors().stream().map(Message.Value::name).collect(Collectors.toSet());
+            Encoded text = request ? wires.restRequest(message, false) : wires.restResponse(message, Set.of());
+            Encoded binary = request ? wires.restRequest(message, true) : wires.restResponse(message, names);
+            assertThat(wires.readRest(request, message.model(), text)).isEqualTo(json);
+            assertThat(wires.readRest(request, message.model(), binary)).isEqualTo(message);
+        }
+        assertThat(wires.held()).as("bytes held").isZero();
+    }
+
+    private static boolean namesFit(Message message) {
+        return message.tensors().stream().allMatch(tensor -> fits(tensor.name()));
+    }
+
+    private static boolean fits(String name) {
+        return name.getBytes(StandardCharsets.UTF_8).length <= NAME_BYTES;
+    }
+
+    /** Whether REST can carry the message: protobuf has names, and parameters, that JSON has not. */
+    private static boolean restHas(Message message) {
+        Stream<Map.Entry<String, Parameter>> parameters = Stream.concat(
+                message.parameters().stream(),
+                Stream.concat(
+                        message.tensors().stream().flatMap(tensor -> tensor.parameters().stream()),
+                        message.outputs().stream().flatMap(output -> output.parameters().stream())));
+        return !(message.request() && message.tensors().isEmpty())
+                && message.tensors().stream().noneMatch(tensor -> tensor.name().isEmpty())
+                && message.outputs().stream().noneMatch(output -> output.name().isEmpty())
+                && parameters.allMatch(CodecFuzzTest::restHas);
+    }
+
+    private static boolean restHas(Map.Entry<String, Parameter> parameter) {
+        String name = parameter.getKey();
+        return fits(name)
+                && !name.startsWith("triton_")
+                && !RESERVED.contains(name)
+                && switch (parameter.getValue()) {
+                    case Parameter.Float64 number -> Double.isFinite(number.value());
+                    case Parameter.Uint64 number -> number.value() < 0;
+                    case Parameter.Bool bool -> true;
+                    case Parameter.Int64 number -> true;
+                    case Parameter.Text text -> true;
+                };
+    }
+}

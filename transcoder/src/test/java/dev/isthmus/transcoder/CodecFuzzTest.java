@@ -21,7 +21,7 @@ import java.util.stream.Stream;
 
 /**
  * Bytes that nobody thought of, for each reader: it either takes them or throws an {@link OipException} that blames the
- * right side, and holds no buffer afterwards. An ordinary test run tries the inputs in the resources; {@code
+ * right side, and holds no buffer afterwards; in pieces as in one, and never what Jackson or protobuf-java refuses. An ordinary test run tries the inputs in the resources; {@code
  * transcoder/fuzz} looks for more.
  */
 class CodecFuzzTest {
@@ -77,11 +77,19 @@ class CodecFuzzTest {
     }
 
     private static Optional<Message> readRest(byte[] bytes, boolean request, Wires wires) {
-        return read(bytes, request, i -> wires.readRest(request, MODEL, i.body(), i.pieces()), wires);
+        Optional<Message> whole = read(bytes, request, i -> wires.readRest(request, MODEL, i.body()), wires);
+        Optional<Message> read = read(bytes, request, i -> wires.readRest(request, MODEL, i.body(), i.pieces()), wires);
+        assertThat(read).as("read in pieces, against in one").isEqualTo(whole);
+        read.ifPresent(message -> Input.of(bytes).map(Input::body).ifPresent(Oracles::json));
+        return read;
     }
 
     private static Optional<Message> readProtobuf(byte[] bytes, boolean request, Wires wires) {
-        return read(bytes, request, i -> wires.readProtobuf(request, i.body(), i.pieces()), wires);
+        Optional<Message> whole = read(bytes, request, i -> wires.readProtobuf(request, i.body()), wires);
+        Optional<Message> read = read(bytes, request, i -> wires.readProtobuf(request, i.body(), i.pieces()), wires);
+        assertThat(read).as("read in pieces, against in one").isEqualTo(whole);
+        read.ifPresent(message -> Input.of(bytes).ifPresent(input -> Oracles.protobuf(input.body(), message)));
+        return read;
     }
 
     @FuzzTest(maxDuration = "10s")

@@ -5,6 +5,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -99,6 +100,14 @@ public record TensorCheck(ErrorCode code, String kind) {
         }
         if (count != expected) {
             throw failure(tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
+        }
+    }
+
+    /** That a name is no longer than is taken. */
+    public void requireName(String name, WireLimits limits) {
+        if (name.length() > limits.nameBytes()
+                || (name.length() > limits.nameBytes() / 3 && ByteBufUtil.utf8Bytes(name) > limits.nameBytes())) {
+            throw new OipException(code, kind + ": a name has more than " + limits.nameBytes() + " bytes");
         }
     }
 

@@ -92,7 +92,6 @@ record Message(
         private static List<Map.Entry<String, Parameter>> base64(List<Map.Entry<String, Parameter>> parameters) {
             List<Map.Entry<String, Parameter>> changed = new ArrayList<>(parameters);
             changed.removeIf(entry -> entry.getKey().equals("content_type"));
-            changed.add(Map.entry("content_type", new Parameter.Text("base64")));
             return List.copyOf(changed);
         }
 
@@ -103,6 +102,11 @@ record Message(
             return "'" + name + "' " + type + shape + parameters + ":"
                     + HexFormat.of().formatHex(bytes);
         }
+    }
+
+    /** Whether a server that knows no binary data can be sent this: BYTES that are no text have no form in plain JSON. */
+    boolean fitsJson() {
+        return !request || tensors.stream().allMatch(value -> value.type() != DataType.BYTES || value.allText());
     }
 
     /** A requested output. */

@@ -50,20 +50,22 @@ final class Wires {
 
     Encoded protobuf(Message message) {
         ByteBuf written = message.request()
-                ? ProtobufWriter.request(allocator, message.toRequest(allocator))
-                : ProtobufWriter.response(allocator, message.toResponse(allocator));
+                ? ProtobufWriter.request(allocator, message.toRequest(allocator), true)
+                : ProtobufWriter.response(allocator, message.toResponse(allocator), false);
         return encoded(written, ALL_JSON);
     }
 
     Encoded restRequest(Message message, boolean binary) {
-        return encoded(RestWriter.request(allocator, message.toRequest(allocator), binary));
+        return encoded(RestWriter.request(
+                allocator, message.toRequest(allocator), new Peer(Wire.REST, Dialect.TRITON, binary, false)));
     }
 
     /** An answer whose outputs of these names are binary. */
     Encoded restResponse(Message message, Set<String> binary) {
         Map<String, Boolean> forms = new HashMap<>();
         binary.forEach(name -> forms.put(name, true));
-        return encoded(RestWriter.response(allocator, message.toResponse(allocator), new OutputForms(false, forms)));
+        return encoded(RestWriter.response(
+                allocator, message.toResponse(allocator), new OutputForms(false, forms, Set.of(), NonFinite.TOKEN)));
     }
 
     private static Encoded encoded(RestBody body) {
@@ -87,7 +89,8 @@ final class Wires {
     }
 
     ReadRequest readRestRequest(ModelRef model, Encoded encoded, IntSupplier pieces) {
-        RestRequestReader reader = new RestRequestReader(allocator, model, encoded.jsonLength(), WireLimits.DEFAULT);
+        RestRequestReader reader =
+                new RestRequestReader(allocator, model, encoded.jsonLength(), false, WireLimits.DEFAULT);
         try {
             feed(encoded.bytes(), pieces, reader::feed);
             RestRequest read = reader.finish();

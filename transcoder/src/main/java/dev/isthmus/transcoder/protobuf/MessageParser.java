@@ -100,6 +100,7 @@ final class MessageParser {
                 default -> last(cursor, field);
             }
         }
+        parameters.remove("binary_data_output");
         kind.check().requireDistinct(heads.stream().map(Head::name).toList());
         outputCheck()
                 .requireDistinct(outputs.stream().map(RequestedOutput::name).toList());
@@ -139,13 +140,16 @@ final class MessageParser {
                 case 2 -> type = cursor.string();
                 case 3 -> extents(cursor, extents);
                 case 4 -> parameter(cursor.nested(), own);
-                case 5 -> contents = cursor.nested();
+                case 5 -> {
+                    if (contents != null) {
+                        throw cursor.malformed("contents are given twice");
+                    }
+                    contents = cursor.nested();
+                }
                 default -> cursor.skip();
             }
         }
-        if (name.getBytes(java.nio.charset.StandardCharsets.UTF_8).length > limits.nameBytes()) {
-            throw failure(kind.check().kind() + ": a name has more than " + limits.nameBytes() + " bytes");
-        }
+        kind.check().requireName(name, limits);
         DataType dataType = kind.check().dataType(name, type);
         Shape shape = Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
         kind.check().elementCount(name, shape);
@@ -156,7 +160,7 @@ final class MessageParser {
         if (own.containsKey(Tensor.SHARED_MEMORY_REGION) && !limits.sharedMemory()) {
             throw kind.check().failure(tensor, "shared memory is not enabled");
         }
-        // Says how a REST body was made up; KServe passes it on.
+        // Says how a REST body is made up; KServe passes it on.
         own.remove("binary_data_size");
         return own;
     }
@@ -188,6 +192,8 @@ final class MessageParser {
         if (own.containsKey(Tensor.SHARED_MEMORY_REGION) && !limits.sharedMemory()) {
             throw outputCheck().failure(name, "shared memory is not enabled");
         }
+        outputCheck().requireName(name, limits);
+        own.remove("binary_data");
         outputs.add(new RequestedOutput(name, own));
     }
 
@@ -204,6 +210,7 @@ final class MessageParser {
         if (value == null) {
             throw failure("parameter '" + key + "' has no value");
         }
+        new TensorCheck(kind.check().code(), "parameter").requireName(key, limits);
         into.put(key, value);
         requireAtMost(limits.parameters(), into.size(), "parameters");
     }

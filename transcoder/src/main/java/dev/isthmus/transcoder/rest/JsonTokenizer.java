@@ -69,6 +69,7 @@ final class JsonTokenizer {
     private int tokenStart;
     private int tokenEnd;
     private boolean escaped;
+    /** Where to go on in a string whose end has not come; 0 for none. */
     private int resume;
 
     JsonTokenizer(WireLimits limits) {
@@ -79,18 +80,24 @@ final class JsonTokenizer {
     /** Adds the next part of the document (borrowed; its indices are not moved). */
     void feed(ByteBuf chunk) {
         int length = chunk.readableBytes();
-        int kept = end - at;
-        if (kept + length > window.length) {
-            byte[] larger = new byte[Math.max(kept + length, Math.min(2 * window.length, kept + length + 65_536))];
-            System.arraycopy(window, at, larger, 0, kept);
-            window = larger;
-        } else {
-            System.arraycopy(window, at, window, 0, kept);
+        if (end + length > window.length) {
+            makeRoom(length);
         }
-        chunk.getBytes(chunk.readerIndex(), window, kept, length);
+        chunk.getBytes(chunk.readerIndex(), window, end, length);
+        end += length;
+    }
+
+    /** Moves what is left to the front; where that is much, into a window twice as large, so that it is moved seldom. */
+    private void makeRoom(int length) {
+        int kept = end - at;
+        int needed = kept + length;
+        byte[] to = needed > window.length ? new byte[kept == 0 ? needed : 2 * needed] : window;
+        System.arraycopy(window, at, to, 0, kept);
+        window = to;
         consumedBefore += at;
+        resume = Math.max(0, resume - at);
         at = 0;
-        end = kept + length;
+        end = kept;
     }
 
     /** Says that nothing more comes: a token at the end is complete. */
@@ -347,9 +354,8 @@ final class JsonTokenizer {
         if (last) {
             throw failure("the document ends within a string");
         }
-        // Where to go on, relative to the string's start, which the next feed moves to the front.
         escaped = backslash;
-        resume = Math.min(i, end) - at;
+        resume = Math.min(i, end);
         return false;
     }
 

@@ -118,7 +118,15 @@ final class JsonWriter {
             case Parameter.Bool bool -> raw(Boolean.toString(bool.value()));
             case Parameter.Int64 int64 -> raw(Long.toString(int64.value()));
             case Parameter.Uint64 uint64 -> raw(Long.toUnsignedString(uint64.value()));
-            case Parameter.Float64 float64 -> raw(Double.toString(float64.value()));
+            case Parameter.Float64 float64 -> {
+                String digits = Double.toString(float64.value());
+                // JSON has no numbers for NaN and the infinities.
+                if (Double.isFinite(float64.value())) {
+                    raw(digits);
+                } else {
+                    text(digits);
+                }
+            }
             case Parameter.Text text -> text(text.value());
         }
     }

@@ -133,8 +133,8 @@ final class MessageReader {
         if (textBytes > 0) {
             jsonTaken += textBytes;
             try {
-                keptFrom = 0;
                 json.feed(chunk.slice(chunk.readerIndex(), textBytes));
+                keptFrom = json.position();
                 if (jsonTaken == jsonLength) {
                     json.last();
                 }
@@ -162,7 +162,7 @@ final class MessageReader {
         }
         tail.requireComplete();
         check.requireDistinct(tensors.stream().map(TensorDraft::name).toList());
-        outputs.requireDistinct(check);
+        outputs.requireDistinct();
         return take();
     }
 
@@ -504,7 +504,7 @@ final class MessageReader {
     }
 
     private void skipped(Token token) {
-        if (token == Token.STRING) {
+        if (token == Token.STRING || token == Token.KEY) {
             // Also what is not wanted must be JSON.
             json.utf8();
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
@@ -17,6 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A request's {@code outputs} while they are being read, one object after the other. */
 final class RequestedOutputs {
+    private static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "output");
+
     private final WireLimits limits;
     private final List<RequestedOutput> complete = new ArrayList<>();
     private final Map<String, Boolean> binaryByName = new HashMap<>();
@@ -39,6 +42,7 @@ final class RequestedOutputs {
     }
 
     void name(String value) {
+        OUTPUT.requireName(value, limits);
         name = value;
     }
 
@@ -66,9 +70,8 @@ final class RequestedOutputs {
         complete.add(new RequestedOutput(name, parameters));
     }
 
-    void requireDistinct(TensorCheck check) {
-        new TensorCheck(check.code(), "output")
-                .requireDistinct(complete.stream().map(RequestedOutput::name).toList());
+    void requireDistinct() {
+        OUTPUT.requireDistinct(complete.stream().map(RequestedOutput::name).toList());
     }
 
     List<RequestedOutput> list() {

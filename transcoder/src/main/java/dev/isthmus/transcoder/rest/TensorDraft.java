@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A tensor while its object, and the binary data behind the JSON, are being read. Owns its data until {@link #take}. */
 final class TensorDraft {
-    /** A buffer of more parts than this is copied by Netty when it is written. */
-    private static final int MAX_PARTS = 512;
+    /** So many small parts are put together at once; a buffer of many parts is copied by Netty when it is written. */
+    private static final int SMALL_PARTS = 256;
 
     private final TensorCheck check;
     private final WireLimits limits;
@@ -34,6 +34,7 @@ final class TensorDraft {
     private @Nullable ByteArrayOutputStream unread;
     private @Nullable ByteBuf data;
     private long binarySize = -1;
+    private int smallParts;
 
     TensorDraft(TensorCheck check, WireLimits limits, ByteBufAllocator allocator) {
         this.check = check;
@@ -46,6 +47,7 @@ final class TensorDraft {
     }
 
     void name(String value) {
+        check.requireName(value, limits);
         name = value;
     }
 
@@ -178,8 +180,12 @@ final class TensorDraft {
             data = part;
         } else if (data instanceof CompositeByteBuf composite) {
             composite.addComponent(true, part);
-            if (composite.numComponents() > MAX_PARTS) {
-                composite.consolidate();
+            if (++smallParts == SMALL_PARTS) {
+                smallParts = 0;
+                composite.consolidate(composite.numComponents() - SMALL_PARTS, SMALL_PARTS);
+                if (composite.numComponents() > SMALL_PARTS) {
+                    composite.consolidate();
+                }
             }
         } else {
             data = allocator.compositeBuffer(Integer.MAX_VALUE).addComponents(true, data, part);

@@ -105,6 +105,15 @@ final class Channels {
         return false;
     }
 
+    /** Connects at once where a connection was lost. May be called on any thread. */
+    void reconnect() {
+        for (ManagedChannel channel : channels) {
+            if (channel.getState(false) == ConnectivityState.TRANSIENT_FAILURE) {
+                channel.resetConnectBackoff();
+            }
+        }
+    }
+
     void close() {
         channels.forEach(ManagedChannel::shutdownNow);
     }

@@ -24,7 +24,6 @@ import dev.isthmus.proto.ServerMetadataRequest;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
-import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
@@ -51,7 +50,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcUpstream implements Upstream {
     private static final int MAX_LOOKUPS = 64;
-    private static final String STATUS_OF_ERRORS = "triton_grpc_error";
 
     private final UpstreamSettings settings;
     private final ByteBufAllocator allocator;
@@ -110,10 +108,7 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        // Without this Triton tells of failures as text only, for which no status could be given.
-        Call asked =
-                knowledge.dialect() == Dialect.MLSERVER ? call : call.with(call.operation(), STATUS_OF_ERRORS, "true");
-        InferStream stream = inferStream(asked, reply);
+        InferStream stream = inferStream(call, reply);
         stream.send(model, "", message);
         stream.end();
         return stream;
@@ -150,8 +145,12 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
-        AnswerReader reader = message ->
-                new Answer.Ready(parse(ServerReadyResponse.parser(), message).getReady());
+        AnswerReader reader = message -> {
+            boolean ready = parse(ServerReadyResponse.parser(), message).getReady();
+            // The server is there: no loop need wait any longer before it connects again.
+            channels.values().forEach(Channels::reconnect);
+            return new Answer.Ready(ready);
+        };
         return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
     }
 

@@ -169,8 +169,19 @@ final class StreamCall extends LoopListener implements InferStream {
         StreamEnvelope.Content content = StreamEnvelope.open(message);
         ByteBuf response = content.response();
         return response == null
-                ? new Answer.StreamError(new OipException(ErrorCode.UNKNOWN, content.error()), content.id())
+                ? new Answer.StreamError(new OipException(code(content.error()), content.error()), content.id())
                 : new Answer.Inference(new InferMessage.Protobuf(response));
+    }
+
+    /** Triton's errors in the midst of a stream are texts without a status; these are the ones it is known by. */
+    private static ErrorCode code(String error) {
+        if (error.startsWith("Request for unknown model")) {
+            return ErrorCode.NOT_FOUND;
+        }
+        if (error.contains("Exceeds maximum queue size") || error.contains("Request timeout expired")) {
+            return ErrorCode.UNAVAILABLE;
+        }
+        return error.startsWith("[request id:") ? ErrorCode.INVALID_ARGUMENT : ErrorCode.UNKNOWN;
     }
 
     @Override

@@ -34,11 +34,16 @@ public enum Dialect {
     }
 
     /**
-     * Whether a REST server's JSON loses values (half floats refused, floats widened, text that is no UTF-8), so that
-     * tensors go to it and come from it as binary data.
+     * Whether a REST server that knows binary data loses values when it writes JSON (half floats refused, floats widened, NaN
+     * made null, bytes that are no text refused), so that it is asked for binary data whatever its client wants.
      */
     public boolean lossyJson() {
-        return this == TRITON;
+        return this == TRITON || this == KSERVE;
+    }
+
+    /** Whether a model of a REST server may look at an input's JSON, so that what came as plain JSON stays JSON. */
+    public boolean keepsJson() {
+        return this == KSERVE;
     }
 
     /**
@@ -54,19 +59,41 @@ public enum Dialect {
         return this == MLSERVER;
     }
 
-    /** Whether a REST server knows the binary tensor data extension though its metadata do not say so. */
-    public boolean unannouncedBinary() {
-        return this == KSERVE;
+    /**
+     * Whether a REST server of this version knows the binary tensor data extension though its metadata do not say so: KServe
+     * does from 0.14 on.
+     */
+    public boolean unannouncedBinary(String version) {
+        String[] parts = version.split("\\.", -1);
+        if (this != KSERVE || parts.length < 2 || !(parts[0] + parts[1]).matches("[0-9]{1,8}")) {
+            return false;
+        }
+        return Integer.parseInt(parts[0]) > 0 || Integer.parseInt(parts[1]) >= 14;
     }
 
-    /** Whether a REST server takes this id: MLServer puts it into a header, and fails where it cannot stand there. */
+    /** Whether a server takes this id: MLServer puts it into a header, and fails or hangs where it cannot stand there. */
     public boolean takesId(String id) {
         return this != MLSERVER || id.chars().allMatch(c -> c > 0x20 && c < 0x7f);
+    }
+
+    /**
+     * Whether a gRPC server answers raw contents however it was asked, so that it may be asked so, too. Others answer typed
+     * contents where they were asked with them.
+     */
+    public boolean alwaysRaw() {
+        return this == TRITON;
     }
 
     /** Whether versions of models can be asked for. */
     public boolean versions() {
         return this != KSERVE;
+    }
+
+    /**
+     * Whether a model takes the whole stream of requests as one, and a model that knows no streams only its first request.
+     */
+    public boolean wholeStreams() {
+        return this == MLSERVER;
     }
 
     /** Whether ModelStreamInfer answers with ModelStreamInferResponse; otherwise with ModelInferResponse. */

@@ -4,6 +4,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import java.util.Set;
 
 /** An inference request or answer as it stands: on a wire, or decoded. Owns its buffers. */
 public sealed interface InferMessage {
@@ -38,8 +39,22 @@ public sealed interface InferMessage {
         }
     }
 
-    /** A request, decoded. */
-    record Request(InferRequest request) implements InferMessage {
+    /**
+     * A request, decoded.
+     *
+     * @param plainInputs the names of the inputs that came as JSON which every server reads alike
+     */
+    record Request(InferRequest request, Set<String> plainInputs) implements InferMessage {
+
+        public Request {
+            plainInputs = Set.copyOf(plainInputs);
+        }
+
+        /** A request that came as no JSON. */
+        public Request(InferRequest request) {
+            this(request, Set.of());
+        }
+
         @Override
         public Wire wire() {
             return Wire.DECODED;

@@ -12,6 +12,7 @@ import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
+import java.util.Set;
 
 /**
  * Turns a message of one wire into another's. A message that stands on the wanted wire already, in the wanted form, is passed
@@ -31,8 +32,10 @@ public final class Transcoder {
      */
     public InferMessage request(ByteBufAllocator allocator, InferMessage message, Peer peer) {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
-        if (message instanceof InferMessage.Protobuf encoded && peer.wire() == Wire.PROTOBUF) {
-            return checked(encoded, allowed);
+        if (message instanceof InferMessage.Protobuf encoded
+                && peer.wire() == Wire.PROTOBUF
+                && takesAsItIs(encoded, peer, allowed)) {
+            return encoded;
         }
         InferRequest request = switch (message) {
             case InferMessage.Protobuf encoded -> ProtobufReader.request(encoded.message(), allowed);
@@ -42,17 +45,26 @@ public final class Transcoder {
         };
         return switch (peer.wire()) {
             case DECODED -> new InferMessage.Request(request);
-            case PROTOBUF ->
-                new InferMessage.Protobuf(ProtobufWriter.request(
-                        allocator, request, peer.dialect().wideParameters()));
-            case REST -> new InferMessage.Rest(RestWriter.request(allocator, request, peer));
+            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.request(allocator, request, peer.dialect()));
+            case REST ->
+                new InferMessage.Rest(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
         };
     }
 
-    private static InferMessage checked(InferMessage.Protobuf encoded, WireLimits limits) {
+    /** The inputs that a server with binary data is sent as JSON all the same, because its models may look at it. */
+    private static Set<String> plainInputs(InferMessage message, Peer peer) {
+        return message instanceof InferMessage.Request request && peer.dialect().keepsJson()
+                ? request.plainInputs()
+                : Set.of();
+    }
+
+    private static boolean takesAsItIs(InferMessage.Protobuf encoded, Peer peer, WireLimits limits) {
         try {
-            ProtobufReader.check(encoded.message(), limits);
-            return encoded;
+            ProtobufReader.Contested contested = ProtobufReader.check(encoded.message(), limits);
+            Dialect dialect = peer.dialect();
+            return !(contested.typed() && dialect.alwaysRaw())
+                    && (!contested.wideParameters() || dialect.wideParameters())
+                    && dialect.takesId(contested.id());
         } catch (RuntimeException e) {
             encoded.release();
             throw e;

@@ -50,14 +50,14 @@ final class Wires {
 
     Encoded protobuf(Message message) {
         ByteBuf written = message.request()
-                ? ProtobufWriter.request(allocator, message.toRequest(allocator), true)
+                ? ProtobufWriter.request(allocator, message.toRequest(allocator), Dialect.GENERIC)
                 : ProtobufWriter.response(allocator, message.toResponse(allocator), false);
         return encoded(written, ALL_JSON);
     }
 
     Encoded restRequest(Message message, boolean binary) {
         return encoded(RestWriter.request(
-                allocator, message.toRequest(allocator), new Peer(Wire.REST, Dialect.TRITON, binary, false)));
+                allocator, message.toRequest(allocator), new Peer(Wire.REST, Dialect.TRITON, binary, false), Set.of()));
     }
 
     /** An answer whose outputs of these names are binary. */

@@ -25,11 +25,11 @@ public record Call(
         headers = Map.copyOf(headers);
     }
 
-    /** The same call for another operation, with one more header. */
-    public Call with(Operation other, String header, String value) {
+    /** The same call with one more header. */
+    public Call with(String header, String value) {
         Map<String, String> more = new HashMap<>(headers);
         more.put(header, value);
-        return new Call(other, deadlineNanos, more, loop, allocator);
+        return new Call(operation, deadlineNanos, more, loop, allocator);
     }
 
     public boolean hasDeadline() {

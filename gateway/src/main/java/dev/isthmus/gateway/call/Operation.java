@@ -22,8 +22,13 @@ public sealed interface Operation {
      */
     record Infer(ModelRef model, BodyForm form, boolean stream) implements Operation {}
 
-    /** A stream of encoded ModelInferRequests, each given in one piece, and of their answers. */
-    record InferStream(BodyForm.Protobuf form) implements Operation {}
+    /**
+     * A stream of encoded ModelInferRequests, each given in one piece, and of their answers.
+     *
+     * @param separate whether each request is one of its own, as with Triton; otherwise a model may take the stream as one, as
+     *     MLServer's models do
+     */
+    record InferStream(boolean separate) implements Operation {}
 
     /** The generate extension, known over REST only: body and answers go through as they are. */
     record Generate(ModelRef model, boolean stream) implements Operation {}

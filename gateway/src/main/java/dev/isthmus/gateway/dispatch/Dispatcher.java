@@ -13,10 +13,26 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
 public final class Dispatcher implements CallHandler {
+    private static final Set<String> PASSED = Set.of(
+            "classification",
+            "sequence",
+            "model_repository",
+            "model_repository(unload_dependents)",
+            "schedule_policy",
+            "model_configuration",
+            "parameters",
+            "statistics",
+            "trace",
+            "logging",
+            "generate");
+
     private final RoutingTable routes;
     private final BooleanSupplier ready;
     private final ServerMetadata self;
@@ -41,7 +57,7 @@ public final class Dispatcher implements CallHandler {
             return switch (call.operation()) {
                 case Operation.ServerLive live -> answer(reply, new Answer.Live(true));
                 case Operation.ServerReady ask -> answer(reply, new Answer.Ready(ready.getAsBoolean()));
-                case Operation.ServerMetadata ask -> answer(reply, new Answer.Server(self));
+                case Operation.ServerMetadata ask -> answer(reply, new Answer.Server(self()));
                 case Operation.ModelReady ask -> {
                     Target target = routes.pick(ask.model());
                     yield new QuerySink(() -> target.upstream().modelReady(call, target.model(), reply));
@@ -52,7 +68,7 @@ public final class Dispatcher implements CallHandler {
                 }
                 case Operation.Infer infer ->
                     new InferFlow(call, infer, routes.pick(infer.model()), reply, transcoder, rules);
-                case Operation.InferStream ask -> new StreamFlow(call, routes, transcoder, reply);
+                case Operation.InferStream ask -> new StreamFlow(call, ask.separate(), routes, transcoder, reply);
                 case Operation.Generate generate -> {
                     Target target = routes.pick(generate.model());
                     Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
@@ -65,6 +81,18 @@ public final class Dispatcher implements CallHandler {
             reply.fail(failure);
             return new QuerySink(() -> Cancellation.NONE);
         }
+    }
+
+    /** The gateway's own extensions, and those of the server that management requests go to. */
+    private ServerMetadata self() {
+        Set<String> extensions = new LinkedHashSet<>(self.extensions());
+        routes.defaultUpstream()
+                .ifPresent(upstream -> upstream.extensions().stream()
+                        .filter(name -> PASSED.contains(name)
+                                || (name.endsWith("shared_memory")
+                                        && upstream.peer().sharedMemory()))
+                        .forEach(extensions::add));
+        return new ServerMetadata(self.name(), self.version(), List.copyOf(extensions));
     }
 
     private RequestSink manage(Call call, Operation.Manage manage, Reply reply) {

@@ -90,20 +90,24 @@ final class JsonBody implements RequestBody {
             throw OipException.invalid("parameter '" + foreign
                     + "': a string, a number or a boolean is expected in a request with binary data");
         }
-        return transcoder.request(allocator, new InferMessage.Request(read.request()), peer);
+        return transcoder.request(allocator, new InferMessage.Request(read.request(), read.plainInputs()), peer);
     }
 
     /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
     private boolean takesOriginal(RestRequest read) {
         OutputForms outputs = read.outputForms();
-        if (read.contestedJson() || !peer.dialect().takesId(read.request().id())) {
+        if (read.contestedInputs()
+                || (read.base64Inputs() && !peer.dialect().base64())
+                || !outputs.base64().isEmpty()
+                || !peer.dialect().takesId(read.request().id())) {
             return false;
         }
         if (!peer.binaryTensorData()) {
             return !outputs.anyBinary();
         }
         if (peer.dialect().lossyJson()) {
-            return !read.jsonInputs() && outputs.allBinary(read.request().outputs());
+            return (read.allBinary() || peer.dialect().keepsJson())
+                    && outputs.allBinary(read.request().outputs());
         }
         return outputs.explicit(read.request().outputs());
     }

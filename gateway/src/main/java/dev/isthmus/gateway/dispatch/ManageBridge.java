@@ -5,6 +5,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -38,7 +39,7 @@ final class ManageBridge implements Reply {
     /** Sends the request, whose body is taken. */
     Cancellation send(Call call, ByteBuf body) {
         if (!crossed) {
-            return upstream.manage(call, manage, body, client);
+            return passed(call, body);
         }
         try {
             byte[] content = ByteBufUtil.getBytes(body);
@@ -56,6 +57,21 @@ final class ManageBridge implements Reply {
             body.release();
         }
         return Cancellation.NONE;
+    }
+
+    /** Triton says 500 to what is no JSON. */
+    private Cancellation passed(Call call, ByteBuf body) {
+        if (manage.json()) {
+            try {
+                ManageCodec.requireJson(ByteBufUtil.getBytes(body));
+            } catch (IOException e) {
+                body.release();
+                client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));
+                return Cancellation.NONE;
+            }
+        }
+        boolean index = manage.extension() == Extension.REPOSITORY_INDEX && !manage.json();
+        return upstream.manage(call, manage, body, index ? this : client);
     }
 
     private static String problem(IOException malformed) {
@@ -77,10 +93,7 @@ final class ManageBridge implements Reply {
         }
         try {
             byte[] content = ByteBufUtil.getBytes(document.content());
-            byte[] turned = manage.json()
-                    ? ManageCodec.answerToJson(manage.extension(), content)
-                    : ManageCodec.answerToProtobuf(manage.extension(), content);
-            client.message(new Answer.Document(Unpooled.wrappedBuffer(turned)));
+            client.message(new Answer.Document(Unpooled.wrappedBuffer(turned(content))));
         } catch (IOException e) {
             client.fail(new OipException(
                     ErrorCode.BAD_UPSTREAM_ANSWER,
@@ -92,6 +105,15 @@ final class ManageBridge implements Reply {
         } finally {
             document.release();
         }
+    }
+
+    private byte[] turned(byte[] content) throws IOException {
+        if (!crossed) {
+            return ManageCodec.plainStates(content);
+        }
+        return manage.json()
+                ? ManageCodec.answerToJson(manage.extension(), content)
+                : ManageCodec.answerToProtobuf(manage.extension(), content);
     }
 
     @Override

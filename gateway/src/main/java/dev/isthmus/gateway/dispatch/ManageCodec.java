@@ -42,6 +42,13 @@ final class ManageCodec {
 
     private ManageCodec() {}
 
+    /** That a body is empty or JSON. */
+    static void requireJson(byte[] content) throws IOException {
+        if (content.length > 0) {
+            JSON.readTree(content);
+        }
+    }
+
     static byte[] requestToProtobuf(Operation.Manage manage, byte[] content) throws IOException {
         JsonNode read = content.length == 0 ? JSON.createObjectNode() : JSON.readTree(content);
         if (!read.isObject()) {
@@ -272,9 +279,7 @@ final class ManageCodec {
                 RepositoryIndexResponse.parseFrom(content).getModelsList().forEach(model -> {
                     ObjectNode node = models.addObject().put("name", model.getName());
                     putIfAny(node, "version", model.getVersion());
-                    // MLServer writes the name of its enum's class in front.
-                    String state = model.getState();
-                    putIfAny(node, "state", state.substring(state.lastIndexOf('.') + 1));
+                    putIfAny(node, "state", plainState(model.getState()));
                     putIfAny(node, "reason", model.getReason());
                 });
                 return JSON.writeValueAsBytes(models);
@@ -300,6 +305,19 @@ final class ManageCodec {
             }
         }
         return JSON.writeValueAsBytes(json);
+    }
+
+    /** MLServer writes the name of its enum's class in front. */
+    private static String plainState(String state) {
+        return state.substring(state.lastIndexOf('.') + 1);
+    }
+
+    /** An index of a repository whose states are as all servers write them. */
+    static byte[] plainStates(byte[] content) throws IOException {
+        RepositoryIndexResponse.Builder index =
+                RepositoryIndexResponse.newBuilder().mergeFrom(content);
+        index.getModelsBuilderList().forEach(model -> model.setState(plainState(model.getState())));
+        return index.build().toByteArray();
     }
 
     private static void putIfAny(ObjectNode node, String name, String value) {

@@ -2,7 +2,6 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
@@ -41,9 +40,9 @@ final class ProtobufBody implements RequestBody {
         }
         message = null;
         ProtobufReader.Outline outline = outline(complete);
-        // Triton always answers raw; other servers answer as they were asked.
-        boolean typed = !outline.raw() && peer.dialect() != Dialect.TRITON;
-        form = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, typed, outline.id());
+        boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
+        boolean untouched = peer.dialect().takesId(outline.id());
+        form = new AnswerForm(Wire.PROTOBUF, untouched, OutputForms.JSON, typed, outline.id());
         return transcoder.request(allocator, new InferMessage.Protobuf(complete), peer);
     }
 

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.InferStream;
+import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.AnswerForm;
@@ -32,6 +33,7 @@ final class StreamFlow implements RequestSink {
     private static final AnswerForm FORM = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null);
 
     private final Call call;
+    private final boolean separate;
     private final RoutingTable routes;
     private final Transcoder transcoder;
     private final Reply client;
@@ -39,8 +41,9 @@ final class StreamFlow implements RequestSink {
     private boolean ended;
     private boolean over;
 
-    StreamFlow(Call call, RoutingTable routes, Transcoder transcoder, Reply client) {
+    StreamFlow(Call call, boolean separate, RoutingTable routes, Transcoder transcoder, Reply client) {
         this.call = call;
+        this.separate = separate;
         this.routes = routes;
         this.transcoder = transcoder;
         this.client = client;
@@ -87,9 +90,16 @@ final class StreamFlow implements RequestSink {
         if (branch == null) {
             branch = new Branch(target);
             branches.put(target, branch);
-            branch.stream = target.upstream().inferStream(call, branch);
+            branch.stream = stream(target, branch);
         }
-        branch.stream.send(target.model(), outline.id(), request);
+        branch.stream.send(target.model(), outline.id(), outline.emptyFinal(), request);
+    }
+
+    private InferStream stream(Target target, Branch branch) {
+        boolean oneByOne = separate && target.upstream().peer().dialect().wholeStreams();
+        return oneByOne
+                ? new UnaryStream(target.upstream(), call, branch)
+                : target.upstream().inferStream(call, branch);
     }
 
     @Override

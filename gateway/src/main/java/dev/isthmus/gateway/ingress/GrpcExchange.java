@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.call.Operation;
@@ -93,7 +92,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     "true".equals(head.field(RequestHead.STATUS_OF_ERRORS)));
             opened = call;
             if (stream) {
-                sink = start(call, new Operation.InferStream(new BodyForm.Protobuf()));
+                sink = start(call, new Operation.InferStream(call.form() == StreamForm.TRITON));
             }
         } catch (OipException failure) {
             fail(failure);

@@ -26,14 +26,15 @@ final class JsonAnswers {
     }
 
     static byte[] ready(Answer.Ready answer) {
-        ObjectNode node = JSON.createObjectNode().put("ready", answer.ready());
-        return bytes(answer.ready() ? node : node.put("error", "the server is not ready"));
+        return answer.ready() ? bytes(JSON.createObjectNode().put("ready", true)) : error("the server is not ready");
     }
 
     static byte[] modelReady(Answer.ModelReady answer) {
-        ObjectNode node =
-                JSON.createObjectNode().put("name", answer.model().name()).put("ready", answer.ready());
-        return bytes(answer.ready() ? node : node.put("error", "model " + answer.model() + " is not ready"));
+        return answer.ready()
+                ? bytes(JSON.createObjectNode()
+                        .put("name", answer.model().name())
+                        .put("ready", true))
+                : error("model " + answer.model() + " is not ready");
     }
 
     static byte[] server(ServerMetadata metadata) {

@@ -5,6 +5,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Which upstream serves which model. Immutable. */
@@ -20,6 +21,11 @@ public final class RoutingTable {
     public RoutingTable(Map<String, Upstream> byModel, @Nullable Upstream fallback) {
         this.byModel = Map.copyOf(byModel);
         this.fallback = fallback;
+    }
+
+    /** The upstream that takes what is not listed. */
+    public Optional<Upstream> defaultUpstream() {
+        return Optional.ofNullable(fallback);
     }
 
     /**

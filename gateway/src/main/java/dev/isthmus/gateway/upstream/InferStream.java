@@ -13,7 +13,7 @@ public interface InferStream extends Cancellation {
     /** A stream that has failed before it began. */
     InferStream ENDED = new InferStream() {
         @Override
-        public void send(ModelRef model, String id, InferMessage message) {
+        public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
             message.release();
         }
 
@@ -33,9 +33,11 @@ public interface InferStream extends Cancellation {
      * Sends a request.
      *
      * @param id of the request, for the report of its failure
+     * @param emptyFinal whether the last answer is to be followed by one without tensors; where the server does it, it reads so
+     *     in the message
      * @param message on the upstream's wire, taken
      */
-    void send(ModelRef model, String id, InferMessage message);
+    void send(ModelRef model, String id, boolean emptyFinal, InferMessage message);
 
     /** No more requests come; the reply ends when the last answer has come. */
     void end();

@@ -4,11 +4,14 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -17,8 +20,9 @@ import java.util.Map;
  */
 public final class UnaryStream implements InferStream {
     private static final int MAX_WAITING = 16;
+    private static final Map<String, Parameter> FINAL = Map.of("triton_final_response", new Parameter.Bool(true));
 
-    private record Waiting(ModelRef model, String id, InferMessage message) {}
+    private record Waiting(ModelRef model, String id, boolean emptyFinal, InferMessage message) {}
 
     private final Upstream upstream;
     private final Call call;
@@ -37,12 +41,12 @@ public final class UnaryStream implements InferStream {
     }
 
     @Override
-    public void send(ModelRef model, String id, InferMessage message) {
+    public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
         if (over || ended) {
             message.release();
             return;
         }
-        waiting.add(new Waiting(model, id, message));
+        waiting.add(new Waiting(model, id, emptyFinal, message));
         next();
     }
 
@@ -84,7 +88,7 @@ public final class UnaryStream implements InferStream {
                 return;
             }
             busy = true;
-            One one = new One(first.id());
+            One one = new One(first);
             Cancellation started = upstream.inferEvents(call, first.model(), first.message(), one);
             if (!one.done) {
                 underWay = started;
@@ -95,11 +99,11 @@ public final class UnaryStream implements InferStream {
 
     /** The outcome of one request. */
     private final class One implements Reply {
-        private final String id;
+        private final Waiting request;
         private boolean done;
 
-        One(String id) {
-            this.id = id;
+        One(Waiting request) {
+            this.request = request;
         }
 
         @Override
@@ -123,13 +127,17 @@ public final class UnaryStream implements InferStream {
 
         @Override
         public void complete() {
+            if (!over && request.emptyFinal()) {
+                InferResponse last = new InferResponse(request.model(), request.id(), FINAL, List.of());
+                reply.message(new Answer.Inference(new InferMessage.Response(last)));
+            }
             finished();
         }
 
         @Override
         public void fail(OipException failure) {
             if (!over) {
-                reply.message(new Answer.StreamError(failure, id));
+                reply.message(new Answer.StreamError(failure, request.id()));
             }
             finished();
         }

@@ -10,6 +10,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 
 /**
  * A server behind the gateway, or the local backend. Calls happen on the call's event loop, and so do the reply's
@@ -19,6 +20,11 @@ public interface Upstream extends AutoCloseable {
 
     /** The name from the configuration. */
     String name();
+
+    /** The extensions that the server says it has, or that its dialect is known to have; empty while nothing is known. */
+    default List<String> extensions() {
+        return List.of();
+    }
 
     /** What the server understands, as far as it is known now. {@link #infer} takes and answers on its wire. */
     Peer peer();

@@ -45,7 +45,7 @@ class Http1IngressTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             /v2/health/live                | 200 | {"live":true}
-            /v2/health/ready               | 400 | {"ready":false,"error":"the server is not ready"}
+            /v2/health/ready               | 400 | {"error":"the server is not ready"}
             /v2                            | 200 | {"name":"isthmus","version":"1","extensions":["binary_tensor_data"]}
             /v2?x=1                        | 200 | {"name":"isthmus","version":"1","extensions":["binary_tensor_data"]}
             /v2/models/m/ready             | 200 | {"name":"m","ready":true}

@@ -26,7 +26,11 @@ final class MessageParser {
     static final Kind RESPONSE = new Kind(TensorCheck.OUTPUT, 0, 6);
 
     /** What tells the two messages apart: the field numbers of requested outputs and of raw contents. */
-    record Kind(TensorCheck check, int requestedOutputs, int rawContents) {}
+    record Kind(TensorCheck check, int requestedOutputs, int rawContents) {
+        boolean request() {
+            return requestedOutputs > 0;
+        }
+    }
 
     private record Head(
             String name,
@@ -48,6 +52,7 @@ final class MessageParser {
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<RequestedOutput> outputs = new ArrayList<>();
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+    private boolean wideParameters;
     private Texts texts = new Texts("", "", "");
 
     private record Texts(String name, String version, String id) {}
@@ -85,6 +90,16 @@ final class MessageParser {
         raws.clear();
         tensors.forEach(Tensor::release);
         tensors.clear();
+    }
+
+    /** Whether the tensors are raw contents, or there are none in the message. */
+    boolean raw() {
+        return !raws.isEmpty() || heads.stream().allMatch(Head::shared);
+    }
+
+    /** Whether any parameter is of a kind that not every server knows. */
+    boolean wideParameters() {
+        return wideParameters;
     }
 
     void parse() {
@@ -150,6 +165,9 @@ final class MessageParser {
             }
         }
         kind.check().requireName(name, limits);
+        if (kind.request() && name.isEmpty()) {
+            throw failure("input: 'name' is missing");
+        }
         DataType dataType = kind.check().dataType(name, type);
         Shape shape = Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
         kind.check().elementCount(name, shape);
@@ -207,6 +225,7 @@ final class MessageParser {
                 default -> entry.skip();
             }
         }
+        wideParameters |= value instanceof Parameter.Float64 || value instanceof Parameter.Uint64;
         if (value == null) {
             throw failure("parameter '" + key + "' has no value");
         }
@@ -215,7 +234,7 @@ final class MessageParser {
         requireAtMost(limits.parameters(), into.size(), "parameters");
     }
 
-    private static @Nullable Parameter value(ProtoCursor cursor) {
+    static @Nullable Parameter value(ProtoCursor cursor) {
         Parameter value = null;
         while (cursor.more()) {
             int field = cursor.field();
@@ -239,6 +258,9 @@ final class MessageParser {
     }
 
     private void requireRawCount() {
+        if (kind.request() && heads.isEmpty()) {
+            throw failure("inputs: at least one is expected");
+        }
         long expected = heads.stream().filter(head -> !head.shared()).count();
         if (!raws.isEmpty() && raws.size() != expected) {
             throw failure("raw contents: one entry for each of the " + expected + " "
@@ -255,7 +277,8 @@ final class MessageParser {
             return Unpooled.EMPTY_BUFFER;
         }
         if (!raws.isEmpty()) {
-            if (contents != null && !TypedContents.empty(contents)) {
+            // MLServer's answers have empty ones beside raw contents.
+            if (contents != null && (kind.request() || !TypedContents.empty(contents))) {
                 throw kind.check().failure(head.name, "contents and raw contents are both given");
             }
             ByteBuf raw = raws.get(index);

@@ -4,6 +4,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 
@@ -12,6 +13,7 @@ public final class ProtobufReader {
     private static final int MODEL_NAME = 1;
     private static final int MODEL_VERSION = 2;
     private static final int ID = 3;
+    private static final int PARAMETERS = 4;
     private static final int RAW_INPUT_CONTENTS = 7;
 
     private ProtobufReader() {}
@@ -20,8 +22,18 @@ public final class ProtobufReader {
      * What can be seen of a ModelInferRequest from outside.
      *
      * @param raw whether its tensors are raw contents
+     * @param emptyFinal whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled
+     *     models)
      */
-    public record Outline(ModelRef model, String id, boolean raw) {}
+    public record Outline(ModelRef model, String id, boolean raw, boolean emptyFinal) {}
+
+    /**
+     * What servers differ about in a ModelInferRequest.
+     *
+     * @param typed whether its tensors are typed contents
+     * @param wideParameters whether it has parameters of type double or uint64
+     */
+    public record Contested(boolean typed, boolean wideParameters, String id) {}
 
     /**
      * The outline of an encoded ModelInferRequest, without decoding the rest.
@@ -35,11 +47,13 @@ public final class ProtobufReader {
         String version = "";
         String id = "";
         boolean raw = false;
+        boolean emptyFinal = false;
         while (cursor.more()) {
             switch (cursor.field()) {
                 case MODEL_NAME -> name = cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
                 case ID -> id = cursor.string();
+                case PARAMETERS -> emptyFinal |= asksEmptyFinal(cursor.nested());
                 case RAW_INPUT_CONTENTS -> {
                     raw = true;
                     cursor.skip();
@@ -47,19 +61,34 @@ public final class ProtobufReader {
                 default -> cursor.skip();
             }
         }
-        return new Outline(new ModelRef(name, version), id, raw);
+        return new Outline(new ModelRef(name, version), id, raw, emptyFinal);
+    }
+
+    private static boolean asksEmptyFinal(ProtoCursor entry) {
+        boolean named = false;
+        boolean yes = false;
+        while (entry.more()) {
+            switch (entry.field()) {
+                case 1 -> named = entry.string().equals("triton_enable_empty_final_response");
+                case 2 -> yes = MessageParser.value(entry.nested()) instanceof Parameter.Bool bool && bool.value();
+                default -> entry.skip();
+            }
+        }
+        return named && yes;
     }
 
     /**
      * Checks a ModelInferRequest that is passed on as it is, so that a server sees only what is valid.
      *
      * @param message borrowed
+     * @return what servers differ about in it
      * @throws dev.isthmus.oip.OipException when the message breaks the protocol
      */
-    public static void check(ByteBuf message, WireLimits limits) {
+    public static Contested check(ByteBuf message, WireLimits limits) {
         MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
         try {
             parser.parse();
+            return new Contested(!parser.raw(), parser.wideParameters(), parser.id());
         } finally {
             parser.release();
         }

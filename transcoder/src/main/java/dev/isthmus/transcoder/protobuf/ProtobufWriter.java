@@ -6,6 +6,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.Dialect;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
@@ -28,13 +29,15 @@ public final class ProtobufWriter {
      * Encodes a ModelInferRequest.
      *
      * @param request taken
-     * @param wideParameters whether the server knows parameters of type double and uint64; it gets strings otherwise
+     * @param dialect the server's: where it knows no parameters of type double and uint64 it gets strings, and an id that it
+     *     cannot take is left out
      */
-    public static ByteBuf request(ByteBufAllocator allocator, InferRequest request, boolean wideParameters) {
+    public static ByteBuf request(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
+        boolean wideParameters = dialect.wideParameters();
         ByteBuf head = allocator.buffer();
         string(head, 1, request.model().name());
         string(head, 2, request.model().version());
-        string(head, 3, request.id());
+        string(head, 3, dialect.takesId(request.id()) ? request.id() : "");
         parameters(head, 4, request.parameters(), wideParameters);
         tensors(allocator, head, request.inputs(), wideParameters);
         for (RequestedOutput output : request.outputs()) {

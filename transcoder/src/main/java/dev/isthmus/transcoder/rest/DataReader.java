@@ -181,14 +181,9 @@ final class DataReader {
         return Shape.of(got);
     }
 
-    /** Whether any BYTES element came as an array of its bytes. */
-    boolean octets() {
-        return octets;
-    }
-
-    /** Whether any element was NaN or infinite. */
-    boolean special() {
-        return elements.special();
+    /** Whether any element is written in a way that servers read differently. */
+    boolean contested() {
+        return elements.contested() || octets;
     }
 
     /** The raw form, owned by the caller. */

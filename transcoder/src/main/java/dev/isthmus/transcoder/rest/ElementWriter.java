@@ -9,11 +9,14 @@ import java.nio.charset.StandardCharsets;
 
 /** Appends elements of one tensor, as JSON gives them, to its raw form. */
 final class ElementWriter {
+    /** A number of so many characters is the same float whether it is rounded once or by way of a double. */
+    private static final int SURE_DIGITS = 9;
+
     private final TensorCheck check;
     private final String tensor;
     private final DataType type;
     private final JsonNumbers number = new JsonNumbers();
-    private boolean special;
+    private boolean contested;
 
     ElementWriter(TensorCheck check, String tensor, DataType type) {
         this.check = check;
@@ -46,17 +49,26 @@ final class ElementWriter {
     private void number(JsonTokenizer json, ByteBuf to) {
         number.read(json.window(), json.tokenStart(), json.tokenEnd());
         switch (type) {
-            case INT8, INT16, INT32, INT64 -> integer(true, to);
-            case UINT8, UINT16, UINT32, UINT64 -> integer(false, to);
+            case INT8, INT16, INT32, INT64 -> integer(json, true, to);
+            case UINT8, UINT16, UINT32, UINT64 -> integer(json, false, to);
             case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
-            case FP32 -> to.writeIntLE(Float.floatToRawIntBits((float) finite(number.toFloat())));
+            case FP32 -> fp32(json, to);
             case FP16 -> to.writeShortLE(half(HalfFloat.FP16));
             case BF16 -> to.writeShortLE(half(HalfFloat.BF16));
             case BOOL, BYTES -> throw unexpected(number.token());
         }
     }
 
-    private void integer(boolean signed, ByteBuf to) {
+    private void fp32(JsonTokenizer json, ByteBuf to) {
+        float value = (float) finite(number.toFloat());
+        int length = json.tokenEnd() - json.tokenStart();
+        contested |= (length > SURE_DIGITS && value != (float) number.toDouble())
+                || (value == 0 && length == 2 && json.window()[json.tokenStart()] == '-');
+        to.writeIntLE(Float.floatToRawIntBits(value));
+    }
+
+    private void integer(JsonTokenizer json, boolean signed, ByteBuf to) {
+        contested |= hasFraction(json);
         if (!number.isInteger(signed, type.size() * 8)) {
             throw unexpected(number.token());
         }
@@ -67,6 +79,16 @@ final class ElementWriter {
             case 4 -> to.writeIntLE((int) value);
             default -> to.writeLongLE(value);
         }
+    }
+
+    private static boolean hasFraction(JsonTokenizer json) {
+        byte[] window = json.window();
+        for (int i = json.tokenStart(); i < json.tokenEnd(); i++) {
+            if (window[i] == '.' || window[i] == 'e' || window[i] == 'E') {
+                return true;
+            }
+        }
+        return false;
     }
 
     private double finite(double value) {
@@ -91,13 +113,16 @@ final class ElementWriter {
         to.writeByte(value ? 1 : 0);
     }
 
-    /** Whether any element was NaN or infinite, in whatever form. */
-    boolean special() {
-        return special;
+    /**
+     * Whether any element is written in a way that servers read differently: NaN and the infinities in whatever form, integers
+     * with a fraction or an exponent, a minus zero without a fraction, floats that are another number when rounded twice.
+     */
+    boolean contested() {
+        return contested;
     }
 
     private void special(double value, String shown, ByteBuf to) {
-        special = true;
+        contested = true;
         switch (type) {
             case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(value));
             case FP32 -> to.writeIntLE(Float.floatToRawIntBits((float) value));

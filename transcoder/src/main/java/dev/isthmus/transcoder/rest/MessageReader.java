@@ -17,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -108,9 +109,17 @@ final class MessageReader {
         return outputs.forms(binaryByDefault);
     }
 
-    /** Whether any tensor came as JSON. */
-    boolean jsonTensors() {
-        return tensors.stream().anyMatch(TensorDraft::inJson);
+    /** The names of the tensors that came as JSON which every server reads alike. */
+    Set<String> plainJson() {
+        return tensors.stream()
+                .filter(TensorDraft::plainJson)
+                .map(TensorDraft::name)
+                .collect(Collectors.toSet());
+    }
+
+    /** Whether any tensor came as base64. */
+    boolean base64() {
+        return tensors.stream().anyMatch(TensorDraft::base64);
     }
 
     /** Whether any tensor came as JSON that servers differ about. */
@@ -364,6 +373,9 @@ final class MessageReader {
         } else if (request && name.startsWith("triton_") && !name.equals("triton_enable_empty_final_response")) {
             throw failure(where("parameter '" + name + "': names that begin with triton_ are reserved"));
         } else {
+            if (request && !anyParameter && afterValue == State.TOP) {
+                ReservedParameters.require(name, value);
+            }
             openParameters.put(name, value);
         }
     }

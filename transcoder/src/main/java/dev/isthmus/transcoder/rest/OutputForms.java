@@ -2,6 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.NonFinite;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,6 +21,13 @@ public record OutputForms(
 
     /** All outputs as binary data. */
     public static final OutputForms BINARY = new OutputForms(true, Map.of(), Set.of(), NonFinite.TOKEN);
+
+    /** All as binary data but these. */
+    static OutputForms binaryBut(Set<String> names) {
+        Map<String, Boolean> forms = new HashMap<>();
+        names.forEach(name -> forms.put(name, false));
+        return new OutputForms(true, forms, Set.of(), NonFinite.TOKEN);
+    }
 
     public OutputForms {
         binaryByName = Map.copyOf(binaryByName);

@@ -57,7 +57,12 @@ public final class RestRequestReader {
             InferRequest request =
                     new InferRequest(model, reader.text("id"), reader.parameters(), inputs, reader.outputs());
             return new RestRequest(
-                    request, reader.forms(), reader.jsonTensors(), reader.contestedJson(), reader.foreignParameter());
+                    request,
+                    reader.forms(),
+                    reader.plainJson(),
+                    reader.contestedJson(),
+                    reader.base64(),
+                    reader.foreignParameter());
         } finally {
             reader.release();
         }

@@ -13,6 +13,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Writes inference requests and answers for the REST wire. */
 public final class RestWriter {
@@ -22,14 +23,16 @@ public final class RestWriter {
      * Writes a request for an upstream.
      *
      * @param request taken
+     * @param plainInputs the names of inputs that are written as JSON in any case
      * @param peer where it knows the binary tensor data extension, inputs go as binary data and all outputs are asked for as
      *     binary data; otherwise everything is JSON
      * @throws OipException INVALID_ARGUMENT for values that the server's JSON has no form for
      */
-    public static RestBody request(ByteBufAllocator allocator, InferRequest request, Peer peer) {
+    public static RestBody request(
+            ByteBufAllocator allocator, InferRequest request, Peer peer, Set<String> plainInputs) {
         boolean binary = peer.binaryTensorData();
         OutputForms forms = binary
-                ? OutputForms.BINARY
+                ? OutputForms.binaryBut(plainInputs)
                 : OutputForms.JSON.with(peer.dialect().nonFinite());
         JsonWriter json = new JsonWriter(allocator);
         try {

@@ -35,6 +35,7 @@ final class TensorDraft {
     private @Nullable ByteBuf data;
     private long binarySize = -1;
     private int smallParts;
+    private boolean base64;
 
     TensorDraft(TensorCheck check, WireLimits limits, ByteBufAllocator allocator) {
         this.check = check;
@@ -141,14 +142,18 @@ final class TensorDraft {
         }
     }
 
-    boolean inJson() {
-        return reader != null;
+    boolean plainJson() {
+        return reader != null && !contestedJson() && !base64;
     }
 
-    /** Whether it came as JSON that servers differ about: half floats, NaN and the infinities, bytes as numbers. */
+    /** Whether it was decoded from base64. */
+    boolean base64() {
+        return base64;
+    }
+
+    /** Whether it came as JSON that servers read differently; most refuse half floats. */
     boolean contestedJson() {
-        return reader != null
-                && (dataType == DataType.FP16 || dataType == DataType.BF16 || reader.special() || reader.octets());
+        return reader != null && (dataType == DataType.FP16 || dataType == DataType.BF16 || reader.contested());
     }
 
     private <T> T required(@Nullable T value, String key) {
@@ -193,17 +198,18 @@ final class TensorDraft {
     }
 
     /** The tensor, owned by the caller; its data is checked. */
-    Tensor take(boolean base64) {
+    Tensor take(boolean inBase64) {
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
         if (!shared()) {
             check.requireRaw(name, type, extents, complete);
         }
-        if (base64 && type == DataType.BYTES && binarySize < 0) {
+        if (inBase64 && type == DataType.BYTES && binarySize < 0) {
             ByteBuf decoded = decoded(complete);
             complete.release();
             complete = decoded;
+            base64 = true;
             // It spoke of the JSON; a server that saw it would decode once more.
             parameters.remove("content_type");
         }

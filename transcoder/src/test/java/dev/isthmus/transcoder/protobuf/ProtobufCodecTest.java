@@ -19,6 +19,7 @@ import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.InferTensorContents;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.Samples;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -149,7 +150,7 @@ class ProtobufCodecTest {
                 .addRawInputContents(ByteString.copyFrom(sample.raw()))
                 .build()
                 .toByteArray();
-        ByteBuf written = ProtobufWriter.request(ALLOCATOR, read(original), true);
+        ByteBuf written = ProtobufWriter.request(ALLOCATOR, read(original), Dialect.GENERIC);
         ModelInferRequest parsed = ModelInferRequest.parseFrom(ByteBufUtil.getBytes(written));
         written.release();
         assertThat(parsed).isEqualTo(ModelInferRequest.parseFrom(original));
@@ -210,7 +211,8 @@ class ProtobufCodecTest {
         request.addInputsBuilder().setName("x").setDatatype("UINT8").addShape(raw.length);
         ByteBuf message = ALLOCATOR.buffer().writeBytes(request.build().toByteArray());
         ByteBuf original = message.retainedSlice();
-        ByteBuf written = ProtobufWriter.request(ALLOCATOR, ProtobufReader.request(message, WireLimits.DEFAULT), true);
+        ByteBuf written =
+                ProtobufWriter.request(ALLOCATOR, ProtobufReader.request(message, WireLimits.DEFAULT), Dialect.GENERIC);
         original.setByte(original.writerIndex() - 1, 42);
         assertThat(written.getByte(written.writerIndex() - 1)).isEqualTo((byte) 42);
         written.release();

@@ -25,6 +25,7 @@ import io.netty.buffer.Unpooled;
 import java.io.ByteArrayOutputStream;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -184,7 +185,8 @@ class RestCodecTest {
             Tensor tensor = new Tensor("x", sample.type(), Shape.of(6), Map.of(), data);
             InferRequest request =
                     new InferRequest(MODEL, "", Map.of("p", new Parameter.Text("\"q\"")), List.of(tensor), List.of());
-            RestBody body = RestWriter.request(ALLOCATOR, request, new Peer(Wire.REST, Dialect.GENERIC, binary, false));
+            RestBody body = RestWriter.request(
+                    ALLOCATOR, request, new Peer(Wire.REST, Dialect.GENERIC, binary, false), Set.of());
             byte[] bytes = ByteBufUtil.getBytes(body.content());
             body.release();
             RestRequest read = read(bytes, body.jsonLength());

@@ -24,6 +24,7 @@ import dev.isthmus.proto.ServerMetadataRequest;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
+import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
@@ -36,6 +37,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -50,6 +52,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcUpstream implements Upstream {
     private static final int MAX_LOOKUPS = 64;
+    private static final String STATUS_OF_ERRORS = "triton_grpc_error";
 
     private final UpstreamSettings settings;
     private final ByteBufAllocator allocator;
@@ -91,6 +94,11 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
+    public List<String> extensions() {
+        return knowledge.extensions();
+    }
+
+    @Override
     public Peer peer() {
         return new Peer(Wire.PROTOBUF, knowledge.dialect(), false, settings.sharedMemory());
     }
@@ -108,8 +116,10 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        InferStream stream = inferStream(call, reply);
-        stream.send(model, "", message);
+        // Without this Triton tells of failures as text only, for which no status can be given.
+        Call asked = knowledge.dialect() == Dialect.TRITON ? call.with(STATUS_OF_ERRORS, "true") : call;
+        InferStream stream = inferStream(asked, reply);
+        stream.send(model, "", false, message);
         stream.end();
         return stream;
     }

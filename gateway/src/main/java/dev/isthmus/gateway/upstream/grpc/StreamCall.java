@@ -31,7 +31,11 @@ final class StreamCall extends LoopListener implements InferStream {
     private final long timeoutNanos;
     private final Reply reply;
     private final Deque<RequestStream> waiting = new ArrayDeque<>();
+    /** The first request goes without asking: before the stream exists it is not ready. */
+    private boolean sentAny;
+
     private boolean endAsked;
+    private boolean halfClosed;
     private boolean paused;
     private boolean over;
 
@@ -60,7 +64,7 @@ final class StreamCall extends LoopListener implements InferStream {
     }
 
     @Override
-    public void send(ModelRef model, String id, InferMessage message) {
+    public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
         if (over || endAsked || !(message instanceof InferMessage.Protobuf protobuf)) {
             message.release();
             return;
@@ -89,15 +93,13 @@ final class StreamCall extends LoopListener implements InferStream {
         }
     }
 
-    /** The first request goes without asking: before the stream exists it is not ready. */
-    private boolean sentAny;
-
     private void flush() {
         while (!over && !waiting.isEmpty() && (!sentAny || call.isReady())) {
             sentAny = true;
             call.sendMessage(waiting.remove());
         }
-        if (!over && endAsked && waiting.isEmpty()) {
+        if (!over && endAsked && !halfClosed && waiting.isEmpty()) {
+            halfClosed = true;
             call.halfClose();
         }
     }

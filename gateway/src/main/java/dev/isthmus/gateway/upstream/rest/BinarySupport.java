@@ -48,7 +48,7 @@ final class BinarySupport {
     /** Learns from the server's metadata, unless the answer is known. */
     void learn(ServerMetadata metadata) {
         boolean supported = metadata.extensions().contains(EXTENSION)
-                || Dialect.ofServer(metadata.name()).unannouncedBinary();
+                || Dialect.ofServer(metadata.name()).unannouncedBinary(metadata.version());
         state.updateAndGet(seen -> seen.known ? seen : new State(true, supported, false, seen.nextAt));
     }
 

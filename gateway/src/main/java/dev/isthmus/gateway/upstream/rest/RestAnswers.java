@@ -111,6 +111,8 @@ record RestAnswers(UpstreamFailures failures) {
             throw failures.badAnswer(
                     "says Inference-Header-Content-Length " + values + " of a body of " + bodyLength + " bytes", null);
         }
-        return Long.parseLong(value);
+        // KServe says so too where no binary data follows.
+        long length = Long.parseLong(value);
+        return length == bodyLength ? RestBody.ALL_JSON : length;
     }
 }

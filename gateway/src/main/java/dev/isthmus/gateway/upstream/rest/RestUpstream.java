@@ -25,6 +25,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -67,6 +68,11 @@ public final class RestUpstream implements Upstream {
     @Override
     public String name() {
         return settings.name();
+    }
+
+    @Override
+    public List<String> extensions() {
+        return knowledge.extensions();
     }
 
     @Override

@@ -1,0 +1,42 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+
+/** The request parameters that protocol documents define, which must have their types: sequence and schedule policy. */
+final class ReservedParameters {
+    private ReservedParameters() {}
+
+    /** @throws OipException INVALID_ARGUMENT for a reserved name with a value of another type */
+    static void require(String name, Parameter value) {
+        boolean right = switch (name) {
+            case "sequence_id" -> value instanceof Parameter.Text || unsigned(value);
+            case "sequence_start", "sequence_end" -> value instanceof Parameter.Bool;
+            case "priority", "timeout" -> unsigned(value);
+            default -> true;
+        };
+        if (!right) {
+            throw OipException.invalid("parameter '" + name + "': "
+                    + (name.startsWith("sequence_s") || name.startsWith("sequence_e")
+                            ? "a boolean"
+                            : name.equals("sequence_id")
+                                    ? "an integer of 0 or more, or a string,"
+                                    : "an integer of 0 or more")
+                    + " is expected, got " + shown(value));
+        }
+    }
+
+    private static boolean unsigned(Parameter value) {
+        return value instanceof Parameter.Uint64 || (value instanceof Parameter.Int64 int64 && int64.value() >= 0);
+    }
+
+    private static String shown(Parameter value) {
+        return switch (value) {
+            case Parameter.Bool bool -> Boolean.toString(bool.value());
+            case Parameter.Int64 int64 -> Long.toString(int64.value());
+            case Parameter.Uint64 uint64 -> Long.toUnsignedString(uint64.value());
+            case Parameter.Float64 float64 -> Double.toString(float64.value());
+            case Parameter.Text text -> "'" + text.value() + "'";
+        };
+    }
+}

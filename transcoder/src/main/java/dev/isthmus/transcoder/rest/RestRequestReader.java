@@ -14,6 +14,7 @@ import java.util.List;
  */
 public final class RestRequestReader {
     private final ModelRef model;
+    private final ForeignParameters foreign;
     private final MessageReader reader;
 
     /**
@@ -27,7 +28,8 @@ public final class RestRequestReader {
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
         this.model = model;
-        this.reader = new MessageReader(true, anyParameter, jsonLength, limits, allocator);
+        this.foreign = new ForeignParameters(anyParameter);
+        this.reader = new MessageReader(new ReaderSettings(true, foreign, limits, allocator), jsonLength);
     }
 
     /**
@@ -54,10 +56,15 @@ public final class RestRequestReader {
     public RestRequest finish() {
         try {
             List<Tensor> inputs = reader.finish();
+            DocumentReader document = reader.document();
             InferRequest request =
-                    new InferRequest(model, reader.text("id"), reader.parameters(), inputs, reader.outputs());
+                    new InferRequest(model, document.text("id"), document.parameters(), inputs, document.outputs());
             return new RestRequest(
-                    request, reader.forms(), reader.jsonTensors(), reader.contestedJson(), reader.foreignParameter());
+                    request,
+                    document.forms(),
+                    document.tensors().stream().anyMatch(TensorDraft::inJson),
+                    document.tensors().stream().anyMatch(TensorDraft::contestedJson),
+                    foreign.name());
         } finally {
             reader.release();
         }

@@ -47,12 +47,12 @@ final class MessageParser {
     private final Kind kind;
     private final WireLimits limits;
     private final ByteBuf message;
+    private final ParameterEntries entries;
     private final List<Head> heads = new ArrayList<>();
     private final List<ByteBuf> raws = new ArrayList<>();
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<RequestedOutput> outputs = new ArrayList<>();
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
-    private boolean wideParameters;
     private Texts texts = new Texts("", "", "");
 
     private record Texts(String name, String version, String id) {}
@@ -61,6 +61,7 @@ final class MessageParser {
         this.message = message;
         this.kind = kind;
         this.limits = limits;
+        this.entries = new ParameterEntries(kind.check(), limits);
     }
 
     ModelRef model() {
@@ -99,7 +100,7 @@ final class MessageParser {
 
     /** Whether any parameter is of a kind that not every server knows. */
     boolean wideParameters() {
-        return wideParameters;
+        return entries.wide();
     }
 
     void parse() {
@@ -110,7 +111,7 @@ final class MessageParser {
                 case 1 -> texts = new Texts(cursor.string(), texts.version, texts.id);
                 case 2 -> texts = new Texts(texts.name, cursor.string(), texts.id);
                 case 3 -> texts = new Texts(texts.name, texts.version, cursor.string());
-                case 4 -> parameter(cursor.nested(), parameters);
+                case 4 -> entries.read(cursor.nested(), parameters);
                 case 5 -> tensor(cursor.nested());
                 default -> last(cursor, field);
             }
@@ -154,7 +155,7 @@ final class MessageParser {
                 case 1 -> name = cursor.string();
                 case 2 -> type = cursor.string();
                 case 3 -> extents(cursor, extents);
-                case 4 -> parameter(cursor.nested(), own);
+                case 4 -> entries.read(cursor.nested(), own);
                 case 5 -> {
                     if (contents != null) {
                         throw cursor.malformed("contents are given twice");
@@ -203,7 +204,7 @@ final class MessageParser {
         while (cursor.more()) {
             switch (cursor.field()) {
                 case 1 -> name = cursor.string();
-                case 2 -> parameter(cursor.nested(), own);
+                case 2 -> entries.read(cursor.nested(), own);
                 default -> cursor.skip();
             }
         }
@@ -213,48 +214,6 @@ final class MessageParser {
         outputCheck().requireName(name, limits);
         own.remove("binary_data");
         outputs.add(new RequestedOutput(name, own));
-    }
-
-    private void parameter(ProtoCursor entry, Map<String, Parameter> into) {
-        String key = "";
-        Parameter value = null;
-        while (entry.more()) {
-            switch (entry.field()) {
-                case 1 -> key = entry.string();
-                case 2 -> value = value(entry.nested());
-                default -> entry.skip();
-            }
-        }
-        wideParameters |= value instanceof Parameter.Float64 || value instanceof Parameter.Uint64;
-        if (value == null) {
-            throw failure("parameter '" + key + "' has no value");
-        }
-        new TensorCheck(kind.check().code(), "parameter").requireName(key, limits);
-        into.put(key, value);
-        requireAtMost(limits.parameters(), into.size(), "parameters");
-    }
-
-    static @Nullable Parameter value(ProtoCursor cursor) {
-        Parameter value = null;
-        while (cursor.more()) {
-            int field = cursor.field();
-            switch (field) {
-                case 1 ->
-                    value = new Parameter.Bool(cursor.expect(ProtoCursor.VARINT).varint() != 0);
-                case 2 ->
-                    value = new Parameter.Int64(
-                            cursor.expect(ProtoCursor.VARINT).varint());
-                case 3 -> value = new Parameter.Text(cursor.string());
-                case 4 ->
-                    value = new Parameter.Float64(Double.longBitsToDouble(
-                            cursor.expect(ProtoCursor.FIXED64).fixed64()));
-                case 5 ->
-                    value = new Parameter.Uint64(
-                            cursor.expect(ProtoCursor.VARINT).varint());
-                default -> cursor.skip();
-            }
-        }
-        return value;
     }
 
     private void requireRawCount() {

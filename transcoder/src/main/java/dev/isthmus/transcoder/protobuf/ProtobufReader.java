@@ -70,7 +70,7 @@ public final class ProtobufReader {
         while (entry.more()) {
             switch (entry.field()) {
                 case 1 -> named = entry.string().equals("triton_enable_empty_final_response");
-                case 2 -> yes = MessageParser.value(entry.nested()) instanceof Parameter.Bool bool && bool.value();
+                case 2 -> yes = ParameterEntries.value(entry.nested()) instanceof Parameter.Bool bool && bool.value();
                 default -> entry.skip();
             }
         }

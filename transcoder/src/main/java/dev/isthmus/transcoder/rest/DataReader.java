@@ -11,7 +11,7 @@ import java.util.Arrays;
  * Reads one tensor's {@code data}: flat, or nested as the shape says. Goes on where it stopped when more of the document has
  * come. Owns the raw form until {@link #take()}.
  */
-final class DataReader {
+final class DataReader implements ValueReader {
     /** What is allocated at once, however many elements a shape promises. */
     private static final int FIRST_BYTES = 1 << 20;
 
@@ -61,8 +61,8 @@ final class DataReader {
         Arrays.fill(extents, -1);
     }
 
-    /** Reads on; false when more of the document is needed. */
-    boolean read(JsonTokenizer json) {
+    @Override
+    public boolean read(JsonTokenizer json) {
         while (true) {
             JsonTokenizer.Token token = json.next();
             switch (token) {

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * JSON number tokens to values, without garbage on the common paths. The token's grammar was checked by
- * {@link JsonTokenizer}. One instance reads one token at a time.
+ * {@link JsonNumberGrammar}. One instance reads one token at a time.
  */
 final class JsonNumbers {
     /** Powers of ten that a double holds exactly. */

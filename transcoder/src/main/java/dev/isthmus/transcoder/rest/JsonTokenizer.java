@@ -3,7 +3,6 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -68,9 +67,7 @@ final class JsonTokenizer {
 
     private int tokenStart;
     private int tokenEnd;
-    private boolean escaped;
-    /** Where to go on in a string whose end has not come; 0 for none. */
-    private int resume;
+    private final JsonStrings strings = new JsonStrings();
 
     JsonTokenizer(WireLimits limits) {
         this.limits = limits;
@@ -95,7 +92,6 @@ final class JsonTokenizer {
         System.arraycopy(window, at, to, 0, kept);
         window = to;
         consumedBefore += at;
-        resume = Math.max(0, resume - at);
         at = 0;
         end = kept;
     }
@@ -270,7 +266,7 @@ final class JsonTokenizer {
         if (first == '-' && i + 1 < end && window[i + 1] == 'I') {
             return word("-Infinity", Token.NEGATIVE_INFINITY);
         }
-        while (i < end && isNumberPart(window[i])) {
+        while (i < end && JsonNumberGrammar.isPart(window[i])) {
             i++;
         }
         if (i - at > limits.numberLength()) {
@@ -279,127 +275,64 @@ final class JsonTokenizer {
         if (i == end && !last) {
             return Token.NEED_MORE;
         }
-        requireNumber(at, i);
+        try {
+            JsonNumberGrammar.require(window, at, i, end);
+        } catch (JsonException e) {
+            throw failure(e);
+        }
         tokenStart = at;
         tokenEnd = i;
         at = i;
         return after(Token.NUMBER);
     }
 
-    /** The grammar of a number: a minus, an integer without leading zeros, a fraction, an exponent. */
-    private void requireNumber(int from, int to) {
-        int i = from;
-        if (i < to && window[i] == '-') {
-            i++;
-        }
-        if (i < to && window[i] == '0') {
-            i++;
-        } else {
-            i = digits(i, to);
-        }
-        if (i < to && window[i] == '.') {
-            i = digits(i + 1, to);
-        }
-        if (i < to && (window[i] | 0x20) == 'e') {
-            i++;
-            if (i < to && (window[i] == '+' || window[i] == '-')) {
-                i++;
-            }
-            i = digits(i, to);
-        }
-        if (i < to) {
-            throw failure("'" + new String(window, from, to - from, StandardCharsets.ISO_8859_1) + "' is no number");
-        }
-    }
-
-    private int digits(int from, int to) {
-        int i = from;
-        while (i < to && window[i] >= '0' && window[i] <= '9') {
-            i++;
-        }
-        if (i == from) {
-            throw failure(from < end ? "a value is expected, got " + shown(window[from]) : "a number is not complete");
-        }
-        return i;
-    }
-
     private boolean string(int limit) {
-        int i = Math.max(at + 1, resume);
-        boolean backslash = resume > 0 && escaped;
-        while (i < end) {
-            byte c = window[i];
-            if (c == '"') {
-                tokenStart = at + 1;
-                tokenEnd = i;
-                escaped = backslash;
-                resume = 0;
-                requireAtMost(limit);
-                at = i + 1;
-                return true;
+        try {
+            int close = strings.close(window, at, end);
+            if (close < 0) {
+                requireUnfinished(limit);
+                return false;
             }
-            if (c == '\\') {
-                backslash = true;
-                if (i + 1 >= end) {
-                    break;
-                }
-                i++;
-            } else if (c >= 0 && c < 0x20) {
-                throw failure("a control character in a string must be escaped");
+            tokenStart = at + 1;
+            tokenEnd = close;
+            if (strings.exceeds(limit, window, tokenStart, tokenEnd)) {
+                throw new JsonException("a string has more than " + limit + " bytes");
             }
-            i++;
+            at = close + 1;
+            return true;
+        } catch (JsonException e) {
+            throw failure(e);
         }
-        if (i - at > 6L * limit + 2) {
-            throw failure("a string has more than " + limit + " bytes");
+    }
+
+    /** That a string whose end has not come may go on; six bytes of it, an escape, make one at the least. */
+    private void requireUnfinished(int limit) {
+        if (strings.scanned() > 6L * limit + 2) {
+            throw new JsonException("a string has more than " + limit + " bytes");
         }
         if (last) {
-            throw failure("the document ends within a string");
-        }
-        escaped = backslash;
-        resume = Math.min(i, end);
-        return false;
-    }
-
-    private void requireAtMost(int limit) {
-        if (tokenEnd - tokenStart > limit && (!escaped || unescaped().remaining() > limit)) {
-            throw failure("a string has more than " + limit + " bytes");
+            throw new JsonException("the document ends within a string");
         }
     }
 
     /** The UTF-8 bytes of the KEY or STRING just given, checked; a view that the next feed invalidates. */
     ByteBuffer utf8() {
-        ByteBuffer bytes = escaped ? unescaped() : ByteBuffer.wrap(window, tokenStart, tokenEnd - tokenStart);
-        if (!isAscii(bytes)) {
-            try {
-                StandardCharsets.UTF_8.newDecoder().decode(bytes.duplicate());
-            } catch (CharacterCodingException e) {
-                throw failure("a string is not UTF-8");
-            }
+        try {
+            return strings.utf8(window, tokenStart, tokenEnd);
+        } catch (JsonException e) {
+            throw failure(e);
         }
-        return bytes;
     }
 
     String text() {
         return StandardCharsets.UTF_8.decode(utf8()).toString();
     }
 
-    private static boolean isAscii(ByteBuffer bytes) {
-        for (int i = bytes.position(); i < bytes.limit(); i++) {
-            if (bytes.get(i) < 0) {
-                return false;
-            }
-        }
-        return true;
+    private JsonException failure(JsonException e) {
+        return failure(String.valueOf(e.getMessage()));
     }
 
-    private ByteBuffer unescaped() {
-        try {
-            return JsonEscapes.unescape(window, tokenStart, tokenEnd);
-        } catch (JsonException e) {
-            throw failure(String.valueOf(e.getMessage()));
-        }
-    }
-
-    JsonException failure(String what) {
+    private JsonException failure(String what) {
         return new JsonException("malformed JSON at byte " + (consumedBefore + at) + ": " + what);
     }
 
@@ -407,11 +340,7 @@ final class JsonTokenizer {
         return c == ' ' || c == '\n' || c == '\r' || c == '\t';
     }
 
-    private static boolean isNumberPart(byte c) {
-        return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
-    }
-
-    private static String shown(byte c) {
+    static String shown(byte c) {
         return c > 0x20 && c < 0x7f ? "'" + (char) c + "'" : String.format("byte 0x%02x", c);
     }
 }

@@ -7,6 +7,7 @@ import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Reads a REST inference request in chunks as they arrive. Not thread-safe. After {@link #finish()}, {@link #release()} or
@@ -14,6 +15,7 @@ import java.util.List;
  */
 public final class RestRequestReader {
     private final ModelRef model;
+    private final ForeignParameters foreign;
     private final MessageReader reader;
 
     /**
@@ -27,7 +29,8 @@ public final class RestRequestReader {
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
         this.model = model;
-        this.reader = new MessageReader(true, anyParameter, jsonLength, limits, allocator);
+        this.foreign = new ForeignParameters(anyParameter);
+        this.reader = new MessageReader(new ReaderSettings(true, foreign, limits, allocator), jsonLength);
     }
 
     /**
@@ -54,15 +57,19 @@ public final class RestRequestReader {
     public RestRequest finish() {
         try {
             List<Tensor> inputs = reader.finish();
+            DocumentReader document = reader.document();
             InferRequest request =
-                    new InferRequest(model, reader.text("id"), reader.parameters(), inputs, reader.outputs());
+                    new InferRequest(model, document.text("id"), document.parameters(), inputs, document.outputs());
             return new RestRequest(
                     request,
-                    reader.forms(),
-                    reader.plainJson(),
-                    reader.contestedJson(),
-                    reader.base64(),
-                    reader.foreignParameter());
+                    document.forms(),
+                    document.tensors().stream()
+                            .filter(TensorDraft::plainJson)
+                            .map(TensorDraft::name)
+                            .collect(Collectors.toSet()),
+                    document.tensors().stream().anyMatch(TensorDraft::contestedJson),
+                    document.tensors().stream().anyMatch(TensorDraft::base64),
+                    foreign.name());
         } finally {
             reader.release();
         }

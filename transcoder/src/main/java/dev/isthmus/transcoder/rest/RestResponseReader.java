@@ -13,7 +13,8 @@ public final class RestResponseReader {
     private final MessageReader reader;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
-        this.reader = new MessageReader(false, true, jsonLength, limits, allocator);
+        this.reader = new MessageReader(
+                new ReaderSettings(false, new ForeignParameters(true), limits, allocator), jsonLength);
     }
 
     /**
@@ -34,8 +35,9 @@ public final class RestResponseReader {
     public InferResponse finish() {
         try {
             List<Tensor> outputs = reader.finish();
-            ModelRef model = new ModelRef(reader.text("model_name"), reader.text("model_version"));
-            return new InferResponse(model, reader.text("id"), reader.parameters(), outputs);
+            DocumentReader document = reader.document();
+            ModelRef model = new ModelRef(document.text("model_name"), document.text("model_version"));
+            return new InferResponse(model, document.text("id"), document.parameters(), outputs);
         } finally {
             reader.release();
         }

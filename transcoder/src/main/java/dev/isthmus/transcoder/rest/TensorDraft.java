@@ -11,7 +11,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
-import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -31,7 +30,7 @@ final class TensorDraft {
     private @Nullable DataType dataType;
     private @Nullable Shape shape;
     private @Nullable DataReader reader;
-    private @Nullable ByteArrayOutputStream unread;
+    private @Nullable KeptData kept;
     private @Nullable ByteBuf data;
     private long binarySize = -1;
     private int smallParts;
@@ -77,30 +76,24 @@ final class TensorDraft {
         return Math.max(binarySize, 0);
     }
 
-    /** The reader of the data that comes next; null when the datatype is not known yet. */
-    @Nullable
-    DataReader openData(int depth) {
+    /** What reads the data, which comes next; when the datatype is not known yet, its text is kept. */
+    ValueReader openData(int depth) {
         DataType type = dataType;
         if (type == null) {
-            unread = new ByteArrayOutputStream();
-            return null;
+            kept = new KeptData(check, name, limits, depth);
+            return kept;
         }
-        reader = new DataReader(check, name, type, expectedBytes(type), limits.bodyBytes(), depth, allocator);
+        reader = reader(type, depth);
         return reader;
+    }
+
+    private DataReader reader(DataType type, int depth) {
+        return new DataReader(check, name, type, expectedBytes(type), limits.bodyBytes(), depth, allocator);
     }
 
     private long expectedBytes(DataType type) {
         Shape known = shape;
         return known == null || !type.fixedSize() ? 0 : check.byteSize(name, type, known);
-    }
-
-    /** Keeps text of the data that cannot be read yet. */
-    void keep(byte[] window, int from, int to) {
-        ByteArrayOutputStream text = unread;
-        if (text == null || text.size() + (to - from) > limits.bodyBytes()) {
-            throw check.failure(name, "data: at most " + limits.bodyBytes() + " bytes are taken");
-        }
-        text.write(window, from, to - from);
     }
 
     /** The tensor's object is complete. */
@@ -113,8 +106,9 @@ final class TensorDraft {
         if (shared() && !limits.sharedMemory()) {
             throw check.failure(name, "shared memory is not enabled");
         }
-        if (unread != null) {
-            readKept(type, unread.toByteArray());
+        if (kept != null) {
+            reader = reader(type, 0);
+            reader.read(kept.tokens());
         }
         requireOneSource();
         if (reader != null) {
@@ -161,18 +155,6 @@ final class TensorDraft {
             throw check.failure(name, "'" + key + "' is missing");
         }
         return value;
-    }
-
-    private void readKept(DataType type, byte[] text) {
-        int colon = 0;
-        while (text[colon] != ':') {
-            colon++;
-        }
-        JsonTokenizer json = new JsonTokenizer(limits);
-        json.feed(Unpooled.wrappedBuffer(text, colon + 1, text.length - colon - 1));
-        json.last();
-        reader = new DataReader(check, name, type, expectedBytes(type), limits.bodyBytes(), 0, allocator);
-        reader.read(json);
     }
 
     /**

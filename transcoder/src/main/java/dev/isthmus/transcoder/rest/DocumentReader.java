@@ -1,0 +1,131 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Tensor;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Reads the JSON document of an inference request or answer. Owns its tensors until {@link #takeTensors()}. */
+final class DocumentReader extends ObjectReader {
+    private final ReaderSettings settings;
+    private final Map<String, String> texts = new HashMap<>();
+    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+    private final List<TensorDraft> tensors = new ArrayList<>();
+    private final RequestedOutputs outputs;
+    private boolean binaryByDefault;
+
+    DocumentReader(ReaderSettings settings) {
+        super(settings);
+        this.settings = settings;
+        this.outputs = new RequestedOutputs(settings.limits());
+    }
+
+    /** A member that is a string; empty where it is absent. */
+    String text(String key) {
+        return texts.getOrDefault(key, "");
+    }
+
+    @Override
+    Map<String, Parameter> parameters() {
+        return parameters;
+    }
+
+    /** The tensors as far as they have been read. */
+    List<TensorDraft> tensors() {
+        return tensors;
+    }
+
+    List<RequestedOutput> outputs() {
+        return outputs.list();
+    }
+
+    OutputForms forms() {
+        return outputs.forms(binaryByDefault);
+    }
+
+    @Override
+    ValueReader member(String key, int depth) {
+        return switch (key) {
+            case "id" -> text(key, value -> texts.put(key, value));
+            case "model_name", "model_version" ->
+                settings.request() ? new SkippedValue(depth) : text(key, value -> texts.put(key, value));
+            case "inputs" -> settings.request() ? tensorsReader(key) : new SkippedValue(depth);
+            case "outputs" -> settings.request() ? outputsReader(key) : tensorsReader(key);
+            default -> new SkippedValue(depth);
+        };
+    }
+
+    private ValueReader tensorsReader(String key) {
+        return new ObjectArrayReader(settings, key, () -> {
+            int limit = settings.limits().tensors();
+            if (tensors.size() == limit) {
+                throw settings.failure(key + ": at most " + limit + " are taken");
+            }
+            tensors.add(new TensorDraft(settings.check(), settings.limits(), settings.allocator()));
+            return new TensorReader(settings, tensors.getLast());
+        });
+    }
+
+    private ValueReader outputsReader(String key) {
+        return new ObjectArrayReader(settings, key, () -> new OutputReader(settings, outputs));
+    }
+
+    @Override
+    void end() {
+        String required = settings.request() ? "inputs" : "outputs";
+        if (!has(required)) {
+            throw settings.failure("'" + required + "' is missing");
+        }
+        if (settings.request() && tensors.isEmpty()) {
+            throw settings.failure("inputs: at least one is expected");
+        }
+    }
+
+    @Override
+    boolean consumes(String parameter, Parameter given) {
+        boolean form = parameter.equals("binary_data_output");
+        if (form) {
+            // KServe gives back what it was asked.
+            binaryByDefault = settings.request() && ParameterValue.bool(parameter, given);
+        }
+        // A server that takes any parameter has these names for its models.
+        if (settings.request() && !settings.foreign().allowed()) {
+            ReservedParameters.require(parameter, given);
+        }
+        return form;
+    }
+
+    @Override
+    String where(String what) {
+        return what;
+    }
+
+    /** The tensors, complete and owned by the caller. */
+    List<Tensor> takeTensors() {
+        settings.check().requireDistinct(tensors.stream().map(TensorDraft::name).toList());
+        outputs.requireDistinct();
+        boolean base64 = settings.request() && ParameterValue.base64(parameters);
+        List<Tensor> taken = new ArrayList<>();
+        try {
+            for (TensorDraft draft : tensors) {
+                taken.add(draft.take(base64 || ParameterValue.base64(draft.parameters())));
+            }
+            if (base64) {
+                parameters.remove("content_type");
+            }
+            return taken;
+        } catch (RuntimeException e) {
+            taken.forEach(Tensor::release);
+            throw e;
+        }
+    }
+
+    void release() {
+        tensors.forEach(TensorDraft::release);
+        tensors.clear();
+    }
+}

@@ -1,0 +1,31 @@
+package dev.isthmus.transcoder.rest;
+
+import org.jspecify.annotations.Nullable;
+
+/** Parameters of a kind that the protocol does not have: whether they are stepped over, and one that was. */
+final class ForeignParameters {
+    private final boolean allowed;
+    private @Nullable String name;
+
+    ForeignParameters(boolean allowed) {
+        this.allowed = allowed;
+    }
+
+    boolean allowed() {
+        return allowed;
+    }
+
+    /** Whether this one is stepped over. */
+    boolean accepts(String parameter) {
+        if (allowed) {
+            name = parameter;
+        }
+        return allowed;
+    }
+
+    /** A parameter that was stepped over, or null. */
+    @Nullable
+    String name() {
+        return name;
+    }
+}

@@ -1,0 +1,56 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Reads an array of objects: the tensors or the requested outputs. */
+final class ObjectArrayReader implements ValueReader {
+    private final ReaderSettings settings;
+    private final String name;
+    private final Supplier<ObjectReader> items;
+    private boolean opened;
+    private @Nullable ObjectReader item;
+
+    /** @param items gives what reads the object that comes next */
+    ObjectArrayReader(ReaderSettings settings, String name, Supplier<ObjectReader> items) {
+        this.settings = settings;
+        this.name = name;
+        this.items = items;
+    }
+
+    @Override
+    public boolean read(JsonTokenizer json) {
+        while (item == null || item.read(json)) {
+            item = null;
+            Token token = json.next();
+            switch (token) {
+                case NEED_MORE -> {
+                    return false;
+                }
+                case START_ARRAY -> {
+                    if (opened) {
+                        throw unexpected("an object", token);
+                    }
+                    opened = true;
+                }
+                case START_OBJECT -> {
+                    if (!opened) {
+                        throw unexpected("an array", token);
+                    }
+                    item = items.get();
+                }
+                case END_ARRAY -> {
+                    return true;
+                }
+                default -> throw unexpected("an array of objects", token);
+            }
+        }
+        return false;
+    }
+
+    private OipException unexpected(String wanted, Token token) {
+        return settings.failure(name + ": " + wanted + " is expected, got " + token);
+    }
+}

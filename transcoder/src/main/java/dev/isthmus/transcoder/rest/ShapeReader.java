@@ -1,0 +1,63 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import java.util.Arrays;
+
+/** Reads a tensor's {@code shape}. */
+final class ShapeReader implements ValueReader {
+    private final TensorCheck check;
+    private final TensorDraft tensor;
+    private final long[] extents = new long[Shape.MAX_RANK];
+    private boolean opened;
+    private int rank;
+
+    ShapeReader(TensorCheck check, TensorDraft tensor) {
+        this.check = check;
+        this.tensor = tensor;
+    }
+
+    @Override
+    public boolean read(JsonTokenizer json) {
+        while (true) {
+            Token token = json.next();
+            if (token == Token.NEED_MORE) {
+                return false;
+            }
+            if (!opened) {
+                open(token);
+            } else if (token == Token.END_ARRAY) {
+                tensor.shape(Shape.of(Arrays.copyOf(extents, rank)));
+                return true;
+            } else {
+                extent(token, json);
+            }
+        }
+    }
+
+    private void open(Token token) {
+        if (token != Token.START_ARRAY) {
+            throw check.failure(tensor.name(), "shape: an array is expected, got " + token);
+        }
+        opened = true;
+    }
+
+    private void extent(Token token, JsonTokenizer json) {
+        JsonNumbers number = new JsonNumbers();
+        if (token == Token.NUMBER) {
+            number.read(json.window(), json.tokenStart(), json.tokenEnd());
+        }
+        if (token != Token.NUMBER
+                || number.token().chars().anyMatch(c -> c == '.' || c == 'e' || c == 'E')
+                || !number.isInteger(true, 64)) {
+            throw check.failure(
+                    tensor.name(),
+                    "shape: integers are expected, got " + (token == Token.NUMBER ? number.token() : token.toString()));
+        }
+        if (rank == Shape.MAX_RANK) {
+            throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are taken");
+        }
+        extents[rank++] = number.integer();
+    }
+}

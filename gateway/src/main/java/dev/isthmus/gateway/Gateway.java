@@ -118,6 +118,8 @@ public final class Gateway implements AutoCloseable {
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
+                new IngressSettings.Health(
+                        answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
                 answers.compress() ? answers.compressAbove() : -1);
         for (GatewayConfig.Listener listener : config.listeners()) {
             InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig.Answers;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Headers;
+import dev.isthmus.gateway.config.GatewayConfig.HealthBody;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
@@ -222,8 +223,10 @@ public final class ConfigLoader {
         if (node == null) {
             return Answers.DEFAULT;
         }
-        Map<String, Node> keys =
-                yaml.object(node, "answers", Set.of("non_finite", "stream_form", "compress", "compress_above"));
+        Map<String, Node> keys = yaml.object(
+                node,
+                "answers",
+                Set.of("non_finite", "stream_form", "compress", "compress_above", "health_body", "not_ready_status"));
         return new Answers(
                 yaml.choice(
                         keys.get("non_finite"), "answers: non_finite", NonFinite.class, Answers.DEFAULT.nonFinite()),
@@ -238,7 +241,22 @@ public final class ConfigLoader {
                         "a size such as 1KiB, of at most 1GiB",
                         Answers.DEFAULT.compressAbove(),
                         (text, at) -> size(text)),
-                yaml.bool(keys.get("compress"), "answers: compress", Answers.DEFAULT.compress()));
+                yaml.bool(keys.get("compress"), "answers: compress", Answers.DEFAULT.compress()),
+                yaml.choice(
+                        keys.get("health_body"),
+                        "answers: health_body",
+                        HealthBody.class,
+                        Answers.DEFAULT.healthBody()),
+                yaml.scalar(
+                        keys.get("not_ready_status"),
+                        "answers: not_ready_status",
+                        "400 or 503",
+                        Answers.DEFAULT.notReadyStatus(),
+                        (text, at) -> switch (text) {
+                            case "400" -> 400;
+                            case "503" -> 503;
+                            default -> null;
+                        }));
     }
 
     private static @Nullable Integer size(String text) {

@@ -94,9 +94,24 @@ public record GatewayConfig(
      * @param streamForm the message that gRPC clients get from ModelStreamInfer
      * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that
      * @param compress whether it is at all
+     * @param healthBody of health answers
+     * @param notReadyStatus HTTP status of "not ready": 400, as the protocol and Triton have it, or 503, as load balancers do
      */
-    public record Answers(NonFinite nonFinite, StreamForm streamForm, int compressAbove, boolean compress) {
-        public static final Answers DEFAULT = new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true);
+    public record Answers(
+            NonFinite nonFinite,
+            StreamForm streamForm,
+            int compressAbove,
+            boolean compress,
+            HealthBody healthBody,
+            int notReadyStatus) {
+        public static final Answers DEFAULT =
+                new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);
+    }
+
+    /** The body of health answers, of which clients look at the status. */
+    public enum HealthBody {
+        JSON,
+        EMPTY
     }
 
     /** The message of a stream's answers. */

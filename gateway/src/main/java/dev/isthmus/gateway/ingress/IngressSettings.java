@@ -9,16 +9,32 @@ import dev.isthmus.gateway.call.HeaderNames;
  * @param maxConcurrentStreams open streams of one HTTP/2 connection
  * @param forwarded the headers that go upstream
  * @param streamForm the message that gRPC clients get from ModelStreamInfer
+ * @param health how health requests are answered
  * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that; -1 for never
  */
 public record IngressSettings(
-        long maxBodyBytes, int maxConcurrentStreams, HeaderNames forwarded, StreamForm streamForm, long compressAbove) {
+        long maxBodyBytes,
+        int maxConcurrentStreams,
+        HeaderNames forwarded,
+        StreamForm streamForm,
+        Health health,
+        long compressAbove) {
     /** Bytes of a request line. */
     static final int MAX_REQUEST_LINE = 8 * 1024;
     /** Bytes of all header fields of a request. */
     static final int MAX_HEADER_BYTES = 16 * 1024;
     /** Header fields of a request. */
     static final int MAX_HEADER_FIELDS = 100;
+
+    /**
+     * How health requests are answered.
+     *
+     * @param body whether with JSON, or with nothing but a status
+     * @param notReadyStatus the status of "no"
+     */
+    public record Health(boolean body, int notReadyStatus) {
+        public static final Health DEFAULT = new Health(true, 400);
+    }
 
     /** The message of a stream's answers. */
     public enum StreamForm {

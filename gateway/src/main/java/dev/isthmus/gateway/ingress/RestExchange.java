@@ -283,11 +283,11 @@ final class RestExchange implements Reply {
         }
     }
 
-    private static RestResponse render(Answer answer) {
+    private RestResponse render(Answer answer) {
         return switch (answer) {
-            case Answer.Live live -> RestResponse.json(status(live.live()), JsonAnswers.live(live));
-            case Answer.Ready ready -> RestResponse.json(status(ready.ready()), JsonAnswers.ready(ready));
-            case Answer.ModelReady model -> RestResponse.json(status(model.ready()), JsonAnswers.modelReady(model));
+            case Answer.Live live -> health(live.live(), JsonAnswers.live(live));
+            case Answer.Ready ready -> health(ready.ready(), JsonAnswers.ready(ready));
+            case Answer.ModelReady model -> health(model.ready(), JsonAnswers.modelReady(model));
             case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
             case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
             case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
@@ -297,9 +297,11 @@ final class RestExchange implements Reply {
         };
     }
 
-    /** A health request's "no" is a 4xx status (protocol document, Health; R2). */
-    private static int status(boolean yes) {
-        return yes ? 200 : 400;
+    /** A health request's "no" is a status that is no 2xx (protocol document, Health; R2). */
+    private RestResponse health(boolean yes, byte[] json) {
+        IngressSettings.Health form = settings.health();
+        RestResponse full = RestResponse.json(yes ? 200 : form.notReadyStatus(), json);
+        return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
     }
 
     private void requireBodySize(long contentLength) {

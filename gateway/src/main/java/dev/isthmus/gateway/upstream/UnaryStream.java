@@ -30,6 +30,7 @@ public final class UnaryStream implements InferStream {
     private final Deque<Waiting> waiting = new ArrayDeque<>();
     private Cancellation underWay = Cancellation.NONE;
     private boolean busy;
+    private boolean pumping;
     private boolean ended;
     private boolean over;
 
@@ -77,23 +78,22 @@ public final class UnaryStream implements InferStream {
     }
 
     private void next() {
+        if (pumping) {
+            return;
+        }
         // A call may be answered before it returns: not one within the other, but one after the other.
-        while (!busy && !over) {
-            Waiting first = waiting.poll();
-            if (first == null) {
-                if (ended) {
-                    over = true;
-                    reply.complete();
-                }
-                return;
-            }
+        pumping = true;
+        while (!busy && !over && !waiting.isEmpty()) {
+            Waiting first = waiting.remove();
             busy = true;
             One one = new One(first);
             Cancellation started = upstream.inferEvents(call, first.model(), first.message(), one);
-            if (!one.done) {
-                underWay = started;
-                return;
-            }
+            underWay = one.done ? Cancellation.NONE : started;
+        }
+        pumping = false;
+        if (ended && !busy && !over) {
+            over = true;
+            reply.complete();
         }
     }
 
@@ -143,15 +143,11 @@ public final class UnaryStream implements InferStream {
         }
 
         private void finished() {
-            boolean late = underWay != Cancellation.NONE;
             done = true;
             busy = false;
             underWay = Cancellation.NONE;
-            if (over) {
-                return;
-            }
-            reply.readMore();
-            if (late) {
+            if (!over) {
+                reply.readMore();
                 next();
             }
         }

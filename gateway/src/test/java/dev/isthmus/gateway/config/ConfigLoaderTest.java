@@ -90,7 +90,7 @@ class ConfigLoaderTest {
                     dialect: kserve
                     shared_memory: true
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
-                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB}
+                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src}
                 models: {a: {upstream: m}, b: {upstream: local}}
                 default_upstream: m
@@ -109,7 +109,13 @@ class ConfigLoaderTest {
         assertThat(config.headers().forwarded()).isEqualTo(new HeaderNames(Set.of("x-a"), List.of("x-b-")));
         assertThat(config.headers().returned()).isEqualTo(new HeaderNames(Set.of("y-bin"), List.of()));
         assertThat(config.answers())
-                .isEqualTo(new GatewayConfig.Answers(NonFinite.STRING, GatewayConfig.StreamForm.OIP, 2048, false));
+                .isEqualTo(new GatewayConfig.Answers(
+                        NonFinite.STRING,
+                        GatewayConfig.StreamForm.OIP,
+                        2048,
+                        false,
+                        GatewayConfig.HealthBody.EMPTY,
+                        503));
         assertThat(config.local()).isEqualTo(new LocalConfig(HERE.resolve("src"), true, 3, 4));
         assertThat(config.models()).containsEntry("a", "m").containsEntry("b", "local");
         assertThat(config.defaultUpstream()).isEqualTo("m");

@@ -35,6 +35,7 @@ final class Ingress implements AutoCloseable {
                         100,
                         GatewayConfig.Headers.DEFAULT.forwarded(),
                         IngressSettings.StreamForm.TRITON,
+                        IngressSettings.Health.DEFAULT,
                         1024));
     }
 

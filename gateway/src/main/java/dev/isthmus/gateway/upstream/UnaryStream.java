@@ -60,6 +60,7 @@ public final class UnaryStream implements InferStream {
     @Override
     public void resume() {
         underWay.resume();
+        next();
     }
 
     @Override
@@ -75,6 +76,10 @@ public final class UnaryStream implements InferStream {
     private void next() {
         // A call may be answered before it returns: not one within the other, but one after the other.
         while (!busy && !over) {
+            if (!waiting.isEmpty() && !reply.writable()) {
+                // Not before the client takes the answers that it has; then comes resume().
+                return;
+            }
             Waiting first = waiting.poll();
             if (first == null) {
                 if (ended) {
@@ -111,6 +116,8 @@ public final class UnaryStream implements InferStream {
         public void message(Answer answer) {
             if (over) {
                 answer.release();
+            } else if (answer instanceof Answer.StreamError error && error.id().isEmpty()) {
+                reply.message(new Answer.StreamError(error.failure(), id));
             } else {
                 reply.message(answer);
             }

@@ -32,6 +32,7 @@ final class StreamCall extends LoopListener implements InferStream {
     private final Reply reply;
     private final Deque<RequestStream> waiting = new ArrayDeque<>();
     private boolean endAsked;
+    private boolean endSent;
     private boolean paused;
     private boolean over;
 
@@ -97,7 +98,8 @@ final class StreamCall extends LoopListener implements InferStream {
             sentAny = true;
             call.sendMessage(waiting.remove());
         }
-        if (!over && endAsked && waiting.isEmpty()) {
+        if (!over && endAsked && !endSent && waiting.isEmpty()) {
+            endSent = true;
             call.halfClose();
         }
     }
@@ -158,12 +160,7 @@ final class StreamCall extends LoopListener implements InferStream {
     }
 
     private Answer answer(ByteBuf message) {
-        boolean enveloped = switch (dialect) {
-            case TRITON -> true;
-            case MLSERVER, KSERVE -> false;
-            case GENERIC -> StreamEnvelope.looksEnveloped(message);
-        };
-        if (!enveloped) {
+        if (!enveloped(message)) {
             return new Answer.Inference(new InferMessage.Protobuf(message));
         }
         StreamEnvelope.Content content = StreamEnvelope.open(message);
@@ -171,6 +168,19 @@ final class StreamCall extends LoopListener implements InferStream {
         return response == null
                 ? new Answer.StreamError(new OipException(code(content.error()), content.error()), content.id())
                 : new Answer.Inference(new InferMessage.Protobuf(response));
+    }
+
+    private boolean enveloped(ByteBuf message) {
+        try {
+            return switch (dialect) {
+                case TRITON -> true;
+                case MLSERVER, KSERVE -> false;
+                case GENERIC -> StreamEnvelope.looksEnveloped(message);
+            };
+        } catch (OipException malformed) {
+            message.release();
+            throw malformed;
+        }
     }
 
     /** Triton's errors in the midst of a stream are texts without a status; these are the ones it is known by. */

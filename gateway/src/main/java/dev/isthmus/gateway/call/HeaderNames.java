@@ -30,6 +30,8 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
             "te",
             "trailer",
             "transfer-encoding",
+            // Triton 2.51 crashes after streams that ask for it.
+            "triton_grpc_error",
             "upgrade",
             "user-agent",
             "x-request-timeout-ms");

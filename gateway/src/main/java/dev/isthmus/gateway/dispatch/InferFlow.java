@@ -84,7 +84,9 @@ final class InferFlow implements RequestSink, Reply {
             return;
         }
         if (body.needsMetadata()) {
-            underWay = target.upstream().modelMetadata(call, target.model(), new Description());
+            Cancellation asked = target.upstream().modelMetadata(call, target.model(), new Description());
+            // The description may have come at once, and the request gone out.
+            underWay = underWay == Cancellation.NONE ? asked : underWay;
         } else {
             send();
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -35,7 +36,7 @@ import java.util.Map;
 
 /** The messages of the management extensions in the form of the other protocol (Triton's protocol documents). */
 final class ManageCodec {
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
     private static final byte[] NOTHING = {};
     /** A parameter of this name holds the bytes of a file, which JSON has as base64. */
     private static final String FILE = "file:";
@@ -146,20 +147,31 @@ final class ManageCodec {
             if (setting.getValue().isBoolean()) {
                 value.setBoolParam(setting.getValue().booleanValue());
             } else if (setting.getValue().isIntegralNumber()) {
-                value.setUint32Param(setting.getValue().intValue());
-            } else {
+                value.setUint32Param(unsigned(setting.getKey(), setting.getValue()));
+            } else if (setting.getValue().isValueNode() && !setting.getValue().isNull()) {
                 value.setStringParam(setting.getValue().asText());
+            } else if (!setting.getValue().isNull()) {
+                throw OipException.invalid(
+                        "setting '" + setting.getKey() + "': a string, an integer or a boolean is expected");
             }
             request.putSettings(setting.getKey(), value.build());
         });
         return request.build();
     }
 
+    private static int unsigned(String name, JsonNode value) {
+        if (!value.canConvertToLong() || value.longValue() >>> Integer.SIZE != 0) {
+            throw OipException.invalid(
+                    "setting '" + name + "': an integer of 0 to 4294967295 is expected, got " + value);
+        }
+        return value.intValue();
+    }
+
     private static ModelRepositoryParameter parameter(String name, JsonNode value) {
         ModelRepositoryParameter.Builder parameter = ModelRepositoryParameter.newBuilder();
         if (value.isBoolean()) {
             parameter.setBoolParam(value.booleanValue());
-        } else if (value.isIntegralNumber()) {
+        } else if (value.isIntegralNumber() && value.canConvertToLong()) {
             parameter.setInt64Param(value.longValue());
         } else if (value.isTextual() && name.startsWith(FILE)) {
             parameter.setBytesParam(bytes(name, value.textValue()));
@@ -328,6 +340,9 @@ final class ManageCodec {
 
     static byte[] answerToProtobuf(Extension extension, byte[] content) throws IOException {
         JsonNode json = content.length == 0 ? JSON.createObjectNode() : JSON.readTree(content);
+        if (!json.isContainerNode()) {
+            throw new IOException("an object or an array is expected");
+        }
         Message message = switch (extension) {
             case MODEL_CONFIG -> throw unknown(extension);
             case MODEL_STATISTICS ->

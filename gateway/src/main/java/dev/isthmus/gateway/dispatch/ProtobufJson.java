@@ -66,6 +66,9 @@ final class ProtobufJson {
      * @throws IOException when a member is not what its field is
      */
     static <T extends Message.Builder> T read(JsonNode json, T builder) throws IOException {
+        if (!json.isObject()) {
+            throw new IOException(builder.getDescriptorForType().getName() + ": an object is expected, got " + json);
+        }
         for (FieldDescriptor field : builder.getDescriptorForType().getFields()) {
             JsonNode value = json.path(field.getName());
             if (value.isMissingNode() || value.isNull()) {

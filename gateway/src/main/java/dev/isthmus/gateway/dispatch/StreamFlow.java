@@ -122,12 +122,20 @@ final class StreamFlow implements RequestSink {
 
     @Override
     public boolean writable() {
-        return branches.values().stream().allMatch(branch -> branch.stream.writable());
+        // A client that takes no answers gets to ask no more: each request may be answered at once, with an error.
+        return client.writable() && branches.values().stream().allMatch(branch -> branch.stream.writable());
     }
 
     @Override
     public void resume() {
         new ArrayList<>(branches.values()).forEach(branch -> branch.stream.resume());
+        readMore();
+    }
+
+    private void readMore() {
+        if (!over && writable()) {
+            client.readMore();
+        }
     }
 
     private void cancelBranches() {
@@ -191,15 +199,15 @@ final class StreamFlow implements RequestSink {
 
         @Override
         public void readMore() {
-            if (!over && StreamFlow.this.writable()) {
-                client.readMore();
-            }
+            StreamFlow.this.readMore();
         }
 
         @Override
         public void complete() {
             branches.remove(target, this);
             completeIfDone();
+            // What it held back goes to a new branch.
+            StreamFlow.this.readMore();
         }
 
         @Override

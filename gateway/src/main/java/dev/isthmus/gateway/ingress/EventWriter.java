@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /** Frames JSON as server-sent events (WHATWG HTML, "Server-sent events"). */
@@ -13,9 +14,9 @@ final class EventWriter {
     private EventWriter() {}
 
     private static ByteBuf constant(String text) {
-        return Unpooled.unreleasableBuffer(Unpooled.directBuffer(8)
-                .writeBytes(text.getBytes(StandardCharsets.US_ASCII))
-                .asReadOnly());
+        byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
+        ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length).put(bytes).flip();
+        return Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(direct).asReadOnly());
     }
 
     /** The event, owned by the caller; {@code json} is taken. */

@@ -104,7 +104,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return null;
         }
         ContentCoding coding = ContentCoding.of(encoding);
-        if (coding == null || coding == ContentCoding.ZSTD) {
+        if (coding == null) {
             throw new OipException(
                     ErrorCode.UNIMPLEMENTED,
                     "header grpc-encoding: one of " + ContentCoding.ACCEPTED_BY_GRPC + " is expected, got '" + encoding

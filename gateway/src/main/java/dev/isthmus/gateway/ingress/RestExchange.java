@@ -42,7 +42,7 @@ final class RestExchange implements Reply {
     private record Opened(
             ChannelHandlerContext ctx,
             boolean events,
-            ContentCoding.@Nullable Decoder decoder,
+            @Nullable Inflation decoder,
             @Nullable ContentCoding accepted) {}
 
     RestExchange(ResponseWriter writer, IngressSettings settings) {
@@ -74,7 +74,7 @@ final class RestExchange implements Reply {
         }
     }
 
-    private ContentCoding.@Nullable Decoder decoder(RequestHead head, ChannelHandlerContext ctx) {
+    private @Nullable Inflation decoder(RequestHead head, ChannelHandlerContext ctx) {
         String encoding = head.field("content-encoding");
         if (encoding == null || encoding.equalsIgnoreCase("identity")) {
             return null;
@@ -94,7 +94,7 @@ final class RestExchange implements Reply {
     void data(ByteBuf chunk) {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
-        ContentCoding.Decoder decoder = opened == null ? null : opened.decoder();
+        Inflation decoder = opened == null ? null : opened.decoder();
         if (answered || to == null) {
             chunk.release();
         } else if (bodyBytes > settings.maxBodyBytes()) {
@@ -116,10 +116,10 @@ final class RestExchange implements Reply {
         if (answered || to == null) {
             return;
         }
-        ContentCoding.Decoder decoder = opened == null ? null : opened.decoder();
+        Inflation decoder = opened == null ? null : opened.decoder();
         if (decoder != null) {
             try {
-                decoder.finish(to::data);
+                decoder.finish();
             } catch (OipException malformed) {
                 cancelWith(malformed);
                 return;

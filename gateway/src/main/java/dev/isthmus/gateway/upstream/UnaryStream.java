@@ -65,6 +65,7 @@ public final class UnaryStream implements InferStream {
     @Override
     public void resume() {
         underWay.resume();
+        next();
     }
 
     @Override
@@ -83,7 +84,8 @@ public final class UnaryStream implements InferStream {
         }
         // A call may be answered before it returns: not one within the other, but one after the other.
         pumping = true;
-        while (!busy && !over && !waiting.isEmpty()) {
+        // Not before the client takes the answers that it has; then comes resume().
+        while (!busy && !over && !waiting.isEmpty() && reply.writable()) {
             Waiting first = waiting.remove();
             busy = true;
             One one = new One(first);
@@ -91,7 +93,7 @@ public final class UnaryStream implements InferStream {
             underWay = one.done ? Cancellation.NONE : started;
         }
         pumping = false;
-        if (ended && !busy && !over) {
+        if (ended && !busy && !over && waiting.isEmpty()) {
             over = true;
             reply.complete();
         }
@@ -115,6 +117,8 @@ public final class UnaryStream implements InferStream {
         public void message(Answer answer) {
             if (over) {
                 answer.release();
+            } else if (answer instanceof Answer.StreamError error && error.id().isEmpty()) {
+                reply.message(new Answer.StreamError(error.failure(), request.id()));
             } else {
                 reply.message(answer);
             }

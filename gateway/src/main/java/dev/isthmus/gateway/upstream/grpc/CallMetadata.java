@@ -5,6 +5,8 @@ import io.grpc.Metadata;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.StringJoiner;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A call's headers as gRPC metadata. */
@@ -39,10 +41,20 @@ final class CallMetadata {
 
     private static @Nullable String value(Metadata metadata, String name) {
         if (name.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
-            byte[] bytes = metadata.get(Metadata.Key.of(name, Metadata.BINARY_BYTE_MARSHALLER));
-            return bytes == null ? null : Base64.getEncoder().encodeToString(bytes);
+            Base64.Encoder base64 = Base64.getEncoder();
+            return joined(
+                    metadata.getAll(Metadata.Key.of(name, Metadata.BINARY_BYTE_MARSHALLER)), base64::encodeToString);
         }
-        return metadata.get(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER));
+        return joined(metadata.getAll(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER)), text -> text);
+    }
+
+    private static <T> @Nullable String joined(@Nullable Iterable<T> values, Function<T, String> text) {
+        if (values == null) {
+            return null;
+        }
+        StringJoiner joined = new StringJoiner(",");
+        values.forEach(value -> joined.add(text.apply(value)));
+        return joined.toString();
     }
 
     private static void put(Metadata metadata, String name, String value) {
@@ -50,8 +62,10 @@ final class CallMetadata {
             return;
         }
         if (name.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
-            byte[] bytes = Base64.getDecoder().decode(value);
-            metadata.put(Metadata.Key.of(name, Metadata.BINARY_BYTE_MARSHALLER), bytes);
+            Metadata.Key<byte[]> key = Metadata.Key.of(name, Metadata.BINARY_BYTE_MARSHALLER);
+            for (String each : value.split(",", -1)) {
+                metadata.put(key, Base64.getDecoder().decode(each.strip()));
+            }
         } else {
             metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
         }

@@ -35,7 +35,7 @@ final class StreamCall extends LoopListener implements InferStream {
     private boolean sentAny;
 
     private boolean endAsked;
-    private boolean halfClosed;
+    private boolean endSent;
     private boolean paused;
     private boolean over;
 
@@ -98,8 +98,8 @@ final class StreamCall extends LoopListener implements InferStream {
             sentAny = true;
             call.sendMessage(waiting.remove());
         }
-        if (!over && endAsked && !halfClosed && waiting.isEmpty()) {
-            halfClosed = true;
+        if (!over && endAsked && !endSent && waiting.isEmpty()) {
+            endSent = true;
             call.halfClose();
         }
     }
@@ -160,12 +160,7 @@ final class StreamCall extends LoopListener implements InferStream {
     }
 
     private Answer answer(ByteBuf message) {
-        boolean enveloped = switch (dialect) {
-            case TRITON -> true;
-            case MLSERVER, KSERVE -> false;
-            case GENERIC -> StreamEnvelope.looksEnveloped(message);
-        };
-        if (!enveloped) {
+        if (!enveloped(message)) {
             return new Answer.Inference(new InferMessage.Protobuf(message));
         }
         StreamEnvelope.Content content = StreamEnvelope.open(message);
@@ -173,6 +168,19 @@ final class StreamCall extends LoopListener implements InferStream {
         return response == null
                 ? new Answer.StreamError(new OipException(code(content.error()), content.error()), content.id())
                 : new Answer.Inference(new InferMessage.Protobuf(response));
+    }
+
+    private boolean enveloped(ByteBuf message) {
+        try {
+            return switch (dialect) {
+                case TRITON -> true;
+                case MLSERVER, KSERVE -> false;
+                case GENERIC -> StreamEnvelope.looksEnveloped(message);
+            };
+        } catch (OipException malformed) {
+            message.release();
+            throw malformed;
+        }
     }
 
     /** Triton's errors in the midst of a stream are texts without a status; these are the ones it is known by. */

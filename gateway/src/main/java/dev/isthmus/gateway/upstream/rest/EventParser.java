@@ -18,6 +18,7 @@ final class EventParser {
     private @Nullable ByteBuf line;
     private @Nullable ByteBuf data;
     private boolean afterReturn;
+    private boolean released;
 
     /**
      * A parser at the start of a stream.
@@ -35,11 +36,11 @@ final class EventParser {
      * Takes the next bytes.
      *
      * @param part borrowed
-     * @param events gets the data of each event that is complete, and owns it
+     * @param events gets the data of each event that is complete, and owns it; it may release this parser
      */
     void feed(ByteBuf part, Consumer<ByteBuf> events) {
         int from = part.readerIndex();
-        for (int at = from; at < part.writerIndex(); at++) {
+        for (int at = from; at < part.writerIndex() && !released; at++) {
             byte b = part.getByte(at);
             if (b == '\n' || b == '\r') {
                 boolean ofPair = b == '\n' && afterReturn && at == from && line == null;
@@ -57,7 +58,7 @@ final class EventParser {
     }
 
     private void keep(ByteBuf part, int from, int to) {
-        if (from == to) {
+        if (from == to || released) {
             return;
         }
         ByteBuf open = line;
@@ -111,8 +112,9 @@ final class EventParser {
         return line.readableBytes() == DATA.length || line.getByte(line.readerIndex() + DATA.length) == ':';
     }
 
-    /** Gives back what is held. */
+    /** Gives back what is held; what comes after that is not read. */
     void release() {
+        released = true;
         if (line != null) {
             line.release();
             line = null;

@@ -16,7 +16,7 @@ final class ReturnedHeaders {
             String name = header.getKey().toLowerCase(Locale.ROOT);
             if (allowed.contains(name)) {
                 found = found.isEmpty() ? new LinkedHashMap<>() : found;
-                found.merge(name, header.getValue(), (first, next) -> first + ", " + next);
+                found.merge(name, header.getValue(), (first, next) -> first + "," + next);
             }
         }
         return found;

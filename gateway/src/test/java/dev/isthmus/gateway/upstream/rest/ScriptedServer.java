@@ -19,14 +19,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A server that does to its sockets what real servers do on a bad day. */
-final class ScriptedServer implements AutoCloseable {
+public final class ScriptedServer implements AutoCloseable {
 
     /** One request as it was read. */
-    record Seen(int connection, String head, String body) {}
+    public record Seen(int connection, String head, String body) {}
 
     /** What is done with a request. Throwing or returning false closes the connection. */
     @FunctionalInterface
-    interface Script {
+    public interface Script {
         boolean answer(Seen request, OutputStream out) throws IOException;
     }
 
@@ -43,7 +43,7 @@ final class ScriptedServer implements AutoCloseable {
         Thread.ofVirtual().start(this::accept);
     }
 
-    static ScriptedServer that(Script script) throws IOException {
+    public static ScriptedServer that(Script script) throws IOException {
         return new ScriptedServer(0, script);
     }
 
@@ -52,23 +52,23 @@ final class ScriptedServer implements AutoCloseable {
     }
 
     /** Answers everything with the same bytes and keeps the connection. */
-    static ScriptedServer sending(String response) throws IOException {
+    public static ScriptedServer sending(String response) throws IOException {
         return that((request, out) -> {
             write(out, response);
             return true;
         });
     }
 
-    static void write(OutputStream out, String text) throws IOException {
+    public static void write(OutputStream out, String text) throws IOException {
         out.write(text.getBytes(StandardCharsets.ISO_8859_1));
         out.flush();
     }
 
-    static String ok(String body) {
+    public static String ok(String body) {
         return "HTTP/1.1 200 OK\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
     }
 
-    Endpoint endpoint() {
+    public Endpoint endpoint() {
         return new Endpoint("127.0.0.1", socket.getLocalPort());
     }
 
@@ -76,7 +76,7 @@ final class ScriptedServer implements AutoCloseable {
         return connections.get();
     }
 
-    Seen request() throws InterruptedException {
+    public Seen request() throws InterruptedException {
         Seen seen = requests.poll(20, TimeUnit.SECONDS);
         if (seen == null) {
             throw new AssertionError("the server saw no request");
@@ -89,7 +89,7 @@ final class ScriptedServer implements AutoCloseable {
     }
 
     /** Waits until a client has closed a connection, or the server has. */
-    void awaitConnectionClosed() throws InterruptedException {
+    public void awaitConnectionClosed() throws InterruptedException {
         if (closed.poll(20, TimeUnit.SECONDS) == null) {
             throw new AssertionError("no connection was closed");
         }

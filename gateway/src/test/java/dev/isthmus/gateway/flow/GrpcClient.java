@@ -1,0 +1,111 @@
+package dev.isthmus.gateway.flow;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** One gRPC call of a client. */
+final class GrpcClient {
+    private static final int ALL = Integer.MAX_VALUE;
+
+    private final ClientCall<byte[], byte[]> call;
+    final BlockingQueue<byte[]> answers = new LinkedBlockingQueue<>();
+    private final CompletableFuture<Metadata> headers = new CompletableFuture<>();
+    private final CompletableFuture<Status> status = new CompletableFuture<>();
+    private final CompletableFuture<Metadata> trailers = new CompletableFuture<>();
+
+    private GrpcClient(ClientCall<byte[], byte[]> call) {
+        this.call = call;
+    }
+
+    static GrpcClient open(ManagedChannel channel, String method) {
+        return open(channel, method, new Metadata(), CallOptions.DEFAULT, ALL);
+    }
+
+    /** @param wanted how many answers are taken before {@link #take} asks for more */
+    static GrpcClient open(ManagedChannel channel, String method, Metadata metadata, CallOptions options, int wanted) {
+        GrpcClient client = new GrpcClient(channel.newCall(OipServer.bytes(method), options));
+        client.start(metadata, wanted);
+        return client;
+    }
+
+    static GrpcClient ask(ManagedChannel channel, String method, Metadata metadata, byte[] request) {
+        GrpcClient client = open(channel, method, metadata, CallOptions.DEFAULT, ALL);
+        client.send(request);
+        client.end();
+        return client;
+    }
+
+    private void start(Metadata metadata, int wanted) {
+        call.start(
+                new ClientCall.Listener<>() {
+                    @Override
+                    public void onHeaders(Metadata got) {
+                        headers.complete(got);
+                    }
+
+                    @Override
+                    public void onMessage(byte[] message) {
+                        answers.add(message);
+                    }
+
+                    @Override
+                    public void onClose(Status got, Metadata last) {
+                        trailers.complete(last);
+                        status.complete(got);
+                    }
+                },
+                metadata);
+        if (wanted > 0) {
+            call.request(wanted);
+        }
+    }
+
+    GrpcClient send(byte[] message) {
+        call.sendMessage(message);
+        return this;
+    }
+
+    /** Whether what is sent goes out at once. */
+    boolean ready() {
+        return call.isReady();
+    }
+
+    void end() {
+        call.halfClose();
+    }
+
+    void take(int more) {
+        call.request(more);
+    }
+
+    void cancel() {
+        call.cancel("the test wants it so", null);
+    }
+
+    byte[] answer() throws InterruptedException {
+        return OipServer.next(answers);
+    }
+
+    Metadata headers() throws Exception {
+        return headers.get(20, TimeUnit.SECONDS);
+    }
+
+    Metadata trailers() throws Exception {
+        return trailers.get(20, TimeUnit.SECONDS);
+    }
+
+    Status status() throws Exception {
+        return status.get(20, TimeUnit.SECONDS);
+    }
+
+    boolean open() {
+        return !status.isDone();
+    }
+}

@@ -1,0 +1,159 @@
+package dev.isthmus.gateway.flow;
+
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
+import io.netty.handler.codec.http2.DefaultHttp2Headers;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2DataFrame;
+import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.handler.codec.http2.Http2HeadersFrame;
+import io.netty.handler.codec.http2.Http2MultiplexHandler;
+import io.netty.handler.codec.http2.Http2StreamChannel;
+import io.netty.handler.codec.http2.Http2StreamChannelBootstrap;
+import io.netty.util.ReferenceCountUtil;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** One HTTP/2 connection of a client, with prior knowledge. */
+public final class Http2Client implements AutoCloseable {
+    private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+    private final Channel channel;
+
+    public Http2Client(int port) {
+        channel = new Bootstrap()
+                .group(loops)
+                .channel(NioSocketChannel.class)
+                .handler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel made) {
+                        made.pipeline()
+                                .addLast(
+                                        Http2FrameCodecBuilder.forClient().build(),
+                                        new Http2MultiplexHandler(new ChannelInboundHandlerAdapter()));
+                    }
+                })
+                .connect("127.0.0.1", port)
+                .syncUninterruptibly()
+                .channel();
+    }
+
+    /** A response as it comes. */
+    public static final class Response {
+        private final CompletableFuture<Http2Headers> head = new CompletableFuture<>();
+        private final BlockingQueue<String> parts = new LinkedBlockingQueue<>();
+        private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
+        private final Http2StreamChannel stream;
+        private volatile Http2Headers last = EmptyHttp2Headers.INSTANCE;
+
+        Response(Http2StreamChannel stream) {
+            this.stream = stream;
+        }
+
+        public Http2Headers head() throws Exception {
+            return head.get(20, TimeUnit.SECONDS);
+        }
+
+        String part() throws InterruptedException {
+            return OipServer.next(parts);
+        }
+
+        /** What came at the end; the head, where nothing did. */
+        public Http2Headers trailers() throws Exception {
+            ended.get(20, TimeUnit.SECONDS);
+            return last;
+        }
+
+        /** The whole body, once it has ended. */
+        public String body() throws Exception {
+            ended.get(20, TimeUnit.SECONDS);
+            return String.join("", parts);
+        }
+
+        /** Resets the stream. */
+        void cancel() {
+            stream.close().syncUninterruptibly();
+        }
+    }
+
+    public Response post(String path, String body, String... headers) {
+        return post(path, body.getBytes(StandardCharsets.UTF_8), headers);
+    }
+
+    /**
+     * Sends a request.
+     *
+     * @param headers names and values in turn
+     */
+    public Response post(String path, byte[] body, String... headers) {
+        CompletableFuture<Response> made = new CompletableFuture<>();
+        Http2StreamChannel stream = new Http2StreamChannelBootstrap(channel)
+                .handler(new ChannelInboundHandlerAdapter() {
+                    @Override
+                    public void channelRead(ChannelHandlerContext ctx, Object frame) {
+                        read(made.join(), frame);
+                    }
+                })
+                .open()
+                .syncUninterruptibly()
+                .getNow();
+        Response response = new Response(stream);
+        made.complete(response);
+        Http2Headers head = new DefaultHttp2Headers()
+                .method("POST")
+                .path(path)
+                .scheme("http")
+                .authority("a");
+        for (int i = 0; i < headers.length; i += 2) {
+            head.add(headers[i], headers[i + 1]);
+        }
+        stream.write(new DefaultHttp2HeadersFrame(head)).addListener(Http2Client::check);
+        stream.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(body), true))
+                .syncUninterruptibly();
+        return response;
+    }
+
+    private static void check(io.netty.util.concurrent.Future<?> written) {
+        if (!written.isSuccess()) {
+            throw new IllegalStateException(written.cause());
+        }
+    }
+
+    private static void read(Response response, Object frame) {
+        try {
+            boolean last = false;
+            if (frame instanceof Http2HeadersFrame headers) {
+                response.last = headers.headers();
+                response.head.complete(headers.headers());
+                last = headers.isEndStream();
+            } else if (frame instanceof Http2DataFrame data) {
+                response.parts.add(data.content().toString(StandardCharsets.UTF_8));
+                last = data.isEndStream();
+            }
+            if (last) {
+                response.ended.complete(true);
+            }
+        } finally {
+            ReferenceCountUtil.release(frame);
+        }
+    }
+
+    @Override
+    public void close() {
+        channel.close().syncUninterruptibly();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+}

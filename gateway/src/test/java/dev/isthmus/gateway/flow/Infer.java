@@ -1,0 +1,118 @@
+package dev.isthmus.gateway.flow;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.proto.ModelStreamInferResponse;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** Small inferences: a number goes in as INPUT0, one comes out as OUTPUT0. */
+final class Infer {
+    private Infer() {}
+
+    /** The JSON of a request. */
+    static String json(String id, int value) {
+        return "{\"id\":\"" + id + "\",\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":["
+                + value + "]}]}";
+    }
+
+    /** The JSON of an answer, as the gateway writes it. */
+    static String answerJson(String model, String id, int value) {
+        return "{\"id\":\"" + id + "\",\"model_name\":\"" + model
+                + "\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[" + value
+                + "]}]}";
+    }
+
+    static ModelInferRequest request(String model, String id, int value) {
+        return ModelInferRequest.newBuilder()
+                .setModelName(model)
+                .setId(id)
+                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                        .setName("INPUT0")
+                        .setDatatype("INT32")
+                        .addShape(1))
+                .addRawInputContents(number(value))
+                .build();
+    }
+
+    static ModelInferRequest request(byte[] message) {
+        try {
+            return ModelInferRequest.parseFrom(message);
+        } catch (InvalidProtocolBufferException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static ModelInferResponse response(byte[] message) {
+        try {
+            return ModelInferResponse.parseFrom(message);
+        } catch (InvalidProtocolBufferException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static ModelStreamInferResponse envelope(byte[] message) {
+        try {
+            return ModelStreamInferResponse.parseFrom(message);
+        } catch (InvalidProtocolBufferException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The answer to a request: its model and id, with this number. */
+    static ModelInferResponse answer(ModelInferRequest request, int value) {
+        return answer(request, number(value));
+    }
+
+    static ModelInferResponse answer(ModelInferRequest request, ByteString content) {
+        return ModelInferResponse.newBuilder()
+                .setModelName(request.getModelName())
+                .setId(request.getId())
+                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
+                        .setName("OUTPUT0")
+                        .setDatatype("INT32")
+                        .addShape(content.size() / Integer.BYTES))
+                .addRawOutputContents(content)
+                .build();
+    }
+
+    static byte[] enveloped(ModelInferResponse response) {
+        return ModelStreamInferResponse.newBuilder()
+                .setInferResponse(response)
+                .build()
+                .toByteArray();
+    }
+
+    /** Triton's report of a failure in a stream. */
+    static byte[] error(String text, String id) {
+        return ModelStreamInferResponse.newBuilder()
+                .setErrorMessage(text)
+                .setInferResponse(ModelInferResponse.newBuilder().setId(id))
+                .build()
+                .toByteArray();
+    }
+
+    static ByteString number(int value) {
+        return ByteString.copyFrom(ByteBuffer.allocate(Integer.BYTES)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putInt(value)
+                .flip());
+    }
+
+    static int number(ByteString content) {
+        return content.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).getInt();
+    }
+
+    /** The number that a request brings. */
+    static int value(ModelInferRequest request) {
+        return number(request.getRawInputContents(0));
+    }
+
+    /** The number that an answer brings. */
+    static int value(ModelInferResponse response) {
+        return number(response.getRawOutputContents(0));
+    }
+}

@@ -1,0 +1,112 @@
+package dev.isthmus.gateway.flow;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
+import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A real gateway on a free loopback port, and clients of it. */
+final class Stage implements AutoCloseable {
+    private static final HeaderNames PASSED = HeaderNames.of(List.of("x-request-id", "x-flow-*", "retry-after"));
+    /** Of every body and message. */
+    static final int LIMIT = 4 << 20;
+
+    private final Gateway gateway;
+    private final ManagedChannel channel;
+
+    Stage(Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
+            throws Exception {
+        gateway = Gateway.start(new GatewayConfig(
+                List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
+                new GatewayConfig.Limits(LIMIT, 100),
+                new GatewayConfig.Headers(PASSED, PASSED),
+                GatewayConfig.Answers.DEFAULT,
+                upstreams,
+                GatewayConfig.LOCAL.equals(fallback) ? GatewayConfig.LocalConfig.EMBEDDED : null,
+                models,
+                fallback));
+        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
+                .usePlaintext()
+                .directExecutor()
+                .build();
+    }
+
+    /** Everything goes to one server. */
+    static Stage of(UpstreamConfig upstream) throws Exception {
+        return new Stage(Map.of("server", upstream), Map.of(), "server");
+    }
+
+    /** Everything goes to the models that are built in. */
+    static Stage local() throws Exception {
+        return new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
+    }
+
+    static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {
+        return upstream(Protocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+    }
+
+    static UpstreamConfig rest(ScriptedServer server, ServerDialect dialect) {
+        return upstream(Protocol.REST, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+    }
+
+    static UpstreamConfig upstream(
+            Protocol protocol,
+            Endpoint endpoint,
+            ServerDialect dialect,
+            BinaryTensorData binary,
+            boolean sharedMemory) {
+        return new UpstreamConfig(
+                protocol,
+                List.of(endpoint),
+                binary,
+                Duration.ofSeconds(60),
+                Duration.ofSeconds(2),
+                dialect,
+                sharedMemory);
+    }
+
+    int port() {
+        return gateway.addresses().get(0).getPort();
+    }
+
+    /** Of one connection. */
+    ManagedChannel channel() {
+        return channel;
+    }
+
+    Http1Client http1() throws IOException {
+        return new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port()));
+    }
+
+    /** The next request with a body that a server was sent; the gateway's own questions are passed over. */
+    static ScriptedServer.Seen posted(ScriptedServer server) throws InterruptedException {
+        ScriptedServer.Seen seen = server.request();
+        while (!seen.head().startsWith("POST")) {
+            seen = server.request();
+        }
+        return seen;
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+        await().atMost(Duration.ofSeconds(10)).until(channel::isTerminated);
+        gateway.close();
+    }
+}

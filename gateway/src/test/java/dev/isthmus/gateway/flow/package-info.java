@@ -1,0 +1,5 @@
+/** Whole calls: a real gateway between real clients and scripted servers. */
+@NullMarked
+package dev.isthmus.gateway.flow;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.call;
 
 import io.netty.buffer.ByteBufAllocator;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
 
@@ -23,13 +22,6 @@ public record Call(
 
     public Call {
         headers = Map.copyOf(headers);
-    }
-
-    /** The same call with one more header. */
-    public Call with(String header, String value) {
-        Map<String, String> more = new HashMap<>(headers);
-        more.put(header, value);
-        return new Call(operation, deadlineNanos, more, loop, allocator);
     }
 
     public boolean hasDeadline() {

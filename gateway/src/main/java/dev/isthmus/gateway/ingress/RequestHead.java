@@ -21,7 +21,10 @@ import org.jspecify.annotations.Nullable;
  * @param names all names of header fields, in any case
  */
 record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<String>> names) {
-    /** Asks for a stream to be ended by its first error with a status, instead of going on after the text of it. */
+    /**
+     * Asks for a stream to be ended by its first error with a status, instead of going on after the text of it. It is answered
+     * here and goes no further: Triton crashes when such a stream is cancelled while it fails.
+     */
     static final String STATUS_OF_ERRORS = "triton_grpc_error";
 
     private static final String TIMEOUT = "x-request-timeout-ms";
@@ -64,7 +67,6 @@ record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<S
         for (String name : allowed.exact()) {
             put(forwarded, name);
         }
-        put(forwarded, STATUS_OF_ERRORS);
         if (!allowed.prefixes().isEmpty()) {
             TreeSet<String> found = new TreeSet<>();
             names.get().forEach(name -> found.add(name.toLowerCase(Locale.ROOT)));

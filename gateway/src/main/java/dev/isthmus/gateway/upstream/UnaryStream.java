@@ -140,10 +140,18 @@ public final class UnaryStream implements InferStream {
 
         @Override
         public void fail(OipException failure) {
-            if (!over) {
+            if (!over && late()) {
+                // The client's time is up for all that waits, too.
+                UnaryStream.this.cancel();
+                reply.fail(failure);
+            } else if (!over) {
                 reply.message(new Answer.StreamError(failure, request.id()));
             }
             finished();
+        }
+
+        private boolean late() {
+            return call.hasDeadline() && System.nanoTime() - call.deadlineNanos() >= 0;
         }
 
         private void finished() {

@@ -24,7 +24,6 @@ import dev.isthmus.proto.ServerMetadataRequest;
 import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
-import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
@@ -52,7 +51,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GrpcUpstream implements Upstream {
     private static final int MAX_LOOKUPS = 64;
-    private static final String STATUS_OF_ERRORS = "triton_grpc_error";
 
     private final UpstreamSettings settings;
     private final ByteBufAllocator allocator;
@@ -116,9 +114,7 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        // Without this Triton tells of failures as text only, for which no status can be given.
-        Call asked = knowledge.dialect() == Dialect.TRITON ? call.with(STATUS_OF_ERRORS, "true") : call;
-        InferStream stream = inferStream(asked, reply);
+        InferStream stream = inferStream(call, reply);
         stream.send(model, "", false, message);
         stream.end();
         return stream;

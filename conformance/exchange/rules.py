@@ -54,7 +54,7 @@ REFUSALS = [
         r"|is not one of the protocol's$|negative dimension|BYTES element \d+ has a length|inputs: at least one is expected$",
         grpc="typed_fp16_in_fp32_contents typed_uint8_overflow typed_int8_overflow typed_wrong_field typed_two_fields "
         "typed_too_few typed_too_many raw_and_typed raw_short raw_long raw_count_too_many raw_count_too_few no_data "
-        "unknown_datatype negative_shape bytes_bad_inner", mlserver_grpc="no_inputs", kserve_grpc="no_inputs",
+        "unknown_datatype negative_shape bytes_bad_inner no_inputs empty_request",
     ),
     refusal("valued-parameters", "R8: a parameter has a value", r"^parameter 'k' has no value$", grpc="parameter_unset"),
     refusal(
@@ -102,9 +102,9 @@ REFUSALS = [
         rest="parameter_reserved", triton_rest="parameter_null parameter_array parameter_object",
         kserve_rest="parameter_null parameter_array parameter_object",
     ),
-    refusal("plain-parameters-over-grpc", "R8: MLServer takes any JSON as a parameter, which gRPC cannot carry",
-            r"a string, a number or a boolean is expected", ("cross",),
-            mlserver_rest="parameter_null parameter_array parameter_object"),
+    refusal("checked-parameters", "R8 R9: as MLServer takes any JSON over REST, its REST clients get no further than gRPC does",
+            r"a string, a number or a boolean is expected|^parameter 'timeout': an integer of 0 or more is expected", ("cross",),
+            mlserver_rest="parameter_null parameter_array parameter_object parameter_timeout_string"),
     refusal(
         "infinity-without-a-form", "R13: MLServer's JSON has NaN as null, and nothing for infinities: refused rather than changed",
         r"has infinite values, for which the model's server has no form in JSON$",
@@ -118,6 +118,9 @@ REFUSALS = [
     ),
     refusal("shared-memory-off", "R9: shared memory is refused for a server whose configuration does not say otherwise",
             r"^shared memory is not enabled for upstream '\w+'$", triton_rest="system_shm_status"),
+    refusal("reserved-parameters", "R9: timeout is a number, which only Triton looks at, and calls its own failure",
+            r"^parameter 'timeout': an integer of 0 or more is expected",
+            triton_rest="parameter_timeout_string", kserve_rest="parameter_timeout_string"),
     refusal("malformed-protobuf", "R5: the client's error, INVALID_ARGUMENT", r"^malformed protobuf message: ", ("straight",),
             grpc="malformed"),
     refusal(
@@ -150,8 +153,8 @@ ANSWERS = [
           "kserve rest": "unknown_path double_slash upper_case model_config models_stats_all_missing_model repository_index "
                          "repository_index_empty_body repository_index_ready"}),
     Rule("method-not-allowed", "R3 R25: 405 is an error like any other", forms.method_not_allowed,
-         {"rest": "live_post infer_get infer_put infer_delete infer_options metadata_post",
-          "mlserver rest": "repository_index_get", "kserve rest": "repository_index_get"}),
+         {"rest": "live_post infer_get infer_put infer_delete infer_options",
+          "mlserver rest": "metadata_post repository_index_get", "kserve rest": "metadata_post repository_index_get"}),
     Rule("no-versions", "R6: KServe refuses every path with a version; it is asked without", forms.without_version,
          {"kserve rest": "versioned_metadata_* versioned_ready_* wrong_version_infer version_infer"}),
     Rule("repository-body", "R21: MLServer wants a body, which the gateway adds",
@@ -198,10 +201,21 @@ ANSWERS = [
          {"triton rest": "int32_float_integral int32_exp int64_float_big fp32_nan_string fp32_null json_FP16 json_BF16 "
                          "binary_in_FP16 binary_in_BF16 json_in_binary_out_FP16 json_in_binary_out_BF16",
           "mlserver rest": "fp32_nan_literal ok_id_unicode",
-          "kserve rest": "json_FP16 json_in_binary_out_FP16 numpy_fp16"}),
+          "kserve rest": "json_FP16 binary_in_FP16 json_in_binary_out_FP16 numpy_fp16"}),
     Rule("compressed-requests", "R23: gzip and deflate are undone before the server", forms.echo,
          {"mlserver rest": "content_encoding_deflate", "kserve rest": "content_encoding_gzip content_encoding_deflate"}),
-    Rule("written-anew", "R7 R12 R13 R15 R16: floats shortest, BYTES that are no text as base64, binary data where it was asked "
+    Rule("exact-integers", "R12: 1.0 is the integer 1, and none goes through a double", forms.exact_integers,
+         {"mlserver rest": "int32_float_integral int32_exp int64_float_big", "kserve rest": "int64_float_big"}, ("straight",)),
+    Rule("nothing-of-nothing", "R11: a tensor of no elements needs no data", forms.nothing_of_nothing,
+         {"triton grpc": "zero_size_none"}),
+    Rule("plain-states", "R21: MLServer writes the name of its enum's class before the state",
+         lambda x, d: d.field.endswith(".state") and d.want == "State." + d.got, {"mlserver grpc": "repository_index"}),
+    Rule("parameters-as-text", "R8: MLServer's gRPC knows no double and no uint64: as text they are not lost",
+         lambda x, d: (d.field, d.want) == ("message.parameters", "(absent)") and list(d.got["k"]) == ["string_param"],
+         {"mlserver grpc": "parameter_double parameter_uint64"}, ("straight",)),
+    Rule("errors-in-band", "R17: an error does not end a stream, unless the client wants that", forms.error_in_band,
+         {"mlserver grpc": "stream_error"}),
+    Rule("written-anew", "R7 R9 R12 R13 R15 R16: floats shortest, BYTES that are no text as base64, binary data where it was asked "
          "for, no id that was made up, nothing empty; the same tensors", forms.same_answer,
          {"triton rest": "json_FP32 binary_in_FP32 fp32_long_mantissa fp32_denormal binary_bytes_nonutf8_json_out special_json",
           "mlserver rest": "json_in_binary_out_BOOL json_in_binary_out_*INT* json_in_binary_out_FP* json_in_binary_out_BYTES "

@@ -68,6 +68,26 @@ def test_unknown(rest):
     assert status == 415 and "'br'" in json.loads(text)["error"] and "gzip" in fields["accept-encoding"]
 
 
+def test_bomb(rest):
+    """What is too large only once it is decompressed is too large all the same."""
+    body = gzip.compress(b" " * (40 << 20))
+    message = rest.refused(413, "POST", "/v2/models/simple/infer", body, {"Content-Encoding": "gzip"})
+    assert str(16 << 20) in message
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_not_compressed(rest, coding):
+    body = b'{"this":"is certainly no compressed content at all"}'
+    rest.refused(400, "POST", "/v2/models/simple/infer", body, {"Content-Encoding": coding})
+
+
+def test_something_follows(rest):
+    tensors = [{"name": n, "shape": [1, 16], "datatype": "INT32", "data": [1] * 16} for n in ("INPUT0", "INPUT1")]
+    body = gzip.compress(json.dumps({"inputs": tensors}).encode())
+    rest.infer("/v2/models/simple/infer", body, {"Content-Encoding": "gzip"})
+    rest.refused(400, "POST", "/v2/models/simple/infer", body + b"and more", {"Content-Encoding": "gzip"})
+
+
 @pytest.mark.parametrize("coding", CODINGS)
 def test_cut_off(gateway, coding):
     rest = Rest(gateway)

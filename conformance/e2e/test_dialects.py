@@ -103,6 +103,11 @@ def test_raw_request_refused(fleet_rest, model, body, words):
     assert all(word in message for word in words), message
 
 
+def test_raw_request_with_two_variable_dimensions(fleet_rest):
+    """The shape cannot be deduced: one dimension at most may vary (binary tensor data extension)."""
+    assert "INPUT0" in fleet_rest.refused(400, "POST", PATH % "identity_fp32", bytes(8), RAW)
+
+
 def special(rest, model="special_fp32", **headers):
     status, fields, text = rest.ask("POST", PATH % model, SPECIAL, headers)
     assert status == 200 and fields["content-type"] == "application/json", text

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Replays the recorded exchanges of a real server through the gateway that stands in front of it.
 
-  replay --gateway HOST:PORT --server triton|mlserver|kserve --wire rest|grpc [--cross] [--case PATTERN] [--allow-not-yet]
+  replay --gateway HOST:PORT --server triton|mlserver|kserve --wire rest|grpc [--cross] [--case PATTERN]
 
 Straight, the gateway's upstream speaks the wire of the client: the gateway's answer is compared with the recorded one,
 status, content type, body as values, binary data as bytes, gRPC message with all fields. With --cross its upstream speaks
 the other wire: what the server once answered with success is compared as decoded tensors.
 A difference is gone, or covered by a rule of exchange/rules.py or exchange/crossing.py, or UNEXPLAINED.
-Exit status: 1 if any difference is unexplained, or belongs to a part that is not built yet (but see --allow-not-yet).
+Exit status: 1 if any difference is unexplained.
 """
 import argparse
 import base64
@@ -71,7 +71,6 @@ def main():
     p.add_argument("--wire", required=True, choices=["rest", "grpc"], help="the client's")
     p.add_argument("--cross", action="store_true", help="the gateway's upstream speaks the other wire")
     p.add_argument("--case", default="*", metavar="PATTERN", help="only these cases")
-    p.add_argument("--allow-not-yet", action="store_true", help="parts that are not built yet do not fail the replay")
     p.add_argument("--timeout", type=float, default=10)
     a = p.parse_args()
     a.mode = "cross" if a.cross else "straight"
@@ -85,7 +84,7 @@ def main():
                 if x is not None:
                     report.take(x)
     report.print()
-    return 1 if report.unexplained or report.not_yet and not a.allow_not_yet else 0
+    return 1 if report.unexplained else 0
 
 
 if __name__ == "__main__":

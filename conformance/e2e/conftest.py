@@ -1,17 +1,25 @@
 """Fixtures: the gateways under test, each with the official clients.
 
-ISTHMUS_GRPC, ISTHMUS_REST   host:port of a gateway that speaks gRPC, or REST, to a real Triton and a real MLServer
+ISTHMUS_GRPC, ISTHMUS_REST   host:port of a gateway that speaks gRPC, or REST, to a real Triton, MLServer and KServe
 ISTHMUS_LOCAL                host:port of a gateway with the embedded models
+ISTHMUS_CONFIGURED           host:port of a gateway with other headers and answers than by default (EndToEndTest has them)
+ISTHMUS_WITNESS_REST, _GRPC  ports where that gateway has its upstreams witness_rest and witness_grpc
 """
 import http.client
 import json
 import os
+import sys
+import time
 
 import pytest
 import tritonclient.grpc
 import tritonclient.http
 
+sys.path.insert(1, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from suite.witness import start_witnesses  # noqa: E402 - the folder above is no package
+
 GATEWAYS = {"grpc": os.environ["ISTHMUS_GRPC"], "rest": os.environ["ISTHMUS_REST"], "local": os.environ["ISTHMUS_LOCAL"]}
+CONFIGURED = os.environ["ISTHMUS_CONFIGURED"]
 
 
 @pytest.fixture(params=["grpc", "rest", "local"])
@@ -20,9 +28,15 @@ def gateway(request):
 
 
 @pytest.fixture(params=["grpc", "rest"])
-def fleet(request):
+def wire(request):
+    """What a gateway in front of real servers speaks to them."""
+    return request.param
+
+
+@pytest.fixture
+def fleet(wire):
     """A gateway in front of real servers."""
-    return GATEWAYS[request.param]
+    return GATEWAYS[wire]
 
 
 class Rest:
@@ -37,6 +51,21 @@ class Rest:
         self.connection.request(method, path, body, headers or {})
         response = self.connection.getresponse()
         return response.status, dict((k.lower(), v) for k, v in response.getheaders()), response.read()
+
+    def infer(self, path, body, headers=None):
+        """The answer of a 200 with a JSON body."""
+        status, _, text = self.ask("POST", path, body, headers)
+        assert status == 200, text
+        return json.loads(text)
+
+    def events(self, path, body, headers=None):
+        """The events of a stream, each with its JSON."""
+        status, fields, text = self.ask("POST", path, body, headers)
+        assert status == 200, text
+        assert fields["content-type"].split(";")[0] == "text/event-stream"
+        blocks = text.decode().split("\n\n")
+        assert blocks.pop() == "" and all(block.startswith("data: ") for block in blocks), text
+        return [json.loads(block[len("data: "):]) for block in blocks]
 
     def refused(self, status, method, path, body=None, headers=None):
         got, fields, text = self.ask(method, path, body, headers)
@@ -81,3 +110,26 @@ def fleet_clients(fleet):
     yield both
     for client in both:
         client.close()
+
+
+@pytest.fixture(scope="session")
+def witness():
+    """The upstreams that follow a script: what arrived at them, by wire."""
+    ports = int(os.environ["ISTHMUS_WITNESS_REST"]), int(os.environ["ISTHMUS_WITNESS_GRPC"])
+    with start_witnesses(*ports) as witnesses:
+        end = time.monotonic() + 30
+        while Rest(CONFIGURED).ask("GET", "/v2/health/ready")[0] != 200:
+            assert time.monotonic() < end, "the gateway does not see the witnesses"
+            time.sleep(0.1)
+        yield witnesses
+
+
+@pytest.fixture
+def configured():
+    """REST and clients of the gateway that is configured otherwise."""
+    http, grpc = make_clients(CONFIGURED)
+    rest = Rest(CONFIGURED)
+    yield rest, http, grpc
+    rest.connection.close()
+    http.close()
+    grpc.close()

@@ -1,10 +1,9 @@
-"""Sorts the differences of each exchange into identical, normalised, not yet and unexplained, and prints the report."""
+"""Sorts the differences of each exchange into identical, normalised and unexplained, and prints the report."""
 import json
 from collections import defaultdict
 from fnmatch import fnmatchcase
 
 from exchange.answers import differences
-from exchange.notyet import part_of
 
 
 class Report:
@@ -14,7 +13,6 @@ class Report:
         self.cases = []
         self.identical = 0
         self.used = defaultdict(list)
-        self.not_yet = defaultdict(list)
         self.unexplained = []
 
     def take(self, x):
@@ -22,10 +20,6 @@ class Report:
         found = differences(x.want, x.got)
         if not found:
             self.identical += 1
-            return
-        part = part_of(x)
-        if part:
-            self.not_yet[part].append(x.case)
             return
         names, left = set(), []
         for d in found:
@@ -50,16 +44,13 @@ class Report:
 
     def summary(self):
         normalised = len({c for cases in self.used.values() for c in cases})
-        not_yet = sum(map(len, self.not_yet.values()))
-        return "%s %s %s: %d cases, %d identical, %d normalised, %d not yet, %d unexplained" % (
-            *self.scope, len(self.cases), self.identical, normalised, not_yet, len(self.unexplained))  # fmt: skip
+        return "%s %s %s: %d cases, %d identical, %d normalised, %d unexplained" % (
+            *self.scope, len(self.cases), self.identical, normalised, len(self.unexplained))  # fmt: skip
 
     def print(self):
         for rule in self.rules:
             if self.used[rule.id]:
                 print("normalised %s (%s): %d: %s" % (rule.id, rule.why, len(self.used[rule.id]), " ".join(self.used[rule.id])))
-        for part, cases in self.not_yet.items():
-            print("not-yet %s: %d: %s" % (part, len(cases), " ".join(cases)))
         for rule, pattern in self.unused():
             print("unused %s: %s" % (rule, pattern))
         for x, left in self.unexplained:

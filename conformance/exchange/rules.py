@@ -47,6 +47,17 @@ REFUSALS = [
         "bytes_number bytes_null",
     ),
     refusal(
+        "strict-contents", "R18 R12: contents are of the datatype's field, in its range, as many as the shape says; raw or not: "
+        "INVALID_ARGUMENT. Servers wrap around, take what they find, or fail inside",
+        r"a value of U?INT8 is expected, got 300|goes into \w+_contents, got|has raw contents only|needs \d+ (elements|bytes), got"
+        r"|contents and raw contents are both given|one entry for each of the \d+ inputs is expected"
+        r"|is not one of the protocol's$|negative dimension|BYTES element \d+ has a length|inputs: at least one is expected$",
+        grpc="typed_fp16_in_fp32_contents typed_uint8_overflow typed_int8_overflow typed_wrong_field typed_two_fields "
+        "typed_too_few typed_too_many raw_and_typed raw_short raw_long raw_count_too_many raw_count_too_few no_data "
+        "unknown_datatype negative_shape bytes_bad_inner no_inputs empty_request",
+    ),
+    refusal("valued-parameters", "R8: a parameter has a value", r"^parameter 'k' has no value$", grpc="parameter_unset"),
+    refusal(
         "strict-json", "R5: malformed JSON is 400; Triton says 500, the others 422, and some take a BOM",
         r"^malformed JSON at byte \d+: ",
         rest="int32_leading_zero bytes_lone_surrogate bytes_raw_invalid_utf8 empty_body bad_json json_trailing json_bom "
@@ -88,8 +99,28 @@ REFUSALS = [
     refusal(
         "plain-parameters", "R8 R9: string, bool and number only; triton_ is reserved",
         r"a string, a number or a boolean is expected|names that begin with triton_ are reserved",
-        rest="parameter_null parameter_array parameter_object parameter_reserved",
+        rest="parameter_reserved", triton_rest="parameter_null parameter_array parameter_object",
+        kserve_rest="parameter_null parameter_array parameter_object",
     ),
+    refusal("checked-parameters", "R8 R9: as MLServer takes any JSON over REST, its REST clients get no further than gRPC does",
+            r"a string, a number or a boolean is expected|^parameter 'timeout': an integer of 0 or more is expected", ("cross",),
+            mlserver_rest="parameter_null parameter_array parameter_object parameter_timeout_string"),
+    refusal(
+        "infinity-without-a-form", "R13: MLServer's JSON has NaN as null, and nothing for infinities: refused rather than changed",
+        r"has infinite values, for which the model's server has no form in JSON$",
+        mlserver_rest="fp32_infinity_literal binary_nan_json_out",
+    ),
+    refusal("damaged-compression", "R23: what is no gzip is 400; KServe does not look", r"^malformed compressed content",
+            rest="content_encoding_bad"),
+    refusal(
+        "raw-binary-request", "R16: the model must have one input in its metadata", r"^raw binary request: a model with one input",
+        mlserver_rest="binary_len_zero", kserve_rest="binary_len_zero",
+    ),
+    refusal("shared-memory-off", "R9: shared memory is refused for a server whose configuration does not say otherwise",
+            r"^shared memory is not enabled for upstream '\w+'$", triton_rest="system_shm_status"),
+    refusal("reserved-parameters", "R9: timeout is a number, which only Triton looks at, and calls its own failure",
+            r"^parameter 'timeout': an integer of 0 or more is expected",
+            triton_rest="parameter_timeout_string", kserve_rest="parameter_timeout_string"),
     refusal("malformed-protobuf", "R5: the client's error, INVALID_ARGUMENT", r"^malformed protobuf message: ", ("straight",),
             grpc="malformed"),
     refusal(
@@ -115,14 +146,32 @@ ANSWERS = [
          forms.error_as_json,
          {"triton rest": "server_metadata_slash live_slash model_metadata_slash live_head models_list versioned_metadata_v[12] "
                          "versioned_metadata_abc versioned_metadata_-1 unknown_path root v1_path double_slash upper_case "
-                         "binary_in_FP16 binary_in_BF16 scalar_shape wrong_rank unknown_model_infer wrong_version_infer "
+                         "scalar_shape wrong_rank unknown_model_infer wrong_version_infer "
                          "fail_* decoupled_over_http",
-          "mlserver rest": "models_list unknown_path root v1_path double_slash upper_case fail_* iris_bad_shape ok_id_unicode",
-          "kserve rest": "unknown_path double_slash upper_case"}),
-    Rule("method-message", "R25: 405 says which method is expected", forms.method_message,
-         {"rest": "live_post infer_get infer_put infer_delete infer_options metadata_post"}),
+          "mlserver rest": "models_list unknown_path root v1_path double_slash upper_case fail_* iris_bad_shape model_config "
+                           "models_stats_all_missing_model",
+          "kserve rest": "unknown_path double_slash upper_case model_config models_stats_all_missing_model repository_index "
+                         "repository_index_empty_body repository_index_ready"}),
+    Rule("method-not-allowed", "R3 R25: 405 is an error like any other", forms.method_not_allowed,
+         {"rest": "live_post infer_get infer_put infer_delete infer_options",
+          "mlserver rest": "metadata_post repository_index_get", "kserve rest": "metadata_post repository_index_get"}),
+    Rule("no-versions", "R6: KServe refuses every path with a version; it is asked without", forms.without_version,
+         {"kserve rest": "versioned_metadata_* versioned_ready_* wrong_version_infer version_infer"}),
+    Rule("repository-body", "R21: MLServer wants a body, which the gateway adds",
+         lambda x, d: x.want["status"] == 422 and x.got["status"] == 200 and {m["state"] for m in x.got["body"]} == {"READY"},
+         {"mlserver rest": "repository_index_empty_body"}),
+    Rule("no-model-control", "start.sh starts Triton without model control, which was on when this was recorded",
+         lambda x, d: x.got["status"] in (503, "UNAVAILABLE") and x.failure.startswith("explicit model load / unload is not"),
+         {"triton rest": "repository_load_unknown repository_unload_unknown",
+          "triton grpc": "repository_load_unknown repository_unload_unknown"}),
+    Rule("small-answers-plain", "R23: answers up to 1 KiB are not compressed", forms.small_and_plain,
+         {"triton rest": "accept_encoding_gzip"}, ("straight",)),
+    Rule("order-by-model", "docs: the answers of one model keep their order, those of several may overtake each other",
+         forms.in_another_order, {"triton grpc": "stream_error_middle"}),
+    Rule("enveloped-stream", "R17: clients get Triton's envelope from every server", forms.same_in_envelope,
+         {"mlserver grpc": "stream_infer"}),
     Rule("unprocessable-is-400", "R3 R4: FastAPI's 422 is 400 with its first detail as text", forms.unprocessable,
-         {"mlserver rest": "json_BF16 json_in_binary_out_BF16 fp32_nan_literal fp32_infinity_literal"}),
+         {"mlserver rest": "json_BF16 json_in_binary_out_BF16"}),
     Rule("status-outside-the-table", "R4: an HTTP status without a google.rpc.Code is its class's, the body stays",
          lambda x, d: d.field == "status" and (d.want, d.got) == (418, 400), {"mlserver rest": "fail_mlserver"}),
     Rule("model-folder", "the recording has MODELS for the models' folder; an error is one line over REST", forms.model_folder,
@@ -148,6 +197,32 @@ ANSWERS = [
          {"mlserver rest": "content_type_text content_type_octet",
           "kserve rest": "content_type_none content_type_text content_type_octet binary_ok_content_type_json "
                          "binary_lowercase_header"}),
+    Rule("values-servers-refuse", "R12 R13 R14: 1.0 is an integer, NaN may be null or text, half floats are numbers", forms.echo,
+         {"triton rest": "int32_float_integral int32_exp int64_float_big fp32_nan_string fp32_null json_FP16 json_BF16 "
+                         "binary_in_FP16 binary_in_BF16 json_in_binary_out_FP16 json_in_binary_out_BF16",
+          "mlserver rest": "fp32_nan_literal ok_id_unicode",
+          "kserve rest": "json_FP16 binary_in_FP16 json_in_binary_out_FP16 numpy_fp16"}),
+    Rule("compressed-requests", "R23: gzip and deflate are undone before the server", forms.echo,
+         {"mlserver rest": "content_encoding_deflate", "kserve rest": "content_encoding_gzip content_encoding_deflate"}),
+    Rule("exact-integers", "R12: 1.0 is the integer 1, and none goes through a double", forms.exact_integers,
+         {"mlserver rest": "int32_float_integral int32_exp int64_float_big", "kserve rest": "int64_float_big"}, ("straight",)),
+    Rule("nothing-of-nothing", "R11: a tensor of no elements needs no data", forms.nothing_of_nothing,
+         {"triton grpc": "zero_size_none"}),
+    Rule("plain-states", "R21: MLServer writes the name of its enum's class before the state",
+         lambda x, d: d.field.endswith(".state") and d.want == "State." + d.got, {"mlserver grpc": "repository_index"}),
+    Rule("parameters-as-text", "R8: MLServer's gRPC knows no double and no uint64: as text they are not lost",
+         lambda x, d: (d.field, d.want) == ("message.parameters", "(absent)") and list(d.got["k"]) == ["string_param"],
+         {"mlserver grpc": "parameter_double parameter_uint64"}, ("straight",)),
+    Rule("errors-in-band", "R17: an error does not end a stream, unless the client wants that", forms.error_in_band,
+         {"mlserver grpc": "stream_error"}),
+    Rule("written-anew", "R7 R9 R12 R13 R15 R16: floats shortest, BYTES that are no text as base64, binary data where it was asked "
+         "for, no id that was made up, nothing empty; the same tensors", forms.same_answer,
+         {"triton rest": "json_FP32 binary_in_FP32 fp32_long_mantissa fp32_denormal binary_bytes_nonutf8_json_out special_json",
+          "mlserver rest": "json_in_binary_out_BOOL json_in_binary_out_*INT* json_in_binary_out_FP* json_in_binary_out_BYTES "
+                           "json_FP16 fp32_nan_string fp32_null special_binary",
+          "kserve rest": "*"}, ("straight",)),
+    Rule("infinity-was-null", "R13: as before; KServe's JSON has null for infinities, its binary data have their bits",
+         forms.null_was_infinity, {"kserve rest": "fp32_infinity_literal binary_nan_json_out special_json"}, ("straight",)),
     Rule("binary-for-json-servers", "R16: a server without the binary extension gets JSON and answers JSON", forms.echo,
          {"mlserver rest": "binary_in_BOOL binary_in_*INT* binary_in_FP* binary_in_BYTES binary_inout_BOOL binary_inout_*INT* "
                            "binary_inout_FP* binary_inout_BYTES zero_size_binary binary_ok binary_ok_content_type_json "
@@ -156,11 +231,6 @@ ANSWERS = [
     Rule("binary-refused-as-json", "R16 R14: as before, and MLServer has no BF16",
          lambda x, d: x.want["status"] == 500 and forms.refused(x, re.compile(r"^body\.inputs\.0\.datatype: Input should be ")),
          {"mlserver rest": "binary_in_BF16 binary_inout_BF16"}),
-    Rule("binary-content-type", "R16: an answer with binary data is application/octet-stream; KServe names no type",
-         lambda x, d: d.field == "content-type" and d.want is None and d.got == "application/octet-stream" and x.want["binary"],
-         {"kserve rest": "binary_inout_BOOL binary_inout_*INT* binary_inout_FP* binary_inout_BYTES json_in_binary_out_BOOL "
-                         "json_in_binary_out_*INT* json_in_binary_out_FP32 json_in_binary_out_FP64 json_in_binary_out_BYTES "
-                         "zero_size_binary special_binary numpy_binary"}, ("straight",)),
     Rule("unimplemented-text", "R25: UNIMPLEMENTED names the method",
          lambda x, d: d.field == "details" and x.want["status"] == x.got["status"] == "UNIMPLEMENTED"
          and d.got == "method /inference.GRPCInferenceService/%s is not served" % x.target,

@@ -4,8 +4,10 @@ Nothing of the gateway is used: numpy makes the bytes, tritonclient's protobuf c
 """
 import base64
 import decimal
+import gzip
 import json
 import struct
+import zlib
 
 import ml_dtypes
 import numpy
@@ -105,13 +107,16 @@ def exact(text):
 
 def asked(request):
     """The input tensors of a REST request, or None if it has none that can be read. Numbers are exact."""
-    length = next((v for k, v in request["headers"].items() if k.lower() == "inference-header-content-length"), None)
+    headers = {k.lower(): v for k, v in request["headers"].items()}
+    length = headers.get("inference-header-content-length")
     raw = record.dec(request["body"]) or b""
+    unpack = {"gzip": gzip.decompress, "deflate": zlib.decompress}.get(headers.get("content-encoding"), bytes)
     try:
+        raw = unpack(raw)
         size = len(raw) if length is None else int(length)
         head = json.loads(raw[:size], parse_float=exact)
         return unpacked(head["inputs"], raw[size:])[0]
-    except (ValueError, KeyError, TypeError):
+    except (OSError, zlib.error, ValueError, KeyError, TypeError):
         return None
 
 

@@ -18,11 +18,9 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A real server of {@code conformance/start.sh} on free loopback ports, for as long as this is open. */
 final class RealServer implements AutoCloseable {
-    private static final Path ROOT =
-            Path.of(System.getProperty("isthmus.root", "..")).toAbsolutePath().normalize();
     private static final long PATIENCE_SECONDS = 180;
 
-    private final String name;
+    final String name;
     private final Process process;
     private final Path log;
     final int httpPort = freePort();
@@ -31,7 +29,7 @@ final class RealServer implements AutoCloseable {
     RealServer(String name, Path folder) throws IOException {
         this.name = name;
         this.log = folder.resolve(name + ".log");
-        ProcessBuilder builder = new ProcessBuilder(script("start.sh").toString(), name)
+        ProcessBuilder builder = new ProcessBuilder(Script.path("start.sh").toString(), name)
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile());
         builder.environment()
@@ -43,11 +41,12 @@ final class RealServer implements AutoCloseable {
         this.process = builder.start();
     }
 
-    static Path script(String name) {
-        return ROOT.resolve("conformance").resolve(name);
+    /** The port for a protocol, grpc or rest. */
+    int port(String protocol) {
+        return protocol.equals("grpc") ? grpcPort : httpPort;
     }
 
-    private static int freePort() {
+    static int freePort() {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
         } catch (IOException e) {

@@ -1,0 +1,147 @@
+package dev.isthmus.gateway.endtoend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.Gateway;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/**
+ * Gateways in front of the real servers and the embedded models, held against the protocol's rules
+ * ({@code conformance/score}) and against what the servers once answered ({@code conformance/replay}). What belongs to one
+ * server runs one after the other, the servers beside each other.
+ */
+@ExtendWith(RealServers.Shared.class)
+class ConformanceTest {
+    /** The share of the cases, in percent, that each gateway passes at least. What a server cannot do is in it. */
+    private static final List<List<Subject>> LEAST_SCORES = List.of(
+            List.of(new Subject("triton", "grpc", 99.5), new Subject("triton", "rest", 97.7)),
+            List.of(new Subject("mlserver", "grpc", 97.2), new Subject("mlserver", "rest", 96.6)),
+            List.of(
+                    new Subject("kserve", "grpc", 98.2),
+                    new Subject("kserve", "rest", 97.9),
+                    new Subject("onnx", "local", 96.0)));
+
+    /** @param wire that the gateway speaks to the server */
+    private record Subject(String server, String wire, double leastScore) {}
+
+    @Test
+    void score(RealServers servers) throws Exception {
+        List<Callable<List<Script.Outcome>>> groups = new ArrayList<>();
+        for (List<Subject> subjects : LEAST_SCORES) {
+            groups.add(() -> {
+                List<Script.Outcome> outcomes = new ArrayList<>();
+                for (Subject subject : subjects) {
+                    outcomes.add(score(servers, subject));
+                }
+                return outcomes;
+            });
+        }
+        assertThat(complaints(groups)).isEmpty();
+    }
+
+    private static Script.Outcome score(RealServers servers, Subject subject) throws Exception {
+        int witnessRest = RealServer.freePort();
+        int witnessGrpc = RealServer.freePort();
+        String yaml = upstream(servers, subject) + """
+                  witness_rest: {protocol: rest, endpoints: ["127.0.0.1:%d"]}
+                  witness_grpc: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
+                models:
+                  witness_rest: {upstream: witness_rest}
+                  witness_grpc: {upstream: witness_grpc}
+                """.formatted(witnessRest, witnessGrpc);
+        try (Gateway gateway = TestGateways.start(yaml)) {
+            Script.Outcome outcome = Script.run(
+                    "score",
+                    "--rest",
+                    TestGateways.address(gateway),
+                    "--grpc",
+                    TestGateways.address(gateway),
+                    "--profile",
+                    subject.server(),
+                    "--dangerous",
+                    "--witness-rest",
+                    Integer.toString(witnessRest),
+                    "--witness-grpc",
+                    Integer.toString(witnessGrpc),
+                    "--min-score",
+                    String.format(Locale.ROOT, "%.1f", subject.leastScore()));
+            System.out.println(subject.server() + " over " + subject.wire() + ": " + outcome.lastLine());
+            return outcome;
+        }
+    }
+
+    @Test
+    void replay(RealServers servers) throws Exception {
+        List<Callable<List<Script.Outcome>>> groups = new ArrayList<>();
+        for (String server : List.of("triton", "mlserver", "kserve")) {
+            groups.add(() -> {
+                List<Script.Outcome> outcomes = new ArrayList<>();
+                for (String wire : List.of("grpc", "rest")) {
+                    outcomes.addAll(replay(servers, new Subject(server, wire, 0)));
+                }
+                return outcomes;
+            });
+        }
+        assertThat(complaints(groups)).isEmpty();
+    }
+
+    private static List<Script.Outcome> replay(RealServers servers, Subject subject) throws Exception {
+        try (Gateway gateway = TestGateways.start(upstream(servers, subject))) {
+            TestGateways.awaitReady(gateway);
+            List<String> replay = List.of("--gateway", TestGateways.address(gateway), "--server", subject.server());
+            List<Script.Outcome> outcomes = new ArrayList<>();
+            for (String client : List.of("grpc", "rest")) {
+                List<String> arguments = new ArrayList<>(replay);
+                arguments.addAll(List.of("--wire", client));
+                if (!client.equals(subject.wire())) {
+                    arguments.add("--cross");
+                }
+                Script.Outcome outcome = Script.run("replay", arguments.toArray(String[]::new));
+                System.out.println(outcome.lastLine());
+                outcomes.add(outcome);
+            }
+            return outcomes;
+        }
+    }
+
+    /** A configuration up to its upstreams, of which this one takes all models that no other has. */
+    private static String upstream(RealServers servers, Subject subject) throws Exception {
+        if (subject.wire().equals("local")) {
+            return """
+                    listeners: [{port: 0}]
+                    default_upstream: local
+                    local: {embedded_models: true}
+                    upstreams:
+                    """;
+        }
+        RealServer server = servers.named(subject.server());
+        server.awaitReady();
+        return """
+                listeners: [{port: 0}]
+                default_upstream: server
+                upstreams:
+                  server: {protocol: %s, endpoints: ["127.0.0.1:%d"]}
+                """.formatted(subject.wire(), server.port(subject.wire()));
+    }
+
+    private static List<String> complaints(List<Callable<List<Script.Outcome>>> groups) throws Exception {
+        try (ExecutorService threads = Executors.newFixedThreadPool(groups.size())) {
+            List<String> complaints = new ArrayList<>();
+            for (Future<List<Script.Outcome>> group : threads.invokeAll(groups)) {
+                group.get().stream()
+                        .map(Script.Outcome::complaint)
+                        .filter(complaint -> !complaint.isEmpty())
+                        .forEach(complaints::add);
+            }
+            return complaints;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package dev.isthmus.gateway.endtoend;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** The commands of {@code conformance}. */
+final class Script {
+    private static final Path FOLDER = Path.of(System.getProperty("isthmus.root", ".."))
+            .toAbsolutePath()
+            .normalize()
+            .resolve("conformance");
+
+    private Script() {}
+
+    /**
+     * What a command did.
+     *
+     * @param text what it printed, errors included
+     */
+    record Outcome(List<String> command, int status, String text) {
+        String lastLine() {
+            List<String> lines = text.lines().filter(line -> !line.isBlank()).toList();
+            return lines.isEmpty() ? "" : lines.getLast();
+        }
+
+        /** The command and all that it printed, if it failed; else nothing. */
+        String complaint() {
+            return status == 0 ? "" : "exit status " + status + " of " + String.join(" ", command) + "\n" + text;
+        }
+    }
+
+    static Path path(String name) {
+        return FOLDER.resolve(name);
+    }
+
+    /** Runs a script of the folder to its end. */
+    static Outcome run(String name, String... arguments) throws IOException, InterruptedException {
+        return run(
+                Map.of(),
+                Stream.concat(Stream.of(path(name).toString()), Stream.of(arguments))
+                        .toList());
+    }
+
+    static Outcome run(Map<String, String> environment, List<String> command) throws IOException, InterruptedException {
+        Path output = Files.createTempFile("isthmus-script", ".out");
+        try {
+            ProcessBuilder builder =
+                    new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+            builder.environment().putAll(environment);
+            builder.environment().put("PYTHONDONTWRITEBYTECODE", "1");
+            Process process = builder.start();
+            if (!process.waitFor(20, TimeUnit.MINUTES)) {
+                process.descendants().forEach(ProcessHandle::destroyForcibly);
+                process.destroyForcibly();
+            }
+            return new Outcome(command, process.waitFor(), Files.readString(output));
+        } finally {
+            Files.delete(output);
+        }
+    }
+
+    /** The Python that has the official clients. */
+    static String clientPython() throws IOException, InterruptedException {
+        Outcome client = run("install.sh", "client");
+        return client.text()
+                .lines()
+                .filter(line -> line.startsWith("client="))
+                .map(line -> Path.of(line.substring("client=".length()))
+                        .resolve("bin/python")
+                        .toString())
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException(client.text()));
+    }
+}

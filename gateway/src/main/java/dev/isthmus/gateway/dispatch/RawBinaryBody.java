@@ -23,8 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A raw binary request: the body is the data of the model's one input, whose name, datatype and shape are the model's
- * (binary tensor data extension, "Raw Binary Request"). A shape may leave one extent to the size of the body; of two, the
- * first is taken for the batch, which is one. A BYTES input has one element, which comes without its length. All outputs are
+ * (binary tensor data extension, "Raw Binary Request"). A shape may leave one extent to the size of the body. A BYTES input has one element, which comes without its length. All outputs are
  * answered as binary data.
  */
 final class RawBinaryBody implements RequestBody {
@@ -107,20 +106,15 @@ final class RawBinaryBody implements RequestBody {
     private static Shape shape(ModelMetadata.TensorMetadata input, long elements) {
         long[] extents = input.shape().toArray();
         int open = 0;
-        for (long extent : extents) {
-            open += extent < 0 ? 1 : 0;
-        }
-        if (open == 2 && extents[0] < 0) {
-            extents[0] = 1;
-            open = 1;
-        }
-        if (open > 1) {
-            throw OipException.invalid("raw binary request: input '" + input.name() + "' of shape " + input.shape()
-                    + " has more than one extent that is not fixed");
-        }
         long fixed = 1;
         for (long extent : extents) {
+            open += extent < 0 ? 1 : 0;
             fixed = extent < 0 ? fixed : Math.multiplyExact(fixed, extent);
+        }
+        // Several are certain only where each can but be one.
+        if (open > 1 && elements != fixed) {
+            throw OipException.invalid("raw binary request: input '" + input.name() + "' of shape " + input.shape()
+                    + " has more than one extent that is not fixed");
         }
         for (int i = 0; i < extents.length; i++) {
             if (extents[i] < 0) {

@@ -84,6 +84,7 @@ final class JsonBody implements RequestBody {
             original = null;
             return new InferMessage.Rest(new RestBody(body, jsonLength));
         }
+        release();
         String foreign = read.foreignParameter();
         if (foreign != null) {
             read.request().release();

@@ -113,8 +113,9 @@ REFUSALS = [
     refusal("damaged-compression", "R23: what is no gzip is 400; KServe does not look", r"^malformed compressed content",
             rest="content_encoding_bad"),
     refusal(
-        "raw-binary-request", "R16: the model must have one input in its metadata", r"^raw binary request: a model with one input",
-        mlserver_rest="binary_len_zero", kserve_rest="binary_len_zero",
+        "raw-binary-request", "R16: the model must have one input in its metadata, with one variable dimension at most",
+        r"^raw binary request: (a model with one input|input '\w+' of shape \S+ has more than one extent)",
+        rest="binary_len_zero",
     ),
     refusal("shared-memory-off", "R9: shared memory is refused for a server whose configuration does not say otherwise",
             r"^shared memory is not enabled for upstream '\w+'$", triton_rest="system_shm_status"),
@@ -170,6 +171,10 @@ ANSWERS = [
          forms.in_another_order, {"triton grpc": "stream_error_middle"}),
     Rule("enveloped-stream", "R17: clients get Triton's envelope from every server", forms.same_in_envelope,
          {"mlserver grpc": "stream_infer"}),
+    Rule("streams-for-all", "R17: a server without streams is asked one request after the other, and its errors are in band",
+         lambda x, d: x.want["status"] == "UNIMPLEMENTED" and x.got["status"] == "OK"
+         and all("does not exist" in m["error_message"] for m in x.got["messages"]),
+         {"kserve grpc": "stream_infer stream_error"}),
     Rule("unprocessable-is-400", "R3 R4: FastAPI's 422 is 400 with its first detail as text", forms.unprocessable,
          {"mlserver rest": "json_BF16 json_in_binary_out_BF16"}),
     Rule("status-outside-the-table", "R4: an HTTP status without a google.rpc.Code is its class's, the body stays",

@@ -96,8 +96,8 @@ public enum Dialect {
         return this == MLSERVER;
     }
 
-    /** Whether ModelStreamInfer answers with ModelStreamInferResponse; otherwise with ModelInferResponse. */
-    public boolean streamEnvelope() {
-        return this == TRITON;
+    /** Whether a gRPC server knows ModelStreamInfer. */
+    public boolean streams() {
+        return this != KSERVE;
     }
 }

@@ -25,7 +25,7 @@ class ConformanceTest {
             List.of(new Subject("triton", "grpc", 99.9), new Subject("triton", "rest", 98.1)),
             List.of(new Subject("mlserver", "grpc", 97.5), new Subject("mlserver", "rest", 97.0)),
             List.of(
-                    new Subject("kserve", "grpc", 98.6),
+                    new Subject("kserve", "grpc", 99.7),
                     new Subject("kserve", "rest", 98.4),
                     new Subject("onnx", "local", 96.9)));
 

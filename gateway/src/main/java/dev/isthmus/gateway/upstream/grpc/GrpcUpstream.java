@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -114,6 +115,9 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+        if (!knowledge.dialect().streams()) {
+            return infer(call, model, message, reply);
+        }
         InferStream stream = inferStream(call, reply);
         stream.send(model, "", false, message);
         stream.end();
@@ -122,6 +126,9 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public InferStream inferStream(Call call, Reply reply) {
+        if (!knowledge.dialect().streams()) {
+            return new UnaryStream(this, call, reply);
+        }
         try {
             EventLoop loop = loop(call);
             Metadata headers = metadata(call);

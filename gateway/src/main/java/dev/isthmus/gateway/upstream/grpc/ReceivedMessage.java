@@ -52,7 +52,10 @@ final class ReceivedMessage extends CompositeByteBuf {
         for (ByteBuffer part : parts) {
             message.addComponent(true, Unpooled.wrappedBuffer(part));
         }
-        return message;
+        // A view, so that nobody takes the parts out of the composite (as addFlattenedComponents does): they do not
+        // keep the
+        // memory, which is freed with the composite.
+        return message.slice();
     }
 
     /** Marked, because an unmarked stream frees each part as soon as it is passed. */

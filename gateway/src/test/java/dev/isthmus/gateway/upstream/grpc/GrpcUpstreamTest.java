@@ -17,6 +17,8 @@ import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.grpc.Metadata;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -133,12 +135,27 @@ class GrpcUpstreamTest {
             ByteBuf message = ((InferMessage.Protobuf)
                             infer(upstream, direct(new byte[1])).inference())
                     .message();
-            assertThat(message).as("not copied").isInstanceOf(ReceivedMessage.class);
+            assertThat(message.unwrap()).as("not copied").isInstanceOf(ReceivedMessage.class);
             ByteBuf slice = message.retainedSlice(300_000, 16);
             message.release();
             upstream.close();
             assertThat(slice).isEqualTo(Unpooled.wrappedBuffer(bytes, 300_000, 16));
             slice.release();
+            assertThat(message.refCnt()).isZero();
+        }
+    }
+
+    @Test
+    void answer_flattenedIntoAnother_keepsItsMemory() throws Exception {
+        byte[] bytes = random(100_000, 6);
+        try (var server = GrpcTestServer.answering(bytes)) {
+            ByteBuf message = ((InferMessage.Protobuf) infer(upstream(server.endpoint()), direct(new byte[1]))
+                            .inference())
+                    .message();
+            CompositeByteBuf other = ByteBufAllocator.DEFAULT.compositeBuffer().addFlattenedComponents(true, message);
+            assertThat(message.refCnt()).as("the other one owns it").isPositive();
+            assertThat((ByteBuf) other).isEqualTo(Unpooled.wrappedBuffer(bytes));
+            other.release();
             assertThat(message.refCnt()).isZero();
         }
     }

@@ -44,8 +44,8 @@ final class ManageBridge implements Reply {
         try {
             byte[] content = ByteBufUtil.getBytes(body);
             byte[] turned = manage.json()
-                    ? ManageCodec.requestToProtobuf(manage, content)
-                    : ManageCodec.requestToJson(manage.extension(), content);
+                    ? ManageRequests.toProtobuf(manage, content)
+                    : ManageRequests.toJson(manage.extension(), content);
             return upstream.manage(call, manage.as(!manage.json()), Unpooled.wrappedBuffer(turned), this);
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
             client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));
@@ -63,7 +63,7 @@ final class ManageBridge implements Reply {
     private Cancellation passed(Call call, ByteBuf body) {
         if (manage.json()) {
             try {
-                ManageCodec.requireJson(ByteBufUtil.getBytes(body));
+                ManageSettings.requireJson(ByteBufUtil.getBytes(body));
             } catch (IOException e) {
                 body.release();
                 client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));
@@ -109,11 +109,11 @@ final class ManageBridge implements Reply {
 
     private byte[] turned(byte[] content) throws IOException {
         if (!crossed) {
-            return ManageCodec.plainStates(content);
+            return ManageAnswers.plainStates(content);
         }
         return manage.json()
-                ? ManageCodec.answerToJson(manage.extension(), content)
-                : ManageCodec.answerToProtobuf(manage.extension(), content);
+                ? ManageAnswers.toJson(manage.extension(), content)
+                : ManageAnswers.toProtobuf(manage.extension(), content);
     }
 
     @Override

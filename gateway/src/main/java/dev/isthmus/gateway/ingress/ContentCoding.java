@@ -22,6 +22,9 @@ enum ContentCoding {
     /** What is taken of gRPC messages, as {@code grpc-accept-encoding} has it. */
     static final String ACCEPTED_BY_GRPC = "identity,deflate,gzip";
 
+    /** What is larger goes uncompressed: it would keep the loop, which other connections share, for too long. */
+    static final int MOST_COMPRESSED = 4 << 20;
+
     /** Fast: on a loop that other connections share, a few percent of size are not worth the time. */
     private static final int LEVEL = 1;
 

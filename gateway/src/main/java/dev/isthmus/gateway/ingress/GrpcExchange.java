@@ -294,7 +294,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     /** Takes the message. */
     private void send(OpenCall call, ByteBuf message) {
-        ContentCoding coding = call.coding();
+        boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
+        ContentCoding coding = small ? call.coding() : null;
         ByteBuf out = coding == null ? message : coding.compress(call.ctx().alloc(), message);
         ByteBuf prefix = call.ctx().alloc().buffer(PREFIX, PREFIX);
         prefix.writeByte(coding == null ? 0 : 1).writeInt(out.readableBytes());
@@ -304,8 +305,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     .status("200")
                     .set(HttpHeaderNames.CONTENT_TYPE, GRPC)
                     .set(ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
-            if (coding != null) {
-                headers.set(ENCODING, coding.token());
+            if (call.coding() != null) {
+                headers.set(ENCODING, call.coding().token());
             }
             addReturned(headers);
             responder.headers(headers, false);

@@ -252,7 +252,9 @@ final class RestExchange implements Reply {
             return plain;
         }
         ContentCoding coding = request.accepted();
-        if (coding == null || plain.body().readableBytes() <= settings.compressAbove()) {
+        if (coding == null
+                || plain.body().readableBytes() <= settings.compressAbove()
+                || plain.body().readableBytes() > ContentCoding.MOST_COMPRESSED) {
             return plain;
         }
         return plain.with(coding.compress(request.ctx().alloc(), plain.body()))

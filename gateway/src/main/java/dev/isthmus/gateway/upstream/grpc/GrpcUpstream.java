@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
@@ -38,8 +39,6 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -54,16 +53,13 @@ public final class GrpcUpstream implements Upstream {
     private static final int MAX_LOOKUPS = 64;
 
     private final UpstreamSettings settings;
-    private final ByteBufAllocator allocator;
     private final UpstreamFailures failures;
     private final StatusText texts;
     private final Methods methods;
     private final PeerKnowledge knowledge;
-    private final Map<EventLoop, Channels> channels = new ConcurrentHashMap<>();
+    private final PerLoop<Channels> channels;
     /** Looks up host names; has no thread while there is nothing to look up. */
     private final ThreadPoolExecutor lookups;
-
-    private volatile boolean closed;
 
     /**
      * An upstream without connections; the first call of each event loop makes them.
@@ -72,7 +68,6 @@ public final class GrpcUpstream implements Upstream {
      */
     public GrpcUpstream(UpstreamSettings settings, ByteBufAllocator allocator) {
         this.settings = settings;
-        this.allocator = allocator;
         this.failures = new UpstreamFailures(settings.name());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
         this.methods = Methods.with(allocator);
@@ -85,6 +80,8 @@ public final class GrpcUpstream implements Upstream {
                 new LinkedBlockingQueue<>(MAX_LOOKUPS),
                 new DefaultThreadFactory("lookup-" + settings.name(), true));
         lookups.allowCoreThreadTimeOut(true);
+        this.channels = new PerLoop<>(
+                loop -> Channels.open(settings, loop, allocator, lookups), Channels::close, failures::closed);
     }
 
     @Override
@@ -140,7 +137,7 @@ public final class GrpcUpstream implements Upstream {
                 options = options.withDeadlineAfter(timeout, TimeUnit.NANOSECONDS);
             }
             ClientCall<RequestStream, ByteBuf> clientCall =
-                    channels(loop).pick().newCall(methods.modelStreamInfer(), options);
+                    channels.of(loop).pick().newCall(methods.modelStreamInfer(), options);
             StreamCall stream = new StreamCall(
                     loop, clientCall, witness, texts, knowledge.dialect(), settings.returnedHeaders(), timeout, reply);
             stream.start(headers);
@@ -161,7 +158,7 @@ public final class GrpcUpstream implements Upstream {
         AnswerReader reader = message -> {
             boolean ready = parse(ServerReadyResponse.parser(), message).getReady();
             // The server is there: no loop need wait any longer before it connects again.
-            channels.values().forEach(Channels::reconnect);
+            channels.forEach(Channels::reconnect);
             return new Answer.Ready(ready);
         };
         return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
@@ -261,7 +258,7 @@ public final class GrpcUpstream implements Upstream {
         CallOptions options = CallOptions.DEFAULT
                 .withDeadlineAfter(timeout, TimeUnit.NANOSECONDS)
                 .withStreamTracerFactory(witness.factory());
-        ClientCall<RequestStream, ByteBuf> clientCall = channels(loop).pick().newCall(method, options);
+        ClientCall<RequestStream, ByteBuf> clientCall = channels.of(loop).pick().newCall(method, options);
         UnaryCall unary = new UnaryCall(
                 loop, clientCall, request, witness, reader, texts, settings.returnedHeaders(), timeout, reply);
         unary.start(headers);
@@ -283,26 +280,9 @@ public final class GrpcUpstream implements Upstream {
         }
     }
 
-    private Channels channels(EventLoop loop) {
-        Channels known = channels.get(loop);
-        if (known == null && !closed) {
-            known = channels.computeIfAbsent(loop, key -> Channels.open(settings, key, allocator, lookups));
-        }
-        if (known == null) {
-            throw failures.closed();
-        }
-        if (closed) {
-            // Also what was made while close() went through the map.
-            known.close();
-            throw failures.closed();
-        }
-        return known;
-    }
-
     @Override
     public void close() {
-        closed = true;
-        channels.values().forEach(Channels::close);
+        channels.close();
         lookups.shutdownNow();
     }
 }

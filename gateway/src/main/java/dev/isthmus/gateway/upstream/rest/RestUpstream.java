@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -27,8 +28,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -39,15 +38,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RestUpstream implements Upstream {
     private final UpstreamSettings settings;
-    private final PoolLimits limits;
-    private final ByteBufAllocator allocator;
     private final UpstreamFailures failures;
     private final RestAnswers answers;
     private final BinarySupport binary;
     private final PeerKnowledge knowledge;
-    private final Map<EventLoop, LoopPools> pools = new ConcurrentHashMap<>();
-
-    private volatile boolean closed;
+    private final PerLoop<LoopPools> pools;
 
     /**
      * An upstream without connections; the first call of each event loop makes them.
@@ -57,12 +52,14 @@ public final class RestUpstream implements Upstream {
     public RestUpstream(
             UpstreamSettings settings, PoolLimits limits, BinaryTensorData binary, ByteBufAllocator allocator) {
         this.settings = settings;
-        this.limits = limits;
-        this.allocator = allocator;
         this.failures = new UpstreamFailures(settings.name());
         this.answers = new RestAnswers(failures);
         this.binary = new BinarySupport(binary);
         this.knowledge = new PeerKnowledge(settings.dialect());
+        this.pools = new PerLoop<>(
+                loop -> LoopPools.open(settings, limits, failures, loop, allocator),
+                LoopPools::close,
+                failures::closed);
     }
 
     @Override
@@ -277,7 +274,7 @@ public final class RestUpstream implements Upstream {
         }
         ConnectionPool pool;
         try {
-            pool = pools(loop).pick();
+            pool = pools.of(loop).pick();
         } catch (OipException e) {
             question.release();
             reply.fail(e);
@@ -289,34 +286,8 @@ public final class RestUpstream implements Upstream {
         return exchange;
     }
 
-    private LoopPools pools(EventLoop loop) {
-        LoopPools known = pools.get(loop);
-        if (known == null && !closed) {
-            known = pools.computeIfAbsent(loop, key -> LoopPools.open(settings, limits, failures, key, allocator));
-        }
-        if (known == null) {
-            throw failures.closed();
-        }
-        if (closed) {
-            // Also what was made while close() went through the map; this is its loop.
-            known.close();
-            throw failures.closed();
-        }
-        return known;
-    }
-
     @Override
     public void close() {
-        closed = true;
-        pools.forEach(RestUpstream::close);
-    }
-
-    private static void close(EventLoop loop, LoopPools pools) {
-        try {
-            loop.execute(pools::close);
-        } catch (RejectedExecutionException e) {
-            // The loop has ended, and with it its connections.
-            return;
-        }
+        pools.close();
     }
 }

@@ -4,6 +4,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
 
 /** One message of a reply. */
 public sealed interface Answer {
@@ -18,8 +19,18 @@ public sealed interface Answer {
 
     record Model(dev.isthmus.oip.ModelMetadata metadata) implements Answer {}
 
-    /** An inference answer; who gets it owns it. */
-    record Inference(InferMessage message) implements Answer {}
+    /**
+     * An inference answer; who gets it owns it.
+     *
+     * @param id the request's, which the answer is to be given because the server was not told it; null where it has its own
+     */
+    record Inference(InferMessage message, @Nullable String id) implements Answer {
+
+        /** An answer with its own id. */
+        public Inference(InferMessage message) {
+            this(message, null);
+        }
+    }
 
     /**
      * The failure of one request of a stream, which goes on.

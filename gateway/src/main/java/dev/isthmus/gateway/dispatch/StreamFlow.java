@@ -186,7 +186,10 @@ final class StreamFlow implements RequestSink {
                 return;
             }
             try {
-                client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), FORM)));
+                AnswerForm form = inference.id() == null
+                        ? FORM
+                        : new AnswerForm(Wire.PROTOBUF, false, OutputForms.JSON, false, inference.id());
+                client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } catch (OipException e) {
                 client.message(new Answer.StreamError(e, ""));
             }

@@ -117,6 +117,9 @@ public final class UnaryStream implements InferStream {
         public void message(Answer answer) {
             if (over) {
                 answer.release();
+            } else if (answer instanceof Answer.Inference inference
+                    && !upstream.peer().dialect().takesId(request.id())) {
+                reply.message(new Answer.Inference(inference.message(), request.id()));
             } else if (answer instanceof Answer.StreamError error && error.id().isEmpty()) {
                 reply.message(new Answer.StreamError(error.failure(), request.id()));
             } else {

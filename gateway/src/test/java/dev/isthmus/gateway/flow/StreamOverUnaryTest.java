@@ -100,6 +100,23 @@ class StreamOverUnaryTest {
         }
     }
 
+    /** MLServer puts ids into a header, so one that cannot stand there is kept from it, and comes back all the same. */
+    @Test
+    void rest_idThatTheServerCannotTake_comesBack() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", "\u00e9 \n", 1).toByteArray())
+                    .send(Infer.request("m", "plain", 2).toByteArray());
+            client.end();
+            for (String id : new String[] {"\u00e9 \n", "plain"}) {
+                assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+                        .isEqualTo(id);
+            }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
     @Test
     void rest_client_cancels_connectionIsClosed() throws Exception {
         try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);

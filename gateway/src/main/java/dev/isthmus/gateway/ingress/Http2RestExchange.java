@@ -45,10 +45,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     @Override
     public void respond(RestResponse response) {
-        responder.headers(
-                headers(response)
-                        .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes()),
-                false);
+        Http2Headers headers = headers(response);
+        if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
+            headers.setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
+        }
+        responder.headers(headers, false);
         responder.data(response.body(), true);
     }
 

@@ -29,6 +29,7 @@ final class RestExchange implements Reply {
     private @Nullable RestResponse response;
     private final Map<String, String> returned = new LinkedHashMap<>();
     private long bodyBytes;
+    private boolean bodiless;
     private boolean begun;
     private boolean answered;
 
@@ -52,6 +53,7 @@ final class RestExchange implements Reply {
 
     /** @param contentLength of the request's body, -1 when unknown */
     void open(RequestHead head, long contentLength, ChannelHandlerContext ctx, CallHandler calls) {
+        bodiless = head.method().equals("HEAD");
         try {
             Route route = RestRoutes.route(head);
             if (!route.takes(head.method())) {
@@ -236,7 +238,7 @@ final class RestExchange implements Reply {
         response = null;
         if (complete != null) {
             endRequest();
-            writer.respond(compressed(complete.with(returned)));
+            respond(compressed(complete.with(returned)));
         } else if (opened != null && opened.events()) {
             begin();
             endRequest();
@@ -274,8 +276,13 @@ final class RestExchange implements Reply {
             writer.part(errorEvent(request, failure));
             writer.endBody();
         } else {
-            writer.respond(RestResponse.error(failure).with(returned));
+            respond(RestResponse.error(failure).with(returned));
         }
+    }
+
+    /** A body after HEAD would be taken for the next response on the connection. */
+    private void respond(RestResponse whole) {
+        writer.respond(bodiless ? whole.withoutBody() : whole);
     }
 
     private void drop() {

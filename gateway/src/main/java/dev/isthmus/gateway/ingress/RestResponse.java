@@ -10,7 +10,7 @@ import java.util.Map;
 /**
  * An HTTP response that is not yet on a version of HTTP. Owns its body.
  *
- * @param headers lower-case names; all but those of the connection and the length of the body
+ * @param headers lower-case names; all but those of the connection, and the length of the body only where it is not sent
  */
 record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     static final String JSON_LENGTH = "inference-header-content-length";
@@ -54,6 +54,13 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
         Map<String, String> all = new LinkedHashMap<>(more);
         all.putAll(headers);
         return new RestResponse(status, body, all);
+    }
+
+    /** The same head, which still tells the length of the body. */
+    RestResponse withoutBody() {
+        String length = Integer.toString(body.readableBytes());
+        body.release();
+        return with(Unpooled.EMPTY_BUFFER).with("content-length", length);
     }
 
     RestResponse with(String name, String value) {

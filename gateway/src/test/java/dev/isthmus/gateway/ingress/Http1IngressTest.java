@@ -84,6 +84,18 @@ class Http1IngressTest {
         assertThat(get.headers()).containsEntry("allow", "POST");
     }
 
+    /** What follows a HEAD response is the next response: a body in between would be taken for it. */
+    @Test
+    void head_isAnsweredWithoutABody() throws Exception {
+        client.send("HEAD /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n");
+        Ingress.Response head = client.readHead();
+        assertThat(head.status()).isEqualTo(405);
+        assertThat(head.headers()).containsEntry("allow", "GET").containsEntry("content-length", "30");
+        Ingress.Response next = client.get("/v2/health/live").read();
+        assertThat(next.status()).isEqualTo(200);
+        assertThat(next.body()).isEqualTo("{\"live\":true}");
+    }
+
     @Test
     void infer_passesBodyAndModel() throws Exception {
         assertThat(client.post("/v2/models/m/versions/7/infer", "hello").read().body())

@@ -83,6 +83,14 @@ final class Ingress implements AutoCloseable {
         }
 
         Response read() throws IOException {
+            Response head = readHead();
+            int length = Integer.parseInt(head.headers().getOrDefault("content-length", "0"));
+            return new Response(
+                    head.status(), head.headers(), new String(in.readNBytes(length), StandardCharsets.UTF_8));
+        }
+
+        /** A response that has no body, whatever its headers say. */
+        Response readHead() throws IOException {
             String status = line();
             Map<String, String> headers = new LinkedHashMap<>();
             for (String line = line(); !line.isEmpty(); line = line()) {
@@ -91,9 +99,7 @@ final class Ingress implements AutoCloseable {
                         line.substring(0, colon).toLowerCase(Locale.ROOT),
                         line.substring(colon + 1).strip());
             }
-            int length = Integer.parseInt(headers.getOrDefault("content-length", "0"));
-            String body = new String(in.readNBytes(length), StandardCharsets.UTF_8);
-            return new Response(Integer.parseInt(status.split(" ", -1)[1]), headers, body);
+            return new Response(Integer.parseInt(status.split(" ", -1)[1]), headers, "");
         }
 
         /** Whether the server closes, once everything it sent is read. */

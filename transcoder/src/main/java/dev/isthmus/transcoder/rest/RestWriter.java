@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
@@ -111,7 +112,9 @@ public final class RestWriter {
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
             boolean apart = forms.binary(tensor.name()) && !(requests && !data.isReadable());
-            boolean base64 = !apart && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
+            boolean base64 = !apart
+                    && tensor.dataType() == DataType.BYTES
+                    && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
             json.open('{').key("name").text(tensor.name());
             json.key("datatype").text(tensor.dataType().name());
             json.key("shape").raw(tensor.shape().toString());

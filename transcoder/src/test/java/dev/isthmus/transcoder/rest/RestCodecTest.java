@@ -14,6 +14,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Samples;
 import dev.isthmus.transcoder.Wire;
@@ -194,6 +195,20 @@ class RestCodecTest {
             assertThat(read.request().parameters()).containsExactly(Map.entry("p", new Parameter.Text("\"q\"")));
             assertOnly(read, sample, Shape.of(6));
         }
+    }
+
+    @Test
+    void base64_askedOfNumbers_saysNothing() {
+        ByteBuf data = ALLOCATOR.buffer().writeByte(7);
+        Tensor tensor = new Tensor("x", DataType.INT8, Shape.of(1), Map.of(), data);
+        RestBody body = RestWriter.response(
+                ALLOCATOR,
+                new InferResponse(MODEL, "", Map.of(), List.of(tensor)),
+                new OutputForms(false, Map.of(), Set.of("x"), NonFinite.TOKEN));
+        assertThat(body.content().toString(UTF_8))
+                .isEqualTo("{\"model_name\":\"m\",\"model_version\":\"3\","
+                        + "\"outputs\":[{\"name\":\"x\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[7]}]}");
+        body.release();
     }
 
     @Test

@@ -1,27 +1,29 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
+import dev.isthmus.gateway.config.ServerAddress;
+import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.Prober;
+import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.local.LocalUpstream;
-import dev.isthmus.gateway.upstream.rest.BinaryTensorData;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
-import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -73,26 +75,30 @@ public final class Gateway implements AutoCloseable {
     }
 
     private Upstream remote(String name, UpstreamConfig config, GatewayConfig all) {
-        UpstreamSettings settings = new UpstreamSettings(
-                name,
-                config.endpoints(),
-                config.timeout(),
-                config.connectTimeout(),
-                all.limits().maxBodyBytes(),
-                config.dialect() == ServerDialect.AUTO
-                        ? null
-                        : Dialect.valueOf(config.dialect().name()),
-                config.sharedMemory(),
-                all.headers().returned());
-        return switch (config.protocol()) {
-            case GRPC -> new GrpcUpstream(settings, ByteBufAllocator.DEFAULT);
-            case REST ->
-                new RestUpstream(
-                        settings,
-                        PoolLimits.DEFAULT,
-                        BinaryTensorData.valueOf(config.binaryTensorData().name()),
-                        ByteBufAllocator.DEFAULT);
+        var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
+        List<Upstream> servers = new ArrayList<>();
+        for (ServerAddress address : config.endpoints()) {
+            Endpoint endpoint = ((ServerAddress.At) address).endpoint();
+            UpstreamSettings settings = new UpstreamSettings(
+                    name,
+                    endpoint,
+                    endpoint.authority(),
+                    config.timeout(),
+                    config.connectTimeout(),
+                    all.limits().maxBodySize(),
+                    all.headers().returned());
+            servers.add(
+                    switch (config.protocol()) {
+                        case GRPC -> new GrpcUpstream(settings, knowledge, ByteBufAllocator.DEFAULT);
+                        case REST ->
+                            new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
+                    });
+        }
+        Wire wire = switch (config.protocol()) {
+            case GRPC -> Wire.PROTOBUF;
+            case REST -> Wire.REST;
         };
+        return new Cluster(name, wire, knowledge, servers);
     }
 
     private static LocalBackend local(LocalConfig config) {
@@ -105,16 +111,18 @@ public final class Gateway implements AutoCloseable {
 
     private void listen(GatewayConfig config) throws Exception {
         Map<String, Upstream> byModel = new HashMap<>();
-        config.models().forEach((model, upstream) -> byModel.put(model, required(upstream)));
+        config.models()
+                .forEach((model, route) ->
+                        byModel.put(model, required(route.allTargets().get(0).upstream())));
         String fallback = config.defaultUpstream();
         RoutingTable routes = new RoutingTable(byModel, fallback == null ? null : required(fallback));
         ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
-        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodyBytes());
+        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
         GatewayConfig.Answers answers = config.answers();
         InferRules rules = new InferRules(limits, answers.nonFinite());
         Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, rules);
         IngressSettings settings = new IngressSettings(
-                config.limits().maxBodyBytes(),
+                config.limits().maxBodySize(),
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 IngressSettings.StreamForm.valueOf(answers.streamForm().name()),

@@ -9,16 +9,32 @@ import org.jspecify.annotations.Nullable;
 public final class OipException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
+    /** How far a server came with the request that failed. */
+    public enum Processed {
+        /** It has not begun it: it never got it, or refused it unread. */
+        NO,
+        /** It may have: it got the request, and nothing was heard of it. */
+        MAYBE,
+        /** It answered, or the failure is not a server's. */
+        YES
+    }
+
     private final ErrorCode code;
+    private final Processed processed;
 
     public OipException(ErrorCode code, String message) {
         this(code, message, null);
     }
 
     public OipException(ErrorCode code, String message, @Nullable Throwable cause) {
+        this(code, message, cause, Processed.YES);
+    }
+
+    public OipException(ErrorCode code, String message, @Nullable Throwable cause, Processed processed) {
         // Client errors are frequent and their origin is in the message: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
+        this.processed = processed;
     }
 
     /** A request that breaks the protocol or does not fit the model. */
@@ -28,6 +44,11 @@ public final class OipException extends RuntimeException {
 
     public ErrorCode code() {
         return code;
+    }
+
+    /** Whether the request may have been executed: what may be tried again depends on it. */
+    public Processed processed() {
+        return processed;
     }
 
     /** What the client is shown. */

@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder;
 
+import java.util.List;
 import java.util.Locale;
 
 /** How a server speaks the protocol, as far as servers differ in it (docs/protocol.md has the table). */
@@ -21,6 +22,11 @@ public enum Dialect {
             case "kserve" -> KSERVE;
             default -> GENERIC;
         };
+    }
+
+    /** The extensions that servers have without saying so: MLServer names none, and has the model repository's. */
+    public List<String> unnamedExtensions() {
+        return this == MLSERVER ? List.of("model_repository") : List.of();
     }
 
     /** Whether the fields 4 and 5 of InferParameter are known: double and unsigned 64-bit integers. */
@@ -93,6 +99,11 @@ public enum Dialect {
      * Whether a model takes the whole stream of requests as one, and a model that knows no streams only its first request.
      */
     public boolean wholeStreams() {
+        return this == MLSERVER;
+    }
+
+    /** Whether a REST server has {@code infer_stream}, which answers with events. */
+    public boolean eventsOverRest() {
         return this == MLSERVER;
     }
 

@@ -5,12 +5,12 @@ import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
-import dev.isthmus.gateway.upstream.rest.BinaryTensorData;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.InferRequest;
@@ -36,7 +36,6 @@ import java.io.InputStream;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -63,11 +62,11 @@ final class Demo {
         byte[] sample = sample();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         Endpoint self = new Endpoint(address.getHostString(), address.getPort());
-        UpstreamSettings settings = UpstreamSettings.of(
-                "isthmus", List.of(self), Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_ANSWER);
+        UpstreamSettings settings =
+                UpstreamSettings.of("isthmus", self, Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_ANSWER);
         try (Upstream rest = new RestUpstream(
-                        settings, PoolLimits.DEFAULT, BinaryTensorData.FALSE, ByteBufAllocator.DEFAULT);
-                Upstream grpc = new GrpcUpstream(settings, ByteBufAllocator.DEFAULT)) {
+                        settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
+                Upstream grpc = new GrpcUpstream(settings, PeerKnowledge.unknown(), ByteBufAllocator.DEFAULT)) {
             out.println();
             out.println("A handwritten digit, sent to the embedded model 'digits':");
             RestBody body = new RestBody(Unpooled.copiedBuffer(sample), RestBody.ALL_JSON);

@@ -11,8 +11,6 @@ import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.GatewayConfig.StreamForm;
-import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
-import dev.isthmus.gateway.upstream.Endpoint;
 import dev.isthmus.transcoder.NonFinite;
 import java.io.IOException;
 import java.io.StringReader;
@@ -112,7 +110,7 @@ public final class ConfigLoader {
         if (local != null) {
             known.add(GatewayConfig.LOCAL);
         }
-        Map<String, String> models = new LinkedHashMap<>();
+        Map<String, ModelConfig> models = new LinkedHashMap<>();
         Node modelsNode = keys.get("models");
         if (modelsNode != null) {
             yaml.members(modelsNode, "models").forEach((name, node) -> {
@@ -121,7 +119,7 @@ public final class ConfigLoader {
                 if (upstream == null) {
                     yaml.problem(node, "model '" + name + "': 'upstream' is missing");
                 }
-                models.put(name, reference(upstream, "model '" + name + "': upstream", known));
+                models.put(name, ModelConfig.of(reference(upstream, "model '" + name + "': upstream", known)));
             });
         }
         Node fallback = keys.get("default_upstream");
@@ -133,9 +131,11 @@ public final class ConfigLoader {
         }
         return new GatewayConfig(
                 listeners.isEmpty() ? List.of(Listener.DEFAULT) : listeners,
+                null,
                 limits(keys.get("limits")),
                 headers(keys.get("headers")),
                 answers(keys.get("answers")),
+                GatewayConfig.Health.DEFAULT,
                 upstreams,
                 local,
                 models,
@@ -175,7 +175,7 @@ public final class ConfigLoader {
                 keys.get("max_body_size"),
                 "limits: max_body_size",
                 "a size such as 64MiB, of at most 1GiB",
-                Limits.DEFAULT.maxBodyBytes(),
+                Limits.DEFAULT.maxBodySize(),
                 (text, at) -> size(text));
         return new Limits(
                 body,
@@ -184,7 +184,8 @@ public final class ConfigLoader {
                         "limits: max_concurrent_streams",
                         1,
                         100_000,
-                        Limits.DEFAULT.maxConcurrentStreams()));
+                        Limits.DEFAULT.maxConcurrentStreams()),
+                Limits.DEFAULT.maxRequests());
     }
 
     private Headers headers(@Nullable Node node) {
@@ -296,21 +297,25 @@ public final class ConfigLoader {
                 yaml.problem(node, what + ": '" + required + "' is missing");
             }
         }
-        return new UpstreamConfig(
-                yaml.choice(keys.get("protocol"), what + ": protocol", Protocol.class, Protocol.GRPC),
-                yaml.list(keys.get("endpoints"), what + ": endpoints", each -> endpoint(each, what)),
-                yaml.choice(
-                        keys.get("binary_tensor_data"),
-                        what + ": binary_tensor_data",
-                        BinaryTensorData.class,
-                        BinaryTensorData.AUTO),
-                duration(keys.get("timeout"), what + ": timeout", UpstreamConfig.DEFAULT_TIMEOUT),
-                duration(
-                        keys.get("connect_timeout"),
-                        what + ": connect_timeout",
-                        UpstreamConfig.DEFAULT_CONNECT_TIMEOUT),
-                yaml.choice(keys.get("dialect"), what + ": dialect", ServerDialect.class, ServerDialect.AUTO),
-                yaml.bool(keys.get("shared_memory"), what + ": shared_memory", false));
+        return UpstreamConfig.of(
+                        yaml.choice(keys.get("protocol"), what + ": protocol", Protocol.class, Protocol.GRPC),
+                        yaml.list(keys.get("endpoints"), what + ": endpoints", each -> endpoint(each, what))
+                                .toArray(Endpoint[]::new))
+                .speaking(
+                        yaml.choice(keys.get("dialect"), what + ": dialect", ServerDialect.class, ServerDialect.AUTO),
+                        yaml.choice(
+                                keys.get("binary_tensor_data"),
+                                what + ": binary_tensor_data",
+                                BinaryTensorData.class,
+                                BinaryTensorData.AUTO),
+                        yaml.bool(keys.get("shared_memory"), what + ": shared_memory", false))
+                .within(
+                        duration(
+                                keys.get("connect_timeout"),
+                                what + ": connect_timeout",
+                                UpstreamConfig.DEFAULT.connectTimeout()),
+                        duration(keys.get("timeout"), what + ": timeout", UpstreamConfig.DEFAULT.timeout()),
+                        null);
     }
 
     private @Nullable Endpoint endpoint(Node node, String what) {

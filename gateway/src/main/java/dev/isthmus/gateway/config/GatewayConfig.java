@@ -1,32 +1,34 @@
 package dev.isthmus.gateway.config;
 
 import dev.isthmus.gateway.call.HeaderNames;
-import dev.isthmus.gateway.upstream.Endpoint;
 import dev.isthmus.transcoder.NonFinite;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What the gateway is told at start.
- *
- * @param headers the headers that are passed on
- * @param answers how answers are written
- * @param upstreams by name
- * @param models by name: the upstream that serves each
- * @param defaultUpstream takes the models that are not listed; null refuses them
- */
+/** What the gateway is told at start and at each reload. */
+@Doc("Configuration of Isthmus.")
 public record GatewayConfig(
-        List<Listener> listeners,
+        @Doc("Addresses that take REST and gRPC.") List<Listener> listeners,
+
+        @Doc("Where metrics are read and reloads are asked for; without it nowhere.") @Nullable
+        Admin admin,
+
         Limits limits,
         Headers headers,
         Answers answers,
-        Map<String, UpstreamConfig> upstreams,
-        @Nullable LocalConfig local,
-        Map<String, String> models,
-        @Nullable String defaultUpstream) {
+        Health health,
+
+        @Doc("The servers behind the gateway, by name.") Map<String, UpstreamConfig> upstreams,
+
+        @Doc("ONNX models run by the gateway itself, as the upstream 'local'.") @Nullable
+        LocalConfig local,
+
+        @Doc("The models, by name or pattern.") Map<String, ModelConfig> models,
+
+        @Doc("The upstream that takes models which are not listed; without it they are unknown.") @Nullable
+        String defaultUpstream) {
 
     /** The reserved name of the local backend among the upstreams. */
     public static final String LOCAL = "local";
@@ -41,9 +43,11 @@ public record GatewayConfig(
     public static GatewayConfig embedded() {
         return new GatewayConfig(
                 List.of(Listener.DEFAULT),
+                null,
                 Limits.DEFAULT,
                 Headers.DEFAULT,
                 Answers.DEFAULT,
+                Health.DEFAULT,
                 Map.of(),
                 LocalConfig.EMBEDDED,
                 Map.of(),
@@ -52,60 +56,113 @@ public record GatewayConfig(
 
     public GatewayConfig withListener(Listener listener) {
         return new GatewayConfig(
-                List.of(listener), limits, headers, answers, upstreams, local, models, defaultUpstream);
+                List.of(listener), admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
     }
 
-    /**
-     * An address that takes REST and gRPC.
-     *
-     * @param port 0 for any that is free
-     */
-    public record Listener(String host, int port) {
+    /** The same with other servers. */
+    public GatewayConfig withUpstreams(Map<String, UpstreamConfig> others) {
+        return new GatewayConfig(
+                listeners, admin, limits, headers, answers, health, others, local, models, defaultUpstream);
+    }
+
+    /** The same with other models. */
+    public GatewayConfig withModels(Map<String, ModelConfig> others) {
+        return new GatewayConfig(
+                listeners, admin, limits, headers, answers, health, upstreams, local, others, defaultUpstream);
+    }
+
+    /** An address that takes REST and gRPC. */
+    public record Listener(
+            @Doc("A name or an address.") String host,
+
+            @Doc("0 for any that is free.") @Range(max = 65_535)
+            int port) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
     }
 
-    /**
-     * What one client may ask for.
-     *
-     * @param maxBodyBytes of a request's body or one gRPC message, and of an upstream's answer
-     * @param maxConcurrentStreams of one HTTP/2 connection
-     */
-    public record Limits(int maxBodyBytes, int maxConcurrentStreams) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100);
+    /** The address of the operators' side. */
+    @Doc("Where operators read metrics and ask for reloads.")
+    public record Admin(
+            @Doc("A name or an address; one that is not loopback needs a token.")
+            String host,
+
+            @Doc("0 for any that is free.") @Range(max = 65_535)
+            int port,
+
+            @Doc("A file with the token that changes need as 'Authorization: Bearer'; without it nothing can be changed"
+                    + " here.")
+            @Nullable
+            Path tokenFile) {
+        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null);
     }
 
-    /**
-     * The headers that are passed on between client and upstream, whichever protocol each of them speaks.
-     *
-     * @param forwarded of requests
-     * @param returned of answers, gRPC's trailers among them
-     */
-    public record Headers(HeaderNames forwarded, HeaderNames returned) {
+    /** What clients may ask for. */
+    @Doc("What clients may ask for.")
+    public record Limits(
+            @Doc("Of a request's body or one gRPC message, and of an upstream's answer.") @Size
+            int maxBodySize,
+
+            @Doc("Open streams of one HTTP/2 connection.") @Range(min = 1, max = 100_000)
+            int maxConcurrentStreams,
+
+            @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+            int maxRequests) {
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000);
+    }
+
+    /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */
+    @Doc("The headers that are passed on, whichever protocol either side speaks.")
+    public record Headers(
+            @Doc(value = "Of requests. A name may end in *.", key = "forward")
+            HeaderNames forwarded,
+
+            @Doc(value = "Of answers, gRPC's trailers among them.", key = "return")
+            HeaderNames returned) {
         public static final Headers DEFAULT = new Headers(
                 HeaderNames.of(List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization")),
                 HeaderNames.of(
                         List.of("traceparent", "tracestate", "x-request-id", "retry-after", "server-timing", "ce-*")));
     }
 
-    /**
-     * How answers are written for clients that do not say.
-     *
-     * @param nonFinite NaN and the infinities as JSON
-     * @param streamForm the message that gRPC clients get from ModelStreamInfer
-     * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that
-     * @param compress whether it is at all
-     * @param healthBody of health answers
-     * @param notReadyStatus HTTP status of "not ready": 400, as the protocol and Triton have it, or 503, as load balancers do
-     */
+    /** How answers are written for clients that do not say. */
+    @Doc("How answers are written for clients that do not say.")
     public record Answers(
-            NonFinite nonFinite,
+            @Doc("NaN and the infinities in JSON.") NonFinite nonFinite,
+
+            @Doc("The message that gRPC clients get from ModelStreamInfer.")
             StreamForm streamForm,
+
+            @Doc("REST responses of more bytes are compressed.") @Size
             int compressAbove,
+
+            @Doc("Whether REST responses are compressed at all, for clients that accept it.")
             boolean compress,
-            HealthBody healthBody,
+
+            @Doc("The body of health answers.") HealthBody healthBody,
+
+            @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load balancers do.")
+            @Range(min = 400, max = 503)
             int notReadyStatus) {
         public static final Answers DEFAULT =
                 new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);
+    }
+
+    /** When the gateway calls itself and its models ready. */
+    @Doc("When the gateway calls itself and its models ready.")
+    public record Health(
+            @Doc("all or any of the upstreams are, or every configured model is.")
+            ServerReadyPolicy serverReady,
+
+            @Doc("any, all or most of a model's replicas are.")
+            ModelConfig.ReadyPolicy modelReady) {
+        public static final Health DEFAULT = new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY);
+    }
+
+    /** What makes the server ready. */
+    public enum ServerReadyPolicy {
+        ALL,
+        ANY,
+        MODELS
     }
 
     /** The body of health answers, of which clients look at the status. */
@@ -142,39 +199,22 @@ public record GatewayConfig(
         FALSE
     }
 
-    /**
-     * A server behind the gateway.
-     *
-     * @param timeout of one call that has no deadline of its own; streams have none
-     * @param sharedMemory whether clients may refer to memory that they share with the server
-     */
-    public record UpstreamConfig(
-            Protocol protocol,
-            List<Endpoint> endpoints,
-            BinaryTensorData binaryTensorData,
-            Duration timeout,
-            Duration connectTimeout,
-            ServerDialect dialect,
-            boolean sharedMemory) {
+    /** The local backend. */
+    @Doc("ONNX models run by the gateway itself, as the upstream 'local'.")
+    public record LocalConfig(
+            @Doc("A directory in Triton's layout, relative to the configuration.") @Nullable
+            Path modelRepository,
 
-        public static final Duration DEFAULT_TIMEOUT = Duration.ofSeconds(60);
-        public static final Duration DEFAULT_CONNECT_TIMEOUT = Duration.ofSeconds(1);
+            @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")
+            boolean embeddedModels,
 
-        public UpstreamConfig {
-            endpoints = List.copyOf(endpoints);
-        }
-    }
+            @Doc("Threads that run models; 0: one for each core.") @Range(max = 1024)
+            int threads,
 
-    /**
-     * The local backend.
-     *
-     * @param modelRepository a directory in Triton's layout; null for none
-     * @param embeddedModels whether digits and simple are served
-     * @param threads that run models; 0 for one for each core
-     * @param queueSize requests that wait for a thread
-     */
-    public record LocalConfig(@Nullable Path modelRepository, boolean embeddedModels, int threads, int queueSize) {
+            @Doc("Requests that wait for a thread; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+            int queueSize) {
         public static final int DEFAULT_QUEUE_SIZE = 256;
+        public static final LocalConfig DEFAULT = new LocalConfig(null, false, 0, DEFAULT_QUEUE_SIZE);
         public static final LocalConfig EMBEDDED = new LocalConfig(null, true, 0, DEFAULT_QUEUE_SIZE);
     }
 }

@@ -1,36 +1,78 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.Wire;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
-/** Which dialect a server speaks: as configured, or as the name in its metadata says. Used by all event loops. */
+/**
+ * What is known of the servers of one upstream, which are of one kind: as configured, or as their metadata say. Shared by
+ * all of them and by all event loops.
+ */
 public final class PeerKnowledge {
-    private final @Nullable Dialect configured;
-    private volatile @Nullable Dialect learnt;
-    private volatile List<String> extensions = List.of();
+    private static final String BINARY = "binary_tensor_data";
 
-    /** @param configured null for what the server's metadata say */
-    public PeerKnowledge(@Nullable Dialect configured) {
-        this.configured = configured;
+    private final ServerDialect dialect;
+    private final BinaryTensorData binary;
+    private final boolean sharedMemory;
+    private volatile Learnt learnt = new Learnt(false, Dialect.GENERIC, false, List.of());
+
+    private record Learnt(boolean any, Dialect dialect, boolean binary, List<String> extensions) {}
+
+    /** Nothing but what is configured. */
+    public PeerKnowledge(ServerDialect dialect, BinaryTensorData binary, boolean sharedMemory) {
+        this.dialect = dialect;
+        this.binary = binary;
+        this.sharedMemory = sharedMemory;
+    }
+
+    /** Nothing is configured. */
+    public static PeerKnowledge unknown() {
+        return new PeerKnowledge(ServerDialect.AUTO, BinaryTensorData.AUTO, false);
+    }
+
+    /** Whether a server's metadata were read. */
+    public boolean complete() {
+        return learnt.any;
     }
 
     /** The dialect; {@link Dialect#GENERIC} as long as nothing is known. */
     public Dialect dialect() {
-        Dialect known = configured == null ? learnt : configured;
-        return known == null ? Dialect.GENERIC : known;
+        return switch (dialect) {
+            case AUTO -> learnt.dialect;
+            case TRITON -> Dialect.TRITON;
+            case MLSERVER -> Dialect.MLSERVER;
+            case KSERVE -> Dialect.KSERVE;
+            case GENERIC -> Dialect.GENERIC;
+        };
     }
 
-    /** What the server's metadata name, and what MLServer has without naming it. */
+    /** What the servers understand. */
+    public Peer peer(Wire wire) {
+        return new Peer(wire, dialect(), wire == Wire.REST && binaryTensorData(), sharedMemory);
+    }
+
+    private boolean binaryTensorData() {
+        return switch (binary) {
+            case AUTO -> learnt.binary;
+            case TRUE -> true;
+            case FALSE -> false;
+        };
+    }
+
+    /** What the servers' metadata name, and what their dialect has without naming it. */
     public List<String> extensions() {
-        List<String> named = extensions;
-        return dialect() == Dialect.MLSERVER && named.isEmpty() ? List.of("model_repository") : named;
+        List<String> named = learnt.extensions;
+        return named.isEmpty() ? dialect().unnamedExtensions() : named;
     }
 
-    /** Learns from the server's metadata. */
+    /** Learns from a server's metadata. */
     public void learn(ServerMetadata metadata) {
-        learnt = Dialect.ofServer(metadata.name());
-        extensions = metadata.extensions();
+        Dialect told = Dialect.ofServer(metadata.name());
+        boolean knowsBinary = metadata.extensions().contains(BINARY) || told.unannouncedBinary(metadata.version());
+        learnt = new Learnt(true, told, knowsBinary, metadata.extensions());
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -14,27 +15,33 @@ public record UpstreamFailures(String upstream) {
 
     /** No connection could be made. */
     public OipException unreachable(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "is not reachable", cause);
+        return failure(ErrorCode.UNAVAILABLE, "is not reachable", cause, Processed.NO);
+    }
+
+    /** The server refused the request unread: it is going away, or has too many. */
+    public OipException refused(@Nullable Throwable cause) {
+        return failure(ErrorCode.UNAVAILABLE, "takes no more requests", cause, Processed.NO);
     }
 
     /** The connection ended before the answer did. */
     public OipException connectionClosed(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "closed the connection", cause);
+        return failure(ErrorCode.UNAVAILABLE, "closed the connection", cause, Processed.MAYBE);
     }
 
-    /** The upstream was closed on our side. */
+    /** The upstream was closed on our side, before the request went out. */
     public OipException closed() {
-        return failure(ErrorCode.UNAVAILABLE, "is closed", null);
+        return failure(ErrorCode.UNAVAILABLE, "is closed", null, Processed.NO);
     }
 
     /** Every connection is in use and the queue for them is full. */
     public OipException overloaded(int connections) {
-        return failure(ErrorCode.UNAVAILABLE, "is busy on all of its " + connections + " connections", null);
+        return failure(
+                ErrorCode.UNAVAILABLE, "is busy on all of its " + connections + " connections", null, Processed.NO);
     }
 
     /** The deadline passed before the answer ended. */
     public OipException timedOut(long nanos, @Nullable Throwable cause) {
-        return failure(ErrorCode.DEADLINE_EXCEEDED, "did not answer within " + duration(nanos), cause);
+        return failure(ErrorCode.DEADLINE_EXCEEDED, "did not answer within " + duration(nanos), cause, Processed.MAYBE);
     }
 
     /** The answer is larger than configured. */
@@ -49,7 +56,11 @@ public record UpstreamFailures(String upstream) {
 
     /** A failure whose text is "upstream 'name' " and {@code what}. */
     public OipException failure(ErrorCode code, String what, @Nullable Throwable cause) {
-        return new OipException(code, "upstream '" + upstream + "' " + what, cause);
+        return failure(code, what, cause, Processed.YES);
+    }
+
+    private OipException failure(ErrorCode code, String what, @Nullable Throwable cause, Processed processed) {
+        return new OipException(code, "upstream '" + upstream + "' " + what, cause, processed);
     }
 
     /** Whole seconds from ten on, tenths below, milliseconds below a second: "60 s", "2.5 s", "250 ms". */

@@ -2,35 +2,32 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderNames;
-import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.gateway.config.Endpoint;
 import java.time.Duration;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
- * What every remote upstream is configured with.
+ * What every remote server is configured with.
  *
- * @param endpoints one or more, used in turn
+ * @param name of its upstream
+ * @param endpoint its address; no name
+ * @param authority host and port as the server is to be called
  * @param timeout from sending the request to the end of the answer, for calls without a deadline of their own
  * @param maxMessageBytes the largest answer that is taken
- * @param dialect null for the one that the server's metadata say
- * @param sharedMemory whether clients may refer to memory that they share with the server
  * @param returnedHeaders the headers of answers that clients are to see
  */
 public record UpstreamSettings(
         String name,
-        List<Endpoint> endpoints,
+        Endpoint endpoint,
+        String authority,
         Duration timeout,
         Duration connectTimeout,
         long maxMessageBytes,
-        @Nullable Dialect dialect,
-        boolean sharedMemory,
         HeaderNames returnedHeaders) {
 
     public UpstreamSettings {
-        endpoints = List.copyOf(endpoints);
-        if (endpoints.isEmpty()) {
-            throw new IllegalArgumentException("upstream '" + name + "' needs an endpoint");
+        if (endpoint.address().isUnresolved()) {
+            throw new IllegalArgumentException("a server of upstream '" + name + "' needs an address, got a name");
         }
         if (!timeout.isPositive() || !connectTimeout.isPositive()) {
             throw new IllegalArgumentException("the timeouts of upstream '" + name + "' must be positive");
@@ -40,16 +37,27 @@ public record UpstreamSettings(
         }
     }
 
-    /** Settings of a server without peculiarities. */
+    /** Settings of a server whose headers nobody is to see. */
     public static UpstreamSettings of(
-            String name, List<Endpoint> endpoints, Duration timeout, Duration connectTimeout, long maxMessageBytes) {
+            String name, Endpoint endpoint, Duration timeout, Duration connectTimeout, long maxMessageBytes) {
         return new UpstreamSettings(
-                name, endpoints, timeout, connectTimeout, maxMessageBytes, null, false, HeaderNames.of(List.of()));
+                name,
+                endpoint,
+                endpoint.authority(),
+                timeout,
+                connectTimeout,
+                maxMessageBytes,
+                HeaderNames.of(List.of()));
     }
 
     /** Nanoseconds that a call has left: of its own deadline, or else of the timeout. Negative when it is late. */
     public long nanosLeft(Call call) {
         return call.hasDeadline() ? call.deadlineNanos() - System.nanoTime() : timeout.toNanos();
+    }
+
+    /** As {@link #nanosLeft}, for a stream, which lasts as long as its client wants: {@link Long#MAX_VALUE} for ever. */
+    public long nanosLeftOfStream(Call call) {
+        return call.hasDeadline() ? nanosLeft(call) : Long.MAX_VALUE;
     }
 
     /** The connect timeout in the form that channels take. */

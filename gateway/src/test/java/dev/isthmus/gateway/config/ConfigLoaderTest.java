@@ -9,8 +9,6 @@ import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
-import dev.isthmus.gateway.upstream.Endpoint;
 import dev.isthmus.transcoder.NonFinite;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -57,19 +55,12 @@ class ConfigLoaderTest {
                 default_upstream: t
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
-        assertThat(config.limits().maxBodyBytes()).isEqualTo(64 << 20);
+        assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
         assertThat(config.local()).isNull();
         assertThat(config.upstreams())
                 .containsOnlyKeys("t")
-                .containsValue(new UpstreamConfig(
-                        Protocol.GRPC,
-                        List.of(new Endpoint("a", 1)),
-                        BinaryTensorData.AUTO,
-                        Duration.ofSeconds(60),
-                        Duration.ofSeconds(1),
-                        ServerDialect.AUTO,
-                        false));
+                .containsValue(UpstreamConfig.of(Protocol.GRPC, new Endpoint("a", 1)));
         assertThat(config.answers()).isEqualTo(GatewayConfig.Answers.DEFAULT);
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local()).isEqualTo(new LocalConfig(null, true, 0, 256));
@@ -96,16 +87,11 @@ class ConfigLoaderTest {
                 default_upstream: m
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
-        assertThat(config.limits()).isEqualTo(new GatewayConfig.Limits(2048, 7));
+        assertThat(config.limits()).isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000));
         assertThat(config.upstreams().get("m"))
-                .isEqualTo(new UpstreamConfig(
-                        Protocol.REST,
-                        List.of(new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
-                        BinaryTensorData.FALSE,
-                        Duration.ofMillis(500),
-                        Duration.ofMinutes(2),
-                        ServerDialect.KSERVE,
-                        true));
+                .isEqualTo(UpstreamConfig.of(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2))
+                        .speaking(ServerDialect.KSERVE, BinaryTensorData.FALSE, true)
+                        .within(Duration.ofMinutes(2), Duration.ofMillis(500), null));
         assertThat(config.headers().forwarded()).isEqualTo(new HeaderNames(Set.of("x-a"), List.of("x-b-")));
         assertThat(config.headers().returned()).isEqualTo(new HeaderNames(Set.of("y-bin"), List.of()));
         assertThat(config.answers())
@@ -117,7 +103,7 @@ class ConfigLoaderTest {
                         GatewayConfig.HealthBody.EMPTY,
                         503));
         assertThat(config.local()).isEqualTo(new LocalConfig(HERE.resolve("src"), true, 3, 4));
-        assertThat(config.models()).containsEntry("a", "m").containsEntry("b", "local");
+        assertThat(config.models()).containsEntry("a", ModelConfig.of("m")).containsEntry("b", ModelConfig.of("local"));
         assertThat(config.defaultUpstream()).isEqualTo("m");
     }
 

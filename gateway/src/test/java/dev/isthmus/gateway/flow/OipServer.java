@@ -2,7 +2,7 @@ package dev.isthmus.gateway.flow;
 
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.Endpoint;
 import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.Metadata;

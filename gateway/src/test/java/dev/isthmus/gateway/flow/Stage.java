@@ -4,12 +4,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.config.GatewayConfig.UpstreamConfig;
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
@@ -17,6 +18,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -34,17 +36,25 @@ final class Stage implements AutoCloseable {
             throws Exception {
         gateway = Gateway.start(new GatewayConfig(
                 List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
-                new GatewayConfig.Limits(LIMIT, 100),
+                null,
+                new GatewayConfig.Limits(LIMIT, 100, 10_000),
                 new GatewayConfig.Headers(PASSED, PASSED),
                 GatewayConfig.Answers.DEFAULT,
+                GatewayConfig.Health.DEFAULT,
                 upstreams,
                 GatewayConfig.LOCAL.equals(fallback) ? GatewayConfig.LocalConfig.EMBEDDED : null,
-                models,
+                configs(models),
                 fallback));
         channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
                 .usePlaintext()
                 .directExecutor()
                 .build();
+    }
+
+    private static Map<String, ModelConfig> configs(Map<String, String> models) {
+        Map<String, ModelConfig> configs = new HashMap<>();
+        models.forEach((name, upstream) -> configs.put(name, ModelConfig.of(upstream)));
+        return configs;
     }
 
     /** Everything goes to one server. */
@@ -71,14 +81,7 @@ final class Stage implements AutoCloseable {
             ServerDialect dialect,
             BinaryTensorData binary,
             boolean sharedMemory) {
-        return new UpstreamConfig(
-                protocol,
-                List.of(endpoint),
-                binary,
-                Duration.ofSeconds(60),
-                Duration.ofSeconds(2),
-                dialect,
-                sharedMemory);
+        return UpstreamConfig.of(protocol, endpoint).speaking(dialect, binary, sharedMemory);
     }
 
     int port() {

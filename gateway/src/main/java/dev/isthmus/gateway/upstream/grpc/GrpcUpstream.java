@@ -37,10 +37,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
-import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.List;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -50,38 +47,27 @@ import org.jspecify.annotations.Nullable;
  * looked at. The reply may come before the method returns.
  */
 public final class GrpcUpstream implements Upstream {
-    private static final int MAX_LOOKUPS = 64;
-
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
     private final StatusText texts;
     private final Methods methods;
     private final PeerKnowledge knowledge;
-    private final PerLoop<Channels> channels;
-    /** Looks up host names; has no thread while there is nothing to look up. */
-    private final ThreadPoolExecutor lookups;
+    private final PerLoop<LoopChannel> channels;
 
     /**
-     * An upstream without connections; the first call of each event loop makes them.
+     * A server without connections; the first call of each event loop makes them.
      *
+     * @param knowledge shared with the other servers of the upstream
      * @param allocator of the connections' buffers
      */
-    public GrpcUpstream(UpstreamSettings settings, ByteBufAllocator allocator) {
+    public GrpcUpstream(UpstreamSettings settings, PeerKnowledge knowledge, ByteBufAllocator allocator) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
         this.methods = Methods.with(allocator);
-        this.knowledge = new PeerKnowledge(settings.dialect());
-        this.lookups = new ThreadPoolExecutor(
-                1,
-                1,
-                10,
-                TimeUnit.SECONDS,
-                new LinkedBlockingQueue<>(MAX_LOOKUPS),
-                new DefaultThreadFactory("lookup-" + settings.name(), true));
-        lookups.allowCoreThreadTimeOut(true);
+        this.knowledge = knowledge;
         this.channels = new PerLoop<>(
-                loop -> Channels.open(settings, loop, allocator, lookups), Channels::close, failures::closed);
+                loop -> LoopChannel.open(settings, loop, allocator), LoopChannel::close, failures::closed);
     }
 
     @Override
@@ -96,7 +82,7 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Peer peer() {
-        return new Peer(Wire.PROTOBUF, knowledge.dialect(), false, settings.sharedMemory());
+        return knowledge.peer(Wire.PROTOBUF);
     }
 
     @Override
@@ -130,14 +116,8 @@ public final class GrpcUpstream implements Upstream {
             EventLoop loop = loop(call);
             Metadata headers = metadata(call);
             StreamWitness witness = new StreamWitness();
-            // A stream lasts as long as the client wants it to.
-            CallOptions options = CallOptions.DEFAULT.withStreamTracerFactory(witness.factory());
-            long timeout = call.hasDeadline() ? settings.nanosLeft(call) : Long.MAX_VALUE;
-            if (call.hasDeadline()) {
-                options = options.withDeadlineAfter(timeout, TimeUnit.NANOSECONDS);
-            }
-            ClientCall<RequestStream, ByteBuf> clientCall =
-                    channels.of(loop).pick().newCall(methods.modelStreamInfer(), options);
+            long timeout = settings.nanosLeftOfStream(call);
+            ClientCall<RequestStream, ByteBuf> clientCall = newCall(loop, methods.modelStreamInfer(), witness, timeout);
             StreamCall stream = new StreamCall(
                     loop, clientCall, witness, texts, knowledge.dialect(), settings.returnedHeaders(), timeout, reply);
             stream.start(headers);
@@ -158,7 +138,7 @@ public final class GrpcUpstream implements Upstream {
         AnswerReader reader = message -> {
             boolean ready = parse(ServerReadyResponse.parser(), message).getReady();
             // The server is there: no loop need wait any longer before it connects again.
-            channels.forEach(Channels::reconnect);
+            channels.forEach(LoopChannel::reconnect);
             return new Answer.Ready(ready);
         };
         return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
@@ -255,14 +235,21 @@ public final class GrpcUpstream implements Upstream {
         long timeout = settings.nanosLeft(call);
         Metadata headers = metadata(call);
         StreamWitness witness = new StreamWitness();
-        CallOptions options = CallOptions.DEFAULT
-                .withDeadlineAfter(timeout, TimeUnit.NANOSECONDS)
-                .withStreamTracerFactory(witness.factory());
-        ClientCall<RequestStream, ByteBuf> clientCall = channels.of(loop).pick().newCall(method, options);
+        ClientCall<RequestStream, ByteBuf> clientCall = newCall(loop, method, witness, timeout);
         UnaryCall unary = new UnaryCall(
                 loop, clientCall, request, witness, reader, texts, settings.returnedHeaders(), timeout, reply);
         unary.start(headers);
         return unary;
+    }
+
+    /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
+    private ClientCall<RequestStream, ByteBuf> newCall(
+            EventLoop loop, MethodDescriptor<RequestStream, ByteBuf> method, StreamWitness witness, long timeoutNanos) {
+        CallOptions options = CallOptions.DEFAULT.withStreamTracerFactory(witness.factory());
+        if (timeoutNanos != Long.MAX_VALUE) {
+            options = options.withDeadlineAfter(timeoutNanos, TimeUnit.NANOSECONDS);
+        }
+        return channels.of(loop).channel().newCall(method, options);
     }
 
     private EventLoop loop(Call call) {
@@ -283,6 +270,5 @@ public final class GrpcUpstream implements Upstream {
     @Override
     public void close() {
         channels.close();
-        lookups.shutdownNow();
     }
 }

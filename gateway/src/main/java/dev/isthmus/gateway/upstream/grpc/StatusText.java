@@ -29,7 +29,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         Exception cause = status.asException();
         return switch (status.getCode()) {
             case DEADLINE_EXCEEDED -> failures.timedOut(timeoutNanos, cause);
-            case UNAVAILABLE, CANCELLED -> connected ? failures.connectionClosed(cause) : failures.unreachable(cause);
+            case UNAVAILABLE, CANCELLED -> unavailable(status, connected, cause);
             case RESOURCE_EXHAUSTED ->
                 tooLarge(status)
                         ? failures.answerTooLarge(maxMessageBytes, cause)
@@ -48,6 +48,17 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
                     DATA_LOSS,
                     UNAUTHENTICATED -> failures.badAnswer("did not answer in gRPC", cause);
         };
+    }
+
+    /** gRPC tells a stream that the server refused unread from one that it may have read by its text only. */
+    private OipException unavailable(Status status, boolean connected, Exception cause) {
+        String description = String.valueOf(status.getDescription());
+        if (!connected) {
+            return failures.unreachable(cause);
+        }
+        return description.contains("REFUSED_STREAM") || description.contains("Abrupt GOAWAY closed")
+                ? failures.refused(cause)
+                : failures.connectionClosed(cause);
     }
 
     private static boolean tooLarge(Status status) {

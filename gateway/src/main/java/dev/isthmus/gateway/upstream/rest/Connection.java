@@ -7,16 +7,20 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One HTTP/1.1 connection, which carries one exchange at a time. The last handler of its channel. */
 @SuppressWarnings("FutureReturnValueIgnored") // of close(): it ends in channelInactive, which is where we look
 final class Connection extends ChannelInboundHandlerAdapter {
+    private static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final ConnectionPool pool;
     private final Channel channel;
     private @Nullable Exchange exchange;
     private @Nullable Throwable failure;
     private int exchanges;
+    private long idleSince;
     private boolean written;
     private boolean returning;
 
@@ -28,6 +32,11 @@ final class Connection extends ChannelInboundHandlerAdapter {
     /** Whether it has carried an exchange before the next one, so that the server may have closed it meanwhile. */
     boolean used() {
         return exchanges > 0;
+    }
+
+    /** Whether nobody used it for so long that a loss is the server's tidying up, and not the end of the next exchange. */
+    boolean stale() {
+        return used() && System.nanoTime() - idleSince >= STALE_NANOS;
     }
 
     boolean active() {
@@ -74,6 +83,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     public void channelReadComplete(ChannelHandlerContext context) {
         if (returning) {
             returning = false;
+            idleSince = System.nanoTime();
             pool.release(this);
         }
     }
@@ -112,7 +122,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
         Exchange left = exchange;
         exchange = null;
         if (left != null) {
-            left.connectionLost(exchanges > 1, failure);
+            left.connectionLost(failure);
         }
     }
 

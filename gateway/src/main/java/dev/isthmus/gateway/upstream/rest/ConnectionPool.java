@@ -1,14 +1,20 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.timeout.IdleStateHandler;
+import io.netty.resolver.NoopAddressResolverGroup;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -26,9 +32,9 @@ final class ConnectionPool {
     private static final int MAX_CHUNK = 1 << 20;
 
     private static final int MAX_HEAD = 16 * 1024;
-    private static final long PAUSE_AFTER_FAILURE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final int MAX_READ = 512 * 1024;
 
-    private final Endpoint endpoint;
+    private final UpstreamSettings settings;
     private final Bootstrap bootstrap;
     private final PoolLimits limits;
     private final UpstreamFailures failures;
@@ -36,38 +42,42 @@ final class ConnectionPool {
     private final Deque<Exchange> waiting = new ArrayDeque<>();
     private final Set<Connection> connected = new HashSet<>();
     private int connecting;
-    private long failedAt;
-    private State state = State.UP;
+    private boolean closed;
 
-    private enum State {
-        UP,
-        DOWN,
-        CLOSED
-    }
-
-    /**
-     * A pool without connections.
-     *
-     * @param bootstrap with everything but handler and address
-     */
-    ConnectionPool(Endpoint endpoint, Bootstrap bootstrap, PoolLimits limits, UpstreamFailures failures) {
-        this.endpoint = endpoint;
+    /** @param bootstrap with everything but handler and address */
+    private ConnectionPool(
+            UpstreamSettings settings, Bootstrap bootstrap, PoolLimits limits, UpstreamFailures failures) {
+        this.settings = settings;
         this.bootstrap = bootstrap;
         this.limits = limits;
         this.failures = failures;
     }
 
+    /** A pool without connections. */
+    static ConnectionPool open(
+            UpstreamSettings settings,
+            PoolLimits limits,
+            UpstreamFailures failures,
+            EventLoop loop,
+            ByteBufAllocator allocator) {
+        Bootstrap bootstrap = new Bootstrap()
+                .group(loop)
+                .channel(Transport.of(loop).clientChannel())
+                .resolver(NoopAddressResolverGroup.INSTANCE)
+                .option(ChannelOption.ALLOCATOR, allocator)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
+                .option(ChannelOption.TCP_NODELAY, true)
+                .option(ChannelOption.SO_KEEPALIVE, true)
+                .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, MAX_READ));
+        return new ConnectionPool(settings, bootstrap, limits, failures);
+    }
+
     String authority() {
-        return endpoint.authority();
+        return settings.authority();
     }
 
     boolean closed() {
-        return state == State.CLOSED;
-    }
-
-    /** Whether there is no point in asking here as long as there is another endpoint. */
-    boolean down() {
-        return state == State.DOWN && System.nanoTime() - failedAt < PAUSE_AFTER_FAILURE_NANOS;
+        return closed;
     }
 
     /** Sends the exchange on an idle connection, on a new one, or later. */
@@ -111,7 +121,7 @@ final class ConnectionPool {
         bootstrap
                 .clone()
                 .handler(initializer)
-                .connect(endpoint.address())
+                .connect(settings.endpoint().address())
                 .addListener(future -> connected((ChannelFuture) future, initializer.connection, exchange));
     }
 
@@ -122,12 +132,11 @@ final class ConnectionPool {
             return;
         }
         connected.add(connection);
-        if (closed()) {
+        if (closed) {
             exchange.fail(failures.closed());
             connection.close();
             return;
         }
-        state = State.UP;
         if (exchange.ended()) {
             release(connection);
         } else {
@@ -136,17 +145,13 @@ final class ConnectionPool {
     }
 
     private void connectFailed(@Nullable Throwable cause, Exchange exchange) {
-        if (!closed()) {
-            state = State.DOWN;
-            failedAt = System.nanoTime();
-        }
         exchange.connectFailed(cause);
         serveWaiting();
     }
 
     /** Takes back a connection that can carry another exchange. */
     void release(Connection connection) {
-        if (closed()) {
+        if (closed) {
             connection.close();
             return;
         }
@@ -166,7 +171,7 @@ final class ConnectionPool {
     }
 
     private void serveWaiting() {
-        if (!closed() && !full()) {
+        if (!closed && !full()) {
             Exchange next = waiting.pollFirst();
             if (next != null) {
                 connect(next);
@@ -175,7 +180,7 @@ final class ConnectionPool {
     }
 
     void close() {
-        state = State.CLOSED;
+        closed = true;
         List.copyOf(waiting).forEach(exchange -> exchange.fail(failures.closed()));
         List.copyOf(connected).forEach(Connection::close);
     }

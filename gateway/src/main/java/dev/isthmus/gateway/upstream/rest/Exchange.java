@@ -30,6 +30,7 @@ final class Exchange implements Cancellation {
     private @Nullable ScheduledFuture<?> deadline;
     private @Nullable Connection connection;
     private final HeaderNames returned;
+    private boolean repeatable;
     private boolean repeated;
     private boolean ended;
 
@@ -68,9 +69,9 @@ final class Exchange implements Cancellation {
     /** Goes out on a connection. */
     void carriedBy(Connection carrier) {
         connection = carrier;
-        boolean mayRepeat = carrier.used() && !repeated;
+        repeatable = !repeated && (carrier.stale() || (question.safe() && carrier.used()));
         carrier.send(question, this);
-        if (!mayRepeat) {
+        if (!repeatable) {
             question.release();
         }
     }
@@ -146,25 +147,22 @@ final class Exchange implements Cancellation {
     }
 
     void connectFailed(@Nullable Throwable cause) {
-        fail(failures.unreachable(cause));
+        fail(repeated ? failures.connectionClosed(cause) : failures.unreachable(cause));
     }
 
-    /**
-     * The connection ended before the response.
-     *
-     * @param reused whether it had carried an exchange before
-     */
-    void connectionLost(boolean reused, @Nullable Throwable cause) {
+    /** The connection ended before the response. */
+    void connectionLost(@Nullable Throwable cause) {
         connection = null;
         if (ended) {
             return;
         }
-        if (reused && !repeated && !response.started() && !pool.closed()) {
+        if (repeatable && !response.started() && !pool.closed()) {
+            repeatable = false;
             repeated = true;
             pool.acquireFresh(this);
             return;
         }
-        fail(pool.closed() ? failures.closed() : failures.connectionClosed(cause));
+        fail(failures.connectionClosed(cause));
     }
 
     private void timedOut(long timeoutNanos) {

@@ -98,6 +98,11 @@ final class Question {
         return new Question(method, path, headers, body);
     }
 
+    /** Whether it changes nothing, however often it is asked. */
+    boolean safe() {
+        return method.equals(HttpMethod.GET);
+    }
+
     /** Tells the server how long the client waits. */
     Question within(long nanos) {
         headers.set(TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));

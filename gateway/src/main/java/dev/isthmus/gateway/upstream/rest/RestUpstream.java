@@ -13,7 +13,6 @@ import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
@@ -27,7 +26,6 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -40,25 +38,24 @@ public final class RestUpstream implements Upstream {
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
     private final RestAnswers answers;
-    private final BinarySupport binary;
     private final PeerKnowledge knowledge;
-    private final PerLoop<LoopPools> pools;
+    private final PerLoop<ConnectionPool> pools;
 
     /**
-     * An upstream without connections; the first call of each event loop makes them.
+     * A server without connections; the first call of each event loop makes them.
      *
+     * @param knowledge shared with the other servers of the upstream
      * @param allocator of the connections' buffers
      */
     public RestUpstream(
-            UpstreamSettings settings, PoolLimits limits, BinaryTensorData binary, ByteBufAllocator allocator) {
+            UpstreamSettings settings, PeerKnowledge knowledge, PoolLimits limits, ByteBufAllocator allocator) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name());
         this.answers = new RestAnswers(failures);
-        this.binary = new BinarySupport(binary);
-        this.knowledge = new PeerKnowledge(settings.dialect());
+        this.knowledge = knowledge;
         this.pools = new PerLoop<>(
-                loop -> LoopPools.open(settings, limits, failures, loop, allocator),
-                LoopPools::close,
+                loop -> ConnectionPool.open(settings, limits, failures, loop, allocator),
+                ConnectionPool::close,
                 failures::closed);
     }
 
@@ -74,7 +71,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Peer peer() {
-        return new Peer(Wire.REST, knowledge.dialect(), binary.supported(), settings.sharedMemory());
+        return knowledge.peer(Wire.REST);
     }
 
     @Override
@@ -84,7 +81,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (knowledge.dialect() != Dialect.MLSERVER) {
+        if (!knowledge.dialect().eventsOverRest()) {
             return infer(call, model, message, reply);
         }
         return infer(call, model, "/infer_stream", message, new Streamed(call, answers::inference, false), reply);
@@ -175,7 +172,6 @@ public final class RestUpstream implements Upstream {
             reply.fail(e);
             return Cancellation.NONE;
         }
-        learnBinary(call);
         return send(call, question, reader, reply);
     }
 
@@ -192,7 +188,6 @@ public final class RestUpstream implements Upstream {
 
     private Answer serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
         Answer.Server server = answers.serverMetadata(status, body);
-        binary.learn(server.metadata());
         knowledge.learn(server.metadata());
         return server;
     }
@@ -207,31 +202,6 @@ public final class RestUpstream implements Upstream {
     public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
         AnswerReader reader = (status, headers, body) -> answers.modelMetadata(status, body);
         return askModel(call, model, "", reader, reply);
-    }
-
-    /** Asks in the background what {@link #peer()} has to know, if nobody else does. */
-    private void learnBinary(Call call) {
-        if (call.loop() instanceof EventLoop && binary.mustAsk()) {
-            Call own =
-                    new Call(new Operation.ServerMetadata(), Call.NO_DEADLINE, Map.of(), call.loop(), call.allocator());
-            serverMetadata(own, new Learning());
-        }
-    }
-
-    /** The metadata were learnt when they were read; only a failure is left to be noted. */
-    private final class Learning implements Reply {
-        @Override
-        public void message(Answer answer) {
-            answer.release();
-        }
-
-        @Override
-        public void complete() {}
-
-        @Override
-        public void fail(OipException failure) {
-            binary.failed();
-        }
     }
 
     private Cancellation askModel(Call call, ModelRef model, String what, AnswerReader reader, Reply reply) {
@@ -274,15 +244,15 @@ public final class RestUpstream implements Upstream {
         }
         ConnectionPool pool;
         try {
-            pool = pools.of(loop).pick();
+            pool = pools.of(loop);
         } catch (OipException e) {
             question.release();
             reply.fail(e);
             return Cancellation.NONE;
         }
         Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings);
-        boolean unlimited = reader instanceof Streamed && !call.hasDeadline();
-        exchange.start(loop, unlimited ? Long.MAX_VALUE : settings.nanosLeft(call));
+        boolean stream = reader instanceof Streamed;
+        exchange.start(loop, stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;
     }
 

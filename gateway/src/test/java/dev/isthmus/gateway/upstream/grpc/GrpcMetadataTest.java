@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -42,10 +43,10 @@ class GrpcMetadataTest {
             GrpcTestServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Cancellation>> how)
             throws Exception {
         Endpoint endpoint = server.endpoint();
-        var settings = UpstreamSettings.of(
-                "mlserver", List.of(endpoint), Duration.ofSeconds(60), Duration.ofSeconds(2), 1 << 20);
+        var settings =
+                UpstreamSettings.of("mlserver", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 1 << 20);
         try (var bench = new UpstreamBench()) {
-            try (var upstream = new GrpcUpstream(settings, bench.allocator())) {
+            try (var upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), bench.allocator())) {
                 RecordedReply reply = bench.send(how.apply(upstream, bench));
                 try {
                     reply.answer();

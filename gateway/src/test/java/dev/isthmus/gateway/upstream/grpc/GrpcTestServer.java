@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.Endpoint;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;

@@ -5,8 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -20,7 +21,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,10 +48,9 @@ class GrpcUpstreamTest {
         assertThat(bodies).allSatisfy(body -> assertThat(body.refCnt()).isZero());
     }
 
-    private GrpcUpstream upstream(Endpoint... endpoints) {
-        var settings = UpstreamSettings.of(
-                "triton", List.of(endpoints), Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
-        GrpcUpstream upstream = new GrpcUpstream(settings, bench.allocator());
+    private GrpcUpstream upstream(Endpoint endpoint) {
+        var settings = UpstreamSettings.of("triton", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
+        GrpcUpstream upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), bench.allocator());
         upstreams.add(upstream);
         return upstream;
     }
@@ -200,32 +199,6 @@ class GrpcUpstreamTest {
     }
 
     @Test
-    void endpoints_ofSeveral_areUsedInTurn() throws Exception {
-        try (var first = GrpcTestServer.echo();
-                var second = GrpcTestServer.echo()) {
-            GrpcUpstream upstream = upstream(first.endpoint(), second.endpoint());
-            for (int i = 0; i < 6; i++) {
-                infer(upstream, direct(new byte[1])).protobuf();
-            }
-            assertThat(first.requests()).isEqualTo(3);
-            assertThat(second.requests()).isEqualTo(3);
-        }
-    }
-
-    @Test
-    void endpoint_thatIsDown_isPassedOverAfterItsFirstFailure() throws Exception {
-        try (var dead = GrpcTestServer.echo();
-                var alive = GrpcTestServer.echo()) {
-            GrpcUpstream upstream = upstream(dead.endpoint(), alive.endpoint());
-            dead.stop();
-            assertThat(infer(upstream, direct(new byte[1])).failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            for (int i = 0; i < 5; i++) {
-                assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
-            }
-        }
-    }
-
-    @Test
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
         var server = GrpcTestServer.echo();
         GrpcUpstream upstream = upstream(server.endpoint());
@@ -240,22 +213,6 @@ class GrpcUpstreamTest {
         }
     }
 
-    @Test
-    void endpoint_thatIsAName_isLookedUpOffTheLoopAndAnsweredOnIt() throws Exception {
-        try (var server = GrpcTestServer.echo()) {
-            GrpcUpstream upstream = upstream(new Endpoint("localhost", server.port()));
-            List<RecordedReply> replies = new ArrayList<>();
-            for (int i = 0; i < 20; i++) {
-                replies.add(infer(upstream, direct(("call " + i).getBytes(StandardCharsets.UTF_8))));
-            }
-            for (int i = 0; i < 20; i++) {
-                assertThat(replies.get(i).protobuf())
-                        .asString(StandardCharsets.UTF_8)
-                        .isEqualTo("call " + i);
-            }
-        }
-    }
-
     @ParameterizedTest
     @EnumSource(Transport.class)
     void upstream_onEveryTransport_answers(Transport transport) throws Exception {
@@ -263,11 +220,8 @@ class GrpcUpstreamTest {
                 var other = new UpstreamBench(transport);
                 var upstream = new GrpcUpstream(
                         UpstreamSettings.of(
-                                "triton",
-                                List.of(server.endpoint()),
-                                Duration.ofSeconds(60),
-                                Duration.ofSeconds(2),
-                                1000),
+                                "triton", server.endpoint(), Duration.ofSeconds(60), Duration.ofSeconds(2), 1000),
+                        PeerKnowledge.unknown(),
                         other.allocator())) {
             ByteBuf body = direct(new byte[16]);
             bodies.add(body);

@@ -3,8 +3,11 @@ package dev.isthmus.gateway.upstream.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -39,14 +42,14 @@ final class RestBench implements AutoCloseable {
         return bench;
     }
 
-    RestUpstream upstream(Endpoint... endpoints) {
-        return upstream(PoolLimits.DEFAULT, BinaryTensorData.FALSE, Duration.ofSeconds(60), LIMIT, endpoints);
+    RestUpstream upstream(Endpoint endpoint) {
+        return upstream(PoolLimits.DEFAULT, BinaryTensorData.FALSE, Duration.ofSeconds(60), LIMIT, endpoint);
     }
 
-    RestUpstream upstream(
-            PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint... endpoints) {
-        var settings = UpstreamSettings.of("triton", List.of(endpoints), timeout, Duration.ofSeconds(2), maxBytes);
-        RestUpstream upstream = new RestUpstream(settings, pool, binary, bench.allocator());
+    RestUpstream upstream(PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint endpoint) {
+        var settings = UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), maxBytes);
+        RestUpstream upstream = new RestUpstream(
+                settings, new PeerKnowledge(ServerDialect.AUTO, binary, false), pool, bench.allocator());
         upstreams.add(upstream);
         return upstream;
     }

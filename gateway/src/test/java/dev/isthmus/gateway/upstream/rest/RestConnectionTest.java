@@ -4,7 +4,8 @@ import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
 import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;

@@ -5,8 +5,9 @@ import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.Endpoint;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -138,20 +139,6 @@ class RestPoolTest {
     }
 
     @Test
-    void endpoints_areUsedInTurn_andDeadOnesPassedOver() throws Exception {
-        try (var first = ScriptedServer.sending(ok("1"));
-                var second = ScriptedServer.sending(ok("2"))) {
-            Endpoint dead = new Endpoint("127.0.0.1", unusedPort());
-            RestUpstream upstream = rest.upstream(first.endpoint(), dead, second.endpoint());
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("1");
-            rest.infer(upstream).failure();
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("2");
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("1");
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("2");
-        }
-    }
-
-    @Test
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
         int port;
         RestUpstream upstream;
@@ -172,16 +159,6 @@ class RestPoolTest {
     }
 
     @Test
-    void endpoint_thatIsAName_isLookedUp() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
-            RestUpstream upstream =
-                    rest.upstream(new Endpoint("localhost", server.endpoint().port()));
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
-            assertThat(server.request().head()).contains("localhost:");
-        }
-    }
-
-    @Test
     void close_endsCallsUnderWayAndWaiting_andRefusesNewOnes() throws Exception {
         try (var server = ScriptedServer.that((request, out) -> true)) {
             RestUpstream upstream = pooled(1, 1, server.endpoint());
@@ -189,10 +166,14 @@ class RestPoolTest {
             RecordedReply waiting = rest.infer(upstream);
             server.request();
             upstream.close();
-            for (RecordedReply reply : List.of(underWay, waiting, rest.infer(upstream))) {
+            OipException lost = underWay.failure();
+            assertThat(lost).hasMessage("upstream 'triton' closed the connection");
+            assertThat(lost.processed()).isEqualTo(OipException.Processed.MAYBE);
+            for (RecordedReply reply : List.of(waiting, rest.infer(upstream))) {
                 OipException failure = reply.failure();
                 assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
                 assertThat(failure).hasMessage("upstream 'triton' is closed");
+                assertThat(failure.processed()).isEqualTo(OipException.Processed.NO);
             }
         }
     }

@@ -13,13 +13,12 @@ import static com.github.tomakehurst.wiremock.client.WireMock.urlEqualTo;
 import static com.github.tomakehurst.wiremock.core.WireMockConfiguration.wireMockConfig;
 import static dev.isthmus.gateway.upstream.rest.RestBench.MODEL;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.github.tomakehurst.wiremock.WireMockServer;
-import com.github.tomakehurst.wiremock.http.Fault;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -322,30 +321,15 @@ class RestUpstreamTest {
 
     @ParameterizedTest
     @CsvSource({"binary_tensor_data,true", "classification,false"})
-    void binary_auto_isLearntAtTheFirstInferenceAndKept(String extension, boolean supported) throws Exception {
+    void binary_auto_isLearntFromTheMetadata(String extension, boolean supported) throws Exception {
         SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
         SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"" + extension + "\"]}")));
         RestUpstream upstream =
                 rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
         assertThat(upstream.peer().binaryTensorData()).isFalse();
-        RestBench.bytes(rest.infer(upstream));
-        await().until(() ->
-                SERVER.getAllServeEvents().size() == 2 && upstream.peer().binaryTensorData() == supported);
-        RestBench.bytes(rest.infer(upstream));
-        assertThat(SERVER.getAllServeEvents()).hasSize(3);
-    }
-
-    @Test
-    void binary_auto_afterAFailure_isAskedAgain() throws Exception {
-        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
-        SERVER.stubFor(get("/v2").willReturn(aResponse().withFault(Fault.EMPTY_RESPONSE)));
-        RestUpstream upstream =
-                rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
-        RestBench.bytes(rest.infer(upstream));
-        SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"binary_tensor_data\"]}")));
-        await().until(() -> {
-            RestBench.bytes(rest.infer(upstream));
-            return upstream.peer().binaryTensorData();
-        });
+        rest.bench()
+                .send(reply -> upstream.serverMetadata(rest.bench().call(), reply))
+                .answer();
+        assertThat(upstream.peer().binaryTensorData()).isEqualTo(supported);
     }
 }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.upstream.Endpoint;
+import dev.isthmus.gateway.config.Endpoint;
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.upstream;
+package dev.isthmus.gateway.config;
 
 import io.netty.util.NetUtil;
 import java.net.InetAddress;

@@ -1,11 +1,8 @@
-package dev.isthmus.gateway.upstream;
+package dev.isthmus.gateway.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.time.Duration;
-import java.util.List;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -28,18 +25,5 @@ class EndpointTest {
     @CsvSource({"h,0", "h,65536", "'',1"})
     void endpoint_thatIsNone_isRefused(String host, int port) {
         assertThatThrownBy(() -> new Endpoint(host, port)).isInstanceOf(IllegalArgumentException.class);
-    }
-
-    @Test
-    void settings_withoutEndpoint_areRefused() {
-        assertThatThrownBy(() -> UpstreamSettings.of("x", List.of(), Duration.ofSeconds(1), Duration.ofSeconds(1), 1))
-                .hasMessage("upstream 'x' needs an endpoint");
-    }
-
-    @ParameterizedTest
-    @CsvSource({"60000,60 s", "2500,2.5 s", "2000,2 s", "250,250 ms", "-5,0 ms", "59998,60 s"})
-    void timeout_isToldInWords(long millis, String words) {
-        assertThat(new UpstreamFailures("x").timedOut(millis * 1_000_000, null))
-                .hasMessage("upstream 'x' did not answer within " + words);
     }
 }

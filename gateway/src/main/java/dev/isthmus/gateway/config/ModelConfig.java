@@ -1,0 +1,227 @@
+package dev.isthmus.gateway.config;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** One model, or all whose names match a pattern: where its calls go. */
+@Doc(
+        "Where the calls of a model go. The name is exact or a pattern with * in it; exact ones come first, then longer ones.")
+public record ModelConfig(
+        @Doc("The upstream, where there is one target.") @Nullable
+        String upstream,
+
+        @Doc("The model's name there, if it is another.") @Nullable
+        String model,
+
+        @Doc("The version that is asked for whatever the client asks.") @Nullable
+        String version,
+
+        @Doc("Several targets with weights, instead of upstream, model and version.")
+        List<Target> targets,
+
+        @Doc("Further names of the model.") List<String> aliases,
+
+        @Doc("Labels that clients may ask for in place of a version.")
+        Map<String, String> versions,
+
+        @Doc("The version or label for clients that name none; by default the server chooses, its latest as a rule.")
+        @Nullable
+        String defaultVersion,
+
+        @Doc("Calls that match go to a target of their own; the first rule that matches counts.")
+        List<Rule> rules,
+
+        @Doc("What keeps a client on one target and one server: the hash of a header or of a request parameter.")
+        @Nullable
+        Key sticky,
+
+        @Doc("Targets that get a copy of the traffic, whose answers nobody gets.")
+        List<Shadow> shadow,
+
+        @Doc("Raises the weight of one target step by step, and takes it back where it does worse.") @Nullable
+        Ramp ramp,
+
+        @Doc("Takes calls that failed as a fleet fails: unreachable, timed out, 503.") @Nullable
+        Fallback fallback,
+
+        @Doc("Limits on what clients may ask.") List<Rate> rates,
+
+        @Doc("Of one call with all its tries, where the client gives no deadline.") @Nullable
+        Duration timeout,
+
+        @Doc("How many replicas must be ready for the model to be; default is health.model_ready.") @Nullable
+        ReadyPolicy ready) {
+
+    /** Nothing but defaults. */
+    public static final ModelConfig DEFAULT = new ModelConfig(
+            null, null, null, List.of(), List.of(), Map.of(), null, List.of(), null, List.of(), null, null, List.of(),
+            null, null);
+
+    public ModelConfig {
+        targets = List.copyOf(targets);
+        aliases = List.copyOf(aliases);
+        versions = Map.copyOf(versions);
+        rules = List.copyOf(rules);
+        shadow = List.copyOf(shadow);
+        rates = List.copyOf(rates);
+    }
+
+    /** A model that goes to one upstream under its own name. */
+    public static ModelConfig of(String upstream) {
+        return new ModelConfig(
+                upstream, null, null, List.of(), List.of(), Map.of(), null, List.of(), null, List.of(), null, null,
+                List.of(), null, null);
+    }
+
+    /** The targets, also where there is but one. */
+    public List<Target> allTargets() {
+        return upstream == null ? targets : List.of(new Target(upstream, upstream, model, version, 1));
+    }
+
+    /** A model of an upstream that takes a share of the calls. */
+    @Doc("A model of an upstream that takes a share of the calls.")
+    public record Target(
+            @Doc("What rules, ramps and metrics call it; default is the upstream's name.") @Nullable
+            String name,
+
+            @Doc("The upstream.") String upstream,
+
+            @Doc("The model's name there, if it is another.") @Nullable
+            String model,
+
+            @Doc("The version that is asked for whatever the client asks.") @Nullable
+            String version,
+
+            @Doc("Its share of the calls is its weight among all weights.") @Range(max = 1_000_000)
+            int weight) {
+        /** What it is called. */
+        public String label() {
+            return name == null ? upstream : name;
+        }
+    }
+
+    /** Which calls go to one target. All that is named must match. */
+    @Doc("Calls whose headers and request parameters have all these values go to the target.")
+    public record Rule(
+            @Doc("Values by header: exact, a beginning with * after it, or * for any.")
+            Map<String, String> headers,
+
+            @Doc("Values by request parameter, in the same way.")
+            Map<String, String> parameters,
+
+            @Doc("The name of a target.") String target) {
+        public Rule {
+            headers = Map.copyOf(headers);
+            parameters = Map.copyOf(parameters);
+        }
+    }
+
+    /** A value of a request: one of the two is named. */
+    @Doc("A header or a request parameter.")
+    public record Key(
+            @Doc("Name of a header.") @Nullable String header,
+
+            @Doc("Name of a request parameter.") @Nullable String parameter) {}
+
+    /** A target that gets a copy of the traffic. */
+    @Doc("A target that gets a copy of the traffic.")
+    public record Shadow(
+            @Doc("What metrics call it; default is the upstream's name.") @Nullable
+            String name,
+
+            @Doc("The upstream.") String upstream,
+
+            @Doc("The model's name there, if it is another.") @Nullable
+            String model,
+
+            @Doc("The version that is asked for.") @Nullable String version,
+
+            @Doc("The share of calls that is copied.") @Share
+            double sample,
+
+            @Doc("Whether its tensors are compared with the main answer's.")
+            boolean compare,
+
+            @Doc("Of the copied call.") Duration timeout,
+
+            @Doc("Copied calls under way at once; more are left out.") @Range(min = 1, max = 10_000)
+            int maxInFlight) {
+        /** All that has a default; without an upstream. */
+        public static final Shadow DEFAULT = new Shadow(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
+
+        /** What it is called. */
+        public String label() {
+            return name == null ? upstream : name;
+        }
+    }
+
+    /** A guarded ramp. */
+    @Doc(
+            "Raises the share of one target step by step, and takes it back to nothing where it does worse than the others.")
+    public record Ramp(
+            @Doc("The name of the target.") String target,
+
+            @Doc("The shares, one after the other.") @Share List<Double> steps,
+
+            @Doc("How long each step lasts at least.") Duration interval,
+
+            @Doc("Calls that the target must have answered before the next step.") @Range(min = 1, max = 100_000_000)
+            int minimumRequests,
+
+            @Doc("The share of its calls that may fail.") @Share
+            double maxErrorRate,
+
+            @Doc("How many times as long as the others' its 95th percentile of latency may be; 0: any.")
+            @Range(max = 1000)
+            double maxLatencyRatio,
+
+            @Doc(
+                    "The largest absolute difference that a shadow's comparison with this target's name may show; none: any.")
+            @Nullable
+            Double maxDifference) {
+        /** All that has a default; without a target. */
+        public static final Ramp DEFAULT =
+                new Ramp("", List.of(0.01, 0.05, 0.25, 0.5, 1.0), Duration.ofMinutes(5), 100, 0.01, 1.5, null);
+
+        public Ramp {
+            steps = List.copyOf(steps);
+        }
+    }
+
+    /** What takes over. */
+    @Doc("A target that takes over.")
+    public record Fallback(
+            @Doc("The upstream.") String upstream,
+
+            @Doc("The model's name there, if it is another.") @Nullable
+            String model,
+
+            @Doc("The version that is asked for.") @Nullable String version) {}
+
+    /** A limit on requests and bytes in a time. */
+    @Doc("A limit on requests and bytes, for each value of a header or for all.")
+    public record Rate(
+            @Doc("The header whose values are limited each; none: all calls of the model together.") @Nullable
+            String header,
+
+            @Doc("Requests a second; 0: any.") @Range(max = 1_000_000_000)
+            int requestsPerSecond,
+
+            @Doc("Bytes of request bodies a second; none: any.") @Size @Nullable
+            Integer bytesPerSecond,
+
+            @Doc("As much as comes in this time may come at once.")
+            Duration burst) {
+        /** No limit. */
+        public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
+    }
+
+    /** How many of a model's replicas must be ready. */
+    public enum ReadyPolicy {
+        ANY,
+        ALL,
+        QUORUM
+    }
+}

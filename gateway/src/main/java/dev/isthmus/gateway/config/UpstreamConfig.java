@@ -1,0 +1,271 @@
+package dev.isthmus.gateway.config;
+
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One or more servers of one kind behind the gateway, which serve the same models. */
+@Doc("One or more servers of one kind that serve the same models.")
+public record UpstreamConfig(
+        @Doc("The protocol that the servers are spoken to in.")
+        Protocol protocol,
+
+        @Doc("host:port of each server; every address of a host's name is a server. srv:NAME asks SRV records.")
+        List<ServerAddress> endpoints,
+
+        @Doc("How long the addresses of a name are used at most before it is asked again.")
+        Duration dnsRefresh,
+
+        @Doc("Whether the servers know the binary tensor data extension over REST.")
+        BinaryTensorData binaryTensorData,
+
+        @Doc("How the servers speak the protocol; auto: as the name in their metadata says.")
+        ServerDialect dialect,
+
+        @Doc("Whether clients may refer to memory that they share with the server.")
+        boolean sharedMemory,
+
+        @Doc("Of making a connection.") Duration connectTimeout,
+
+        @Doc("Of one call with all its tries, where the client gives no deadline; streams have none.")
+        Duration timeout,
+
+        @Doc("Of one try; none by default.") @Nullable Duration tryTimeout,
+
+        @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+        int maxRequests,
+
+        @Doc("Whether every model of the servers' repository index is routed here, unless it is configured otherwise.")
+        boolean discover,
+
+        Balance balance,
+        Checks checks,
+        Outliers outliers,
+        Retry retry,
+        Breaker breaker) {
+
+    /** All that has a default; without endpoints. */
+    public static final UpstreamConfig DEFAULT = new UpstreamConfig(
+            Protocol.GRPC,
+            List.of(),
+            Duration.ofSeconds(30),
+            BinaryTensorData.AUTO,
+            ServerDialect.AUTO,
+            false,
+            Duration.ofSeconds(1),
+            Duration.ofSeconds(60),
+            null,
+            1000,
+            false,
+            Balance.DEFAULT,
+            Checks.DEFAULT,
+            Outliers.DEFAULT,
+            Retry.DEFAULT,
+            Breaker.DEFAULT);
+
+    public UpstreamConfig {
+        endpoints = List.copyOf(endpoints);
+    }
+
+    /** An upstream of these servers with everything else at its default. */
+    public static UpstreamConfig of(Protocol protocol, Endpoint... servers) {
+        List<ServerAddress> addresses = List.of(servers).stream()
+                .<ServerAddress>map(ServerAddress.At::new)
+                .toList();
+        UpstreamConfig base = DEFAULT;
+        return new UpstreamConfig(
+                protocol,
+                addresses,
+                base.dnsRefresh,
+                base.binaryTensorData,
+                base.dialect,
+                base.sharedMemory,
+                base.connectTimeout,
+                base.timeout,
+                base.tryTimeout,
+                base.maxRequests,
+                base.discover,
+                base.balance,
+                base.checks,
+                base.outliers,
+                base.retry,
+                base.breaker);
+    }
+
+    /** The same servers of another kind. */
+    public UpstreamConfig speaking(ServerDialect kind, BinaryTensorData binary, boolean shared) {
+        return new UpstreamConfig(
+                protocol,
+                endpoints,
+                dnsRefresh,
+                binary,
+                kind,
+                shared,
+                connectTimeout,
+                timeout,
+                tryTimeout,
+                maxRequests,
+                discover,
+                balance,
+                checks,
+                outliers,
+                retry,
+                breaker);
+    }
+
+    /** The same servers with other timeouts. */
+    public UpstreamConfig within(Duration connect, Duration total, @Nullable Duration eachTry) {
+        return new UpstreamConfig(
+                protocol,
+                endpoints,
+                dnsRefresh,
+                binaryTensorData,
+                dialect,
+                sharedMemory,
+                connect,
+                total,
+                eachTry,
+                maxRequests,
+                discover,
+                balance,
+                checks,
+                outliers,
+                retry,
+                breaker);
+    }
+
+    /** The same servers with other rules for choosing among them, and for what fails. */
+    public UpstreamConfig guarded(Balance other, Checks check, Outliers ejecting, Retry again, Breaker breaking) {
+        return new UpstreamConfig(
+                protocol,
+                endpoints,
+                dnsRefresh,
+                binaryTensorData,
+                dialect,
+                sharedMemory,
+                connectTimeout,
+                timeout,
+                tryTimeout,
+                maxRequests,
+                discover,
+                other,
+                check,
+                ejecting,
+                again,
+                breaking);
+    }
+
+    /** How a server is chosen. */
+    public enum BalancePolicy {
+        ROUND_ROBIN,
+        LEAST_REQUEST,
+        PEAK_EWMA,
+        CONSISTENT_HASH,
+        QUEUE_AWARE
+    }
+
+    /** The choice of a server. */
+    @Doc("How one of the servers is chosen for each call.")
+    public record Balance(
+            @Doc("round_robin; least_request: the better of two by calls under way; peak_ewma: the better of two by"
+                    + " latency and calls under way; consistent_hash: by the sticky key; queue_aware: the better of"
+                    + " two by Triton's pending requests.")
+            BalancePolicy policy,
+
+            @Doc("How long a server that joins or comes back takes until it gets its full share.")
+            Duration slowStart,
+
+            @Doc("Port of each server's Prometheus metrics, for queue_aware.") @Range(min = 1, max = 65_535)
+            int metricsPort) {
+        public static final Balance DEFAULT = new Balance(BalancePolicy.LEAST_REQUEST, Duration.ZERO, 8002);
+    }
+
+    /** Active health checks. */
+    @Doc("Each server is asked from time to time whether it is ready, and so is each configured model on it.")
+    public record Checks(
+            @Doc("Between two questions.") Duration interval,
+
+            @Doc("Of one question.") Duration timeout,
+
+            @Doc("Failures in a row after which a server gets no more calls.") @Range(min = 1, max = 1000)
+            int unhealthyAfter,
+
+            @Doc("Successes in a row after which it gets calls again.") @Range(min = 1, max = 1000)
+            int healthyAfter) {
+        public static final Checks DEFAULT = new Checks(Duration.ofSeconds(1), Duration.ofSeconds(5), 2, 1);
+    }
+
+    /** Passive health: ejection of servers whose calls fail. */
+    @Doc("A server whose calls fail in a row gets none for a while.")
+    public record Outliers(
+            @Doc("Failed calls in a row (unreachable, connection lost, timed out, 503) that eject a server; 0: never.")
+            @Range(max = 10_000)
+            int consecutiveFailures,
+
+            @Doc("How long a server is ejected; each further time in a row it is as much longer, up to ten times.")
+            Duration ejection,
+
+            @Doc("The share of servers that may be ejected at once; one may always.") @Share
+            double maxEjected,
+
+            @Doc("Where less than this share of servers is healthy, all get calls.") @Share
+            double panicThreshold) {
+        public static final Outliers DEFAULT = new Outliers(5, Duration.ofSeconds(5), 0.5, 0.5);
+    }
+
+    /** What is tried again. */
+    public enum RetryOn {
+        /** The server has not begun the request: no connection, stream refused, too many calls under way. */
+        UNSENT,
+        /** The server said UNAVAILABLE or 503 before anything else. */
+        UNAVAILABLE,
+        /** The connection was lost before an answer: the request may run twice. */
+        LOST,
+        /** The try timed out: the request may run twice. */
+        TIMEOUT
+    }
+
+    /** Repeated tries. */
+    @Doc("What is tried again on another server. Sequences and streams never are.")
+    public record Retry(
+            @Doc("Further tries after the first; 0: none.") @Range(max = 10)
+            int retries,
+
+            @Doc("unsent: the server has not begun it; unavailable: it said 503 before anything else; lost: the"
+                    + " connection was lost before an answer, so that it may run twice; timeout: the try timed out,"
+                    + " the same.")
+            Set<RetryOn> on,
+
+            @Doc("Retries may be at most this share of the calls.") @Share
+            double budget,
+
+            @Doc("Requests of more bytes are not kept for a further try.") @Size
+            int maxBody) {
+        public static final Retry DEFAULT = new Retry(1, Set.of(RetryOn.UNSENT, RetryOn.UNAVAILABLE), 0.2, 4 << 20);
+
+        public Retry {
+            on = Set.copyOf(on);
+        }
+    }
+
+    /** The circuit breaker. */
+    @Doc("Where most calls fail, all are refused with 503 for a while, so that the servers can recover.")
+    public record Breaker(
+            @Doc("The share of failed calls at which it opens (unreachable, lost, timed out, 503); 100%: never.") @Share
+            double failureRate,
+
+            @Doc("The number of last calls that are looked at.") @Range(min = 1, max = 100_000)
+            int window,
+
+            @Doc("As long as there were fewer calls it stays closed.") @Range(min = 1, max = 100_000)
+            int minimumCalls,
+
+            @Doc("How long it stays open before it lets a few calls try.")
+            Duration open) {
+        public static final Breaker DEFAULT = new Breaker(0.5, 100, 20, Duration.ofSeconds(5));
+    }
+}

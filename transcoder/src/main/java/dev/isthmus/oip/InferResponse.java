@@ -23,4 +23,10 @@ public record InferResponse(ModelRef model, String id, Map<String, Parameter> pa
     public void release() {
         outputs.forEach(Tensor::release);
     }
+
+    /** The same once more, with tensors that are released by themselves. */
+    public InferResponse retained() {
+        return new InferResponse(
+                model, id, parameters, outputs.stream().map(Tensor::retained).toList());
+    }
 }

@@ -29,6 +29,7 @@ public final class Transcoder {
      * Puts a request on an upstream's wire.
      *
      * @param message taken; no REST message, for REST bodies are read as they arrive
+     * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
      */
     public InferMessage request(ByteBufAllocator allocator, InferMessage message, Peer peer) {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
@@ -39,7 +40,7 @@ public final class Transcoder {
         }
         InferRequest request = switch (message) {
             case InferMessage.Protobuf encoded -> ProtobufReader.request(encoded.message(), allowed);
-            case InferMessage.Request decoded -> decoded.request();
+            case InferMessage.Request decoded -> permitted(decoded.request(), allowed);
             case InferMessage.Rest rest -> throw unexpected(rest);
             case InferMessage.Response response -> throw unexpected(response);
         };
@@ -49,6 +50,20 @@ public final class Transcoder {
             case REST ->
                 new InferMessage.Rest(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
         };
+    }
+
+    /** The request, which may have been read for another server than this. */
+    private static InferRequest permitted(InferRequest request, WireLimits limits) {
+        try {
+            request.inputs()
+                    .forEach(input -> TensorCheck.INPUT.requireMemory(input.name(), input.parameters(), limits));
+            request.outputs()
+                    .forEach(output -> TensorCheck.REQUESTED.requireMemory(output.name(), output.parameters(), limits));
+            return request;
+        } catch (OipException e) {
+            request.release();
+            throw e;
+        }
     }
 
     /** The inputs that a server with binary data is sent as JSON all the same, because its models may look at it. */

@@ -5,8 +5,11 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /** Reads inference messages from the protobuf wire. */
 public final class ProtobufReader {
@@ -62,6 +65,27 @@ public final class ProtobufReader {
             }
         }
         return new Outline(new ModelRef(name, version), id, raw, emptyFinal);
+    }
+
+    /**
+     * The parameters of an encoded ModelInferRequest itself, as {@link #request} reads them, without decoding the rest.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException when the message is malformed
+     */
+    public static Map<String, Parameter> parameters(ByteBuf message) {
+        ParameterEntries entries = new ParameterEntries(TensorCheck.INPUT, WireLimits.DEFAULT);
+        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
+        while (cursor.more()) {
+            if (cursor.field() == PARAMETERS) {
+                entries.read(cursor.nested(), parameters);
+            } else {
+                cursor.skip();
+            }
+        }
+        parameters.remove("binary_data_output");
+        return Parameter.copyOf(parameters);
     }
 
     private static boolean asksEmptyFinal(ProtoCursor entry) {

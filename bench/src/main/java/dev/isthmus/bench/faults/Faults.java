@@ -45,13 +45,16 @@ public final class Faults implements Callable<Integer> {
             hidden = true)
     private Path home = Path.of(".");
 
-    @Option(names = "--seconds", paramLabel = "N", description = "How long the load of a scenario lasts: 20, or 5.")
+    @Option(
+            names = "--seconds",
+            paramLabel = "N",
+            description = "How long the load of a scenario lasts: 20, or 5 with --short.")
     private @Nullable Integer seconds;
 
-    @Option(names = "--rate", paramLabel = "N", description = "Requests a second: 1000.")
-    private int rate = 1_000;
+    @Option(names = "--rate", paramLabel = "N", description = "Requests a second: 1000, or 500 with --short.")
+    private @Nullable Integer rate;
 
-    @Option(names = "--short", description = "A form of each scenario that takes at most 8 s.")
+    @Option(names = "--short", description = "A form of each scenario that takes some 8 s.")
     private boolean brief;
 
     @Option(names = "--front", paramLabel = "grpc|rest", description = "What clients speak; both in turn by default.")
@@ -101,8 +104,9 @@ public final class Faults implements Callable<Integer> {
 
     private Options options() {
         int load = seconds != null ? seconds : brief ? 5 : 20;
+        int perSecond = rate != null ? rate : brief ? 500 : 1_000;
         try {
-            return new Options(home.toAbsolutePath().normalize(), load, rate, brief);
+            return new Options(home.toAbsolutePath().normalize(), load, perSecond, brief);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), String.valueOf(e.getMessage()));
         }

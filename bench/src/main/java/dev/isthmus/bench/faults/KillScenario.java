@@ -35,7 +35,8 @@ record KillScenario(boolean retried) implements Scenario {
         String returned = back
                 ? "requests again " + death.backMillis + " ms after it listened"
                 : "after its return it got no requests";
-        String lost = death.underWay + " in service on the dead host";
+        String lost = death.underWay + " in service on the dead host, which was gone after "
+                + TimeUnit.NANOSECONDS.toMillis(death.goneNanos - death.killedNanos) + " ms";
         if (retried) {
             return Verdict.of(stage.failed() == 0 && back, lost, returned);
         }

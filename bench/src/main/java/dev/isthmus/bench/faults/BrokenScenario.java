@@ -6,11 +6,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Configurations that cannot be taken, under load: the old one serves, they are counted, and the next good one is taken. */
 record BrokenScenario() implements Scenario {
-    /** Each stays until it is counted, at most for so long. */
-    private static final Duration LIMIT = Duration.ofSeconds(3);
+    /** Each stays until it is counted, at most for so long, and then a little. */
+    private static final Duration LIMIT = Duration.ofSeconds(2);
 
     /** What becomes of the file. */
     private enum Form {
@@ -38,24 +40,29 @@ record BrokenScenario() implements Scenario {
         Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
         List<Form> silent = new ArrayList<>();
         List<Long> recovered = new ArrayList<>();
+        long end = System.nanoTime()
+                + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));
+        AtomicBoolean loaded = new AtomicBoolean();
         long before = reloads.count("rejected");
         stage.open(() -> {
             spoil(stage, reloads, silent);
+            loaded.set(System.nanoTime() < end);
             recovered.add(recover(stage, reloads));
         });
         boolean back = recovered.contains(1L);
         return Verdict.of(
-                stage.failed() == 0 && silent.isEmpty() && back,
+                stage.failed() == 0 && silent.isEmpty() && back && loaded.get(),
                 reloads.count("rejected") - before + " rejected",
                 silent.isEmpty() ? "each form counted" : "not counted: " + silent,
-                back ? "the next good one applied" : "the next good one not applied");
+                back ? "the next good one applied" : "the next good one not applied",
+                loaded.get() ? "all under load" : "the load ended before the last form");
     }
 
     private void spoil(Stage stage, Reloads reloads, List<Form> silent) throws IOException, InterruptedException {
         String good = config(stage.fleet().configs());
-        Duration slot = Duration.ofMillis(stage.options().millis(1.0 / (Form.values().length + 2)));
+        Duration between = Duration.ofMillis(stage.options().millis(0.5 / Form.values().length));
         for (Form form : Form.values()) {
-            Thread.sleep(slot.toMillis() / 2);
+            Thread.sleep(between.toMillis());
             long before = reloads.count("rejected");
             make(form, stage.fleet(), good);
             if (!reloads.awaitMore("rejected", before, LIMIT)) {

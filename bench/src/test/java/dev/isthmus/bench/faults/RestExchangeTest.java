@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class RestExchangeTest {
@@ -20,6 +21,11 @@ class RestExchangeTest {
     private final List<Outcome> outcomes = new ArrayList<>();
     private final RestExchange exchange = new RestExchange(idle::add);
     private final EmbeddedChannel channel = new EmbeddedChannel(new HttpClientCodec(), exchange);
+
+    @BeforeEach
+    void freeze() {
+        channel.freezeTime();
+    }
 
     @AfterEach
     void close() {
@@ -75,7 +81,6 @@ class RestExchangeTest {
 
     @Test
     void silence_isATimeoutOnce() {
-        channel.freezeTime();
         ask(4);
         channel.advanceTimeBy(LIMIT_MILLIS, TimeUnit.MILLISECONDS);
         channel.runScheduledPendingTasks();

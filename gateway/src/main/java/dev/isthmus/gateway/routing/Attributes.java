@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.routing;
 
+import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.oip.Parameter;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -7,19 +8,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * What routing may look at in a request, beside its model.
  *
- * @param headers by lower-case name
+ * @param headers all that the client sent
  * @param parameters those of the request, not of its tensors
  * @param id of the request; empty where it has none
  */
-public record Attributes(Map<String, String> headers, Map<String, Parameter> parameters, String id) {
+public record Attributes(HeaderFields headers, Map<String, Parameter> parameters, String id) {
     private static final double EXACT = 0x1p53;
 
     /** Nothing is known. */
-    public static final Attributes NONE = new Attributes(Map.of(), Map.of(), "");
+    public static final Attributes NONE = new Attributes(HeaderFields.NONE, Map.of(), "");
 
     @Nullable
     String header(String name) {
-        return headers.get(name);
+        return headers.value(name);
     }
 
     /** A parameter as text: numbers in decimal, whole ones without a point, whatever type they came in. */

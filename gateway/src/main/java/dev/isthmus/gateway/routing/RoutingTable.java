@@ -10,18 +10,13 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -149,21 +144,6 @@ public final class RoutingTable {
     /** The routes of the configuration, in the order of their names and patterns. */
     public Collection<Route> routes() {
         return configured.values();
-    }
-
-    /** The headers that routes look at, in lower case: those of rules, sticky keys and rates. */
-    public Set<String> headers() {
-        return configured.values().stream()
-                .flatMap(route -> headers(route.config()))
-                .map(name -> name.toLowerCase(Locale.ROOT))
-                .collect(Collectors.toUnmodifiableSet());
-    }
-
-    private static Stream<String> headers(ModelConfig config) {
-        Stream<String> rules = config.rules().stream().flatMap(rule -> rule.headers().keySet().stream());
-        Stream<@Nullable String> rates = config.rates().stream().map(ModelConfig.Rate::header);
-        Stream<@Nullable String> sticky = Stream.ofNullable(config.sticky()).map(ModelConfig.Key::header);
-        return Stream.concat(rules, Stream.concat(rates, sticky).filter(Objects::nonNull));
     }
 
     /** The upstream that takes what is not listed. */

@@ -145,13 +145,4 @@ class RoutingTableTest {
                 .table(Map.of("b", Model.on("x"), "a*", Model.on("y").alias("z")));
         assertThat(table.routes()).extracting(Route::key).containsExactly("a*", "b");
     }
-
-    @Test
-    void headers_areThoseThatRoutesLookAt() {
-        RoutingTable table = tables.table(Map.of(
-                "a", Model.on("x").rule(Map.of("X-Canary", "yes"), Map.of("p", "1"), "x"),
-                "b", Model.on("x").stickyHeader("X-User"),
-                "c", Model.on("x").stickyParameter("user").rate("X-Key").rate(null)));
-        assertThat(table.headers()).containsExactlyInAnyOrder("x-canary", "x-user", "x-key");
-    }
 }

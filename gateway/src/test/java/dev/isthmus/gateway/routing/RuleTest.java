@@ -76,10 +76,10 @@ class RuleTest {
     void values_mustAllMatch() {
         Route route = tables.route(onlyByRule().rule(Map.of("a", "1", "b", "2"), Map.of("c", "3"), "canary"));
         Map<String, Parameter> c = Map.of("c", new Parameter.Int64(3));
-        assertThat(arm(route, new Attributes(Map.of("a", "1", "b", "2"), c, "")))
+        assertThat(arm(route, new Attributes(Map.of("a", "1", "b", "2")::get, c, "")))
                 .isEqualTo("canary");
-        assertThat(arm(route, new Attributes(Map.of("a", "1"), c, ""))).isEqualTo("stable");
-        assertThat(arm(route, new Attributes(Map.of("a", "1", "b", "2"), Map.of(), "")))
+        assertThat(arm(route, new Attributes(Map.of("a", "1")::get, c, ""))).isEqualTo("stable");
+        assertThat(arm(route, new Attributes(Map.of("a", "1", "b", "2")::get, Map.of(), "")))
                 .isEqualTo("stable");
     }
 
@@ -102,7 +102,7 @@ class RuleTest {
         Model model =
                 onlyByRule().rule(Map.of("x-canary", "yes"), Map.of(), "canary").stickyHeader("x-user");
         Route route = tables.route(model);
-        Attributes ruled = new Attributes(Map.of("x-canary", "yes", "x-user", "alice"), Map.of(), "");
+        Attributes ruled = new Attributes(Map.of("x-canary", "yes", "x-user", "alice")::get, Map.of(), "");
         Pick pick = route.pick(Tables.M, ruled);
         assertThat(pick.target().arm()).isEqualTo("canary");
         assertThat(pick.affinity())

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import java.time.Duration;
@@ -23,7 +24,7 @@ class SequenceTest {
         for (String flag : flags) {
             parameters.put(flag, new Parameter.Bool(true));
         }
-        return new Attributes(Map.of(), parameters, "");
+        return new Attributes(HeaderFields.NONE, parameters, "");
     }
 
     private static Attributes sequence(long id, String... flags) {
@@ -188,7 +189,7 @@ class SequenceTest {
     void rule_choosesTheArm_andTheSequenceStaysThere() {
         Route route = tables.route(Model.split(0, 100).rule(Map.of("x-canary", "yes"), Map.of(), "canary"));
         Attributes start = new Attributes(
-                Map.of("x-canary", "yes"), sequence(7, "sequence_start").parameters(), "");
+                Map.of("x-canary", "yes")::get, sequence(7, "sequence_start").parameters(), "");
         assertThat(arm(route, start)).isEqualTo("canary");
         assertThat(arm(route, sequence(7))).isEqualTo("canary");
     }
@@ -197,7 +198,8 @@ class SequenceTest {
     void sequence_comesBeforeTheStickyKey() {
         Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
         Pick alone = route.pick(Tables.M, sequence(7));
-        Attributes both = new Attributes(Map.of("x-user", "alice"), sequence(7).parameters(), "");
+        Attributes both =
+                new Attributes(Map.of("x-user", "alice")::get, sequence(7).parameters(), "");
         assertThat(route.pick(Tables.M, both)).isEqualTo(alone);
     }
 

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.routing;
 
+import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
@@ -56,10 +57,10 @@ final class Tables {
     }
 
     static Attributes header(String name, String value) {
-        return new Attributes(Map.of(name, value), Map.of(), "");
+        return new Attributes(Map.of(name, value)::get, Map.of(), "");
     }
 
     static Attributes parameter(String name, Parameter value) {
-        return new Attributes(Map.of(), Map.of(name, value), "");
+        return new Attributes(HeaderFields.NONE, Map.of(name, value), "");
     }
 }

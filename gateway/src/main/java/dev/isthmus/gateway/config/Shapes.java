@@ -35,7 +35,9 @@ final class Shapes {
     private static final int MAX_PORT = 65_535;
 
     private static final Scalar TEXT = scalar(
-            "text", Map.of("type", List.of("string", "number", "boolean")), text -> text.isBlank() ? null : text);
+            "text",
+            ordered("type", List.of("string", "number", "boolean"), "pattern", "\\S"),
+            text -> text.isBlank() ? null : text);
     private static final Scalar HEADER_NAME = scalar(
             "a header's name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
     private static final Scalar HEADER_PATTERN = scalar(
@@ -93,7 +95,10 @@ final class Shapes {
         } else if (plain == Duration.class) {
             return duration(marks.isAnnotationPresent(OrZero.class));
         } else if (plain == Path.class) {
-            return scalar("a path", Map.of("type", "string"), text -> text.isBlank() ? null : Path.of(text));
+            return scalar(
+                    "a path",
+                    ordered("type", "string", "pattern", "\\S"),
+                    text -> text.isBlank() ? null : Path.of(text));
         } else if (plain == ServerAddress.class) {
             return SERVER;
         } else if (plain == HeaderNames.class) {

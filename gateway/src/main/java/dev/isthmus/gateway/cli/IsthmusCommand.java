@@ -15,7 +15,6 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** The command {@code isthmus}; without a subcommand it serves. */
@@ -24,7 +23,13 @@ import picocli.CommandLine.Spec;
         description = "One ingress in front of every server that speaks the Open Inference Protocol.",
         mixinStandardHelpOptions = true,
         versionProvider = IsthmusCommand.VersionText.class,
-        subcommands = {IsthmusCommand.Serve.class, IsthmusCommand.Validate.class})
+        subcommands = {
+            IsthmusCommand.Serve.class,
+            ConfigCommands.Validate.class,
+            ConfigCommands.Explain.class,
+            ConfigCommands.Diff.class,
+            ConfigCommands.Schema.class
+        })
 public final class IsthmusCommand implements Callable<Integer> {
     private static final int REFUSED = 2;
 
@@ -85,30 +90,6 @@ public final class IsthmusCommand implements Callable<Integer> {
         @Override
         public Integer call() {
             return serve(config, host, port, spec);
-        }
-    }
-
-    /** Checks a configuration file. */
-    @Command(name = "validate", description = "Checks a configuration file.", mixinStandardHelpOptions = true)
-    static final class Validate implements Callable<Integer> {
-        @Spec
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private CommandSpec spec;
-
-        @Parameters(paramLabel = "FILE", description = "The configuration.")
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private Path file;
-
-        @Override
-        public Integer call() {
-            try {
-                ConfigLoader.load(file);
-                spec.commandLine().getOut().println(file + ": good");
-                return 0;
-            } catch (ConfigException e) {
-                e.problems().forEach(spec.commandLine().getErr()::println);
-                return REFUSED;
-            }
         }
     }
 

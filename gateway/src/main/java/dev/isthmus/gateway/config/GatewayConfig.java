@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** What the gateway is told at start and at each reload. */
 @Doc("Configuration of Isthmus.")
 public record GatewayConfig(
-        @Doc("Addresses that take REST and gRPC.") List<Listener> listeners,
+        @Doc("Addresses that take REST and gRPC.") @NotEmpty List<Listener> listeners,
 
         @Doc("Where metrics are read and reloads are asked for; without it nowhere.") @Nullable
         Admin admin,
@@ -32,6 +32,19 @@ public record GatewayConfig(
 
     /** The reserved name of the local backend among the upstreams. */
     public static final String LOCAL = "local";
+
+    /** All that has a default; with nothing to serve. */
+    public static final GatewayConfig DEFAULT = new GatewayConfig(
+            List.of(Listener.DEFAULT),
+            null,
+            Limits.DEFAULT,
+            Headers.DEFAULT,
+            Answers.DEFAULT,
+            Health.DEFAULT,
+            Map.of(),
+            null,
+            Map.of(),
+            null);
 
     public GatewayConfig {
         listeners = List.copyOf(listeners);
@@ -141,7 +154,7 @@ public record GatewayConfig(
             @Doc("The body of health answers.") HealthBody healthBody,
 
             @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load balancers do.")
-            @Range(min = 400, max = 503)
+            @OneOf({400, 503})
             int notReadyStatus) {
         public static final Answers DEFAULT =
                 new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.config;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One model, or all whose names match a pattern: where its calls go. */
@@ -86,7 +87,7 @@ public record ModelConfig(
             @Doc("What rules, ramps and metrics call it; default is the upstream's name.") @Nullable
             String name,
 
-            @Doc("The upstream.") String upstream,
+            @Doc("The upstream.") @Required String upstream,
 
             @Doc("The model's name there, if it is another.") @Nullable
             String model,
@@ -96,6 +97,9 @@ public record ModelConfig(
 
             @Doc("Its share of the calls is its weight among all weights.") @Range(max = 1_000_000)
             int weight) {
+        /** All that has a default; without an upstream. */
+        public static final Target DEFAULT = new Target(null, "", null, null, 1);
+
         /** What it is called. */
         public String label() {
             return name == null ? upstream : name;
@@ -105,25 +109,46 @@ public record ModelConfig(
     /** Which calls go to one target. All that is named must match. */
     @Doc("Calls whose headers and request parameters have all these values go to the target.")
     public record Rule(
-            @Doc("Values by header: exact, a beginning with * after it, or * for any.")
+            @Doc("Values by header: exact, a beginning with * after it, or * for any.") @HeaderName
             Map<String, String> headers,
 
             @Doc("Values by request parameter, in the same way.")
             Map<String, String> parameters,
 
-            @Doc("The name of a target.") String target) {
+            @Doc("The name of a target.") @Required String target) {
+        /** All that has a default; without a target. */
+        public static final Rule DEFAULT = new Rule(Map.of(), Map.of(), "");
+
         public Rule {
             headers = Map.copyOf(headers);
             parameters = Map.copyOf(parameters);
+        }
+
+        /** Whether all that is named has its value; both look-ups give null for what a call does not have. */
+        public boolean matches(
+                Function<String, @Nullable String> header, Function<String, @Nullable String> parameter) {
+            return headers.entrySet().stream().allMatch(each -> fits(each.getValue(), header.apply(each.getKey())))
+                    && parameters.entrySet().stream()
+                            .allMatch(each -> fits(each.getValue(), parameter.apply(each.getKey())));
+        }
+
+        private static boolean fits(String wanted, @Nullable String got) {
+            return got != null
+                    && (wanted.endsWith("*")
+                            ? got.startsWith(wanted.substring(0, wanted.length() - 1))
+                            : got.equals(wanted));
         }
     }
 
     /** A value of a request: one of the two is named. */
     @Doc("A header or a request parameter.")
     public record Key(
-            @Doc("Name of a header.") @Nullable String header,
+            @Doc("Name of a header.") @HeaderName @Nullable String header,
 
-            @Doc("Name of a request parameter.") @Nullable String parameter) {}
+            @Doc("Name of a request parameter.") @Nullable String parameter) {
+        /** Nothing named. */
+        public static final Key DEFAULT = new Key(null, null);
+    }
 
     /** A target that gets a copy of the traffic. */
     @Doc("A target that gets a copy of the traffic.")
@@ -131,7 +156,7 @@ public record ModelConfig(
             @Doc("What metrics call it; default is the upstream's name.") @Nullable
             String name,
 
-            @Doc("The upstream.") String upstream,
+            @Doc("The upstream.") @Required String upstream,
 
             @Doc("The model's name there, if it is another.") @Nullable
             String model,
@@ -161,9 +186,10 @@ public record ModelConfig(
     @Doc(
             "Raises the share of one target step by step, and takes it back to nothing where it does worse than the others.")
     public record Ramp(
-            @Doc("The name of the target.") String target,
+            @Doc("The name of the target.") @Required String target,
 
-            @Doc("The shares, one after the other.") @Share List<Double> steps,
+            @Doc("The shares, one after the other.") @Share @NotEmpty
+            List<Double> steps,
 
             @Doc("How long each step lasts at least.") Duration interval,
 
@@ -180,6 +206,7 @@ public record ModelConfig(
             @Doc(
                     "The largest absolute difference that a shadow's comparison with this target's name may show; none: any.")
             @Nullable
+            @Range(max = 1_000_000_000)
             Double maxDifference) {
         /** All that has a default; without a target. */
         public static final Ramp DEFAULT =
@@ -193,17 +220,22 @@ public record ModelConfig(
     /** What takes over. */
     @Doc("A target that takes over.")
     public record Fallback(
-            @Doc("The upstream.") String upstream,
+            @Doc("The upstream.") @Required String upstream,
 
             @Doc("The model's name there, if it is another.") @Nullable
             String model,
 
-            @Doc("The version that is asked for.") @Nullable String version) {}
+            @Doc("The version that is asked for.") @Nullable String version) {
+        /** All that has a default; without an upstream. */
+        public static final Fallback DEFAULT = new Fallback("", null, null);
+    }
 
     /** A limit on requests and bytes in a time. */
     @Doc("A limit on requests and bytes, for each value of a header or for all.")
     public record Rate(
-            @Doc("The header whose values are limited each; none: all calls of the model together.") @Nullable
+            @Doc("The header whose values are limited each; none: all calls of the model together.")
+            @HeaderName
+            @Nullable
             String header,
 
             @Doc("Requests a second; 0: any.") @Range(max = 1_000_000_000)

@@ -11,10 +11,12 @@ import org.jspecify.annotations.Nullable;
 /** One or more servers of one kind behind the gateway, which serve the same models. */
 @Doc("One or more servers of one kind that serve the same models.")
 public record UpstreamConfig(
-        @Doc("The protocol that the servers are spoken to in.")
+        @Doc("The protocol that the servers are spoken to in.") @Required
         Protocol protocol,
 
         @Doc("host:port of each server; every address of a host's name is a server. srv:NAME asks SRV records.")
+        @Required
+        @NotEmpty
         List<ServerAddress> endpoints,
 
         @Doc("How long the addresses of a name are used at most before it is asked again.")
@@ -176,7 +178,7 @@ public record UpstreamConfig(
                     + " two by Triton's pending requests.")
             BalancePolicy policy,
 
-            @Doc("How long a server that joins or comes back takes until it gets its full share.")
+            @Doc("How long a server that joins or comes back takes until it gets its full share.") @OrZero
             Duration slowStart,
 
             @Doc("Port of each server's Prometheus metrics, for queue_aware.") @Range(min = 1, max = 65_535)

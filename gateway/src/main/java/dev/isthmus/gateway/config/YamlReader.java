@@ -3,11 +3,9 @@ package dev.isthmus.gateway.config;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.nodes.MappingNode;
@@ -73,20 +71,18 @@ final class YamlReader {
         return members;
     }
 
-    <T> List<T> list(@Nullable Node node, String what, Function<Node, @Nullable T> item) {
-        List<T> items = new ArrayList<>();
-        if (node == null) {
-            return items;
-        }
+    /** What becomes of the items; those of which nothing does are left out. */
+    List<Object> list(Node node, String what, boolean notEmpty, Function<Node, @Nullable Object> item) {
+        List<Object> items = new ArrayList<>();
         if (!(node instanceof SequenceNode sequence)) {
             problem(node, what + ": a list is expected, got " + shown(node));
             return items;
         }
-        if (sequence.getValue().isEmpty()) {
+        if (notEmpty && sequence.getValue().isEmpty()) {
             problem(node, what + ": at least one entry is expected");
         }
         for (Node each : sequence.getValue()) {
-            T value = item.apply(each);
+            Object value = item.apply(each);
             if (value != null) {
                 items.add(value);
             }
@@ -94,54 +90,18 @@ final class YamlReader {
         return items;
     }
 
-    /** Text that {@code parse} understands; it returns null where it does not. */
-    <T extends @Nullable Object> T scalar(
-            @Nullable Node node,
-            String what,
-            String expectation,
-            T otherwise,
-            BiFunction<String, Node, @Nullable T> parse) {
-        if (node == null) {
-            return otherwise;
-        }
-        T value = node instanceof ScalarNode scalar && !isNull(node) ? parse.apply(scalar.getValue(), node) : null;
+    /** Text that {@code parse} understands; null where it does not. */
+    @Nullable
+    Object scalar(Node node, String what, String expectation, Function<String, @Nullable Object> parse) {
+        Object value = node instanceof ScalarNode scalar && !isNull(node) ? parse.apply(scalar.getValue()) : null;
         if (value == null) {
             problem(node, what + ": " + expectation + " is expected, got " + shown(node));
-            return otherwise;
         }
         return value;
     }
 
-    String text(@Nullable Node node, String what, String otherwise) {
-        return scalar(node, what, "text", otherwise, (value, at) -> value.isBlank() ? null : value);
-    }
-
-    int integer(@Nullable Node node, String what, int from, int to, int otherwise) {
-        return scalar(node, what, "a whole number from " + from + " to " + to, otherwise, (value, at) -> {
-            if (!value.matches("[0-9]{1,9}")) {
-                return null;
-            }
-            int number = Integer.parseInt(value);
-            return number < from || number > to ? null : number;
-        });
-    }
-
-    boolean bool(@Nullable Node node, String what, boolean otherwise) {
-        return scalar(node, what, "true or false", otherwise, (value, at) -> switch (value) {
-            case "true" -> true;
-            case "false" -> false;
-            default -> null;
-        });
-    }
-
-    <E extends Enum<E>> E choice(@Nullable Node node, String what, Class<E> type, E otherwise) {
-        List<String> names = new ArrayList<>();
-        for (E each : type.getEnumConstants()) {
-            names.add(each.name().toLowerCase(Locale.ROOT));
-        }
-        if (node == null) {
-            return otherwise;
-        }
+    /** The index of the name that stands there; -1 where none does. */
+    int choice(Node node, String what, List<String> names) {
         String got = node instanceof ScalarNode scalar ? scalar.getValue() : "";
         int index = names.indexOf(got);
         if (index < 0) {
@@ -149,9 +109,8 @@ final class YamlReader {
                     node,
                     what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
                             + suggestion(got, names));
-            return otherwise;
         }
-        return type.getEnumConstants()[index];
+        return index;
     }
 
     static boolean isNull(Node node) {

@@ -9,34 +9,36 @@ import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.ModelConfig.Fallback;
+import dev.isthmus.gateway.config.ModelConfig.Ramp;
+import dev.isthmus.gateway.config.ModelConfig.Rate;
+import dev.isthmus.gateway.config.ModelConfig.Rule;
+import dev.isthmus.gateway.config.ModelConfig.Shadow;
+import dev.isthmus.gateway.config.ModelConfig.Target;
+import dev.isthmus.gateway.config.UpstreamConfig.Balance;
+import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
+import dev.isthmus.gateway.config.UpstreamConfig.Checks;
+import dev.isthmus.gateway.config.UpstreamConfig.Outliers;
+import dev.isthmus.gateway.config.UpstreamConfig.Retry;
+import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.transcoder.NonFinite;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class ConfigLoaderTest {
     private static final Path HERE = Path.of(".");
-
-    static List<Path> examples() throws IOException {
-        Path root = Path.of(System.getProperty("isthmus.root", ".."));
-        try (Stream<Path> files = Files.list(root.resolve("config"))) {
-            return files.filter(file -> file.toString().endsWith(".yaml")).toList();
-        }
-    }
-
-    @ParameterizedTest
-    @MethodSource("examples")
-    void example_isGood(Path file) throws ConfigException {
-        assertThat(ConfigLoader.load(file).listeners()).isNotEmpty();
-    }
 
     private static GatewayConfig parse(String yaml) throws ConfigException {
         return ConfigLoader.parse("f.yaml", yaml, HERE);
@@ -132,15 +134,15 @@ class ConfigLoaderTest {
                                 + " '64Mib'",
                         "f.yaml:7:15: upstream 'triton': protocol: one of grpc, rest is expected, got 'grcp' - did you"
                                 + " mean 'grpc'?",
-                        "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535 is expected,"
-                                + " got 'localhost'",
+                        "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535, or srv:NAME"
+                                + " is expected, got 'localhost'",
                         "f.yaml:9:14: upstream 'triton': timeout: a duration such as 500ms, 60s, 5m is expected, got"
                                 + " 'soon'",
                         "f.yaml:10:10: upstream 'local': the name is reserved for the local backend",
                         "f.yaml:11:6: upstream 'x': 'protocol' is missing",
                         "f.yaml:11:18: upstream 'x': endpoints: at least one entry is expected",
                         "f.yaml:13:17: model 'm': upstream: no upstream is named 'tritn' - did you mean 'triton'?",
-                        "f.yaml:14:6: model 'n': 'upstream' is missing");
+                        "f.yaml:14:6: model 'n': 'upstream' or 'targets' is expected");
     }
 
     @ParameterizedTest
@@ -159,6 +161,94 @@ class ConfigLoaderTest {
             """)
     void problem_isTold(String yaml, String problem) {
         assertThat(String.join("\n", problems(yaml))).contains(problem);
+    }
+
+    @Test
+    void models_areReadInFull() throws ConfigException {
+        GatewayConfig config = parse(ConfigSamples.FULL_MODEL);
+        ModelConfig model = config.models().get("resnet");
+        assertThat(model)
+                .isEqualTo(new ModelConfig(
+                        null,
+                        null,
+                        null,
+                        List.of(
+                                new Target("stable", "t", "resnet50", "3", 90),
+                                new Target("canary", "m", null, "4", 10)),
+                        List.of("resnet-prod"),
+                        Map.of("stable", "3", "canary", "4"),
+                        "stable",
+                        List.of(new Rule(Map.of("x-canary", "yes"), Map.of("tier", "gold*"), "canary")),
+                        new ModelConfig.Key("x-user", null),
+                        List.of(new Shadow("canary", "t", "next", null, 0.1, true, Duration.ofSeconds(2), 8)),
+                        new Ramp("canary", List.of(0.01, 0.5, 1.0), Duration.ofMinutes(10), 50, 0.02, 2.5, 0.001),
+                        new Fallback("local", "digits", null),
+                        List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
+                        Duration.ofSeconds(10),
+                        ModelConfig.ReadyPolicy.QUORUM));
+    }
+
+    @Test
+    void upstreams_areReadInFull() throws ConfigException {
+        UpstreamConfig upstream = parse(ConfigSamples.FULL_UPSTREAM).upstreams().get("t");
+        assertThat(upstream)
+                .isEqualTo(new UpstreamConfig(
+                        Protocol.GRPC,
+                        List.of(
+                                new ServerAddress.At(new Endpoint("10.0.0.1", 8001)),
+                                new ServerAddress.Service("_grpc._tcp.triton.svc")),
+                        Duration.ofSeconds(5),
+                        BinaryTensorData.AUTO,
+                        ServerDialect.TRITON,
+                        false,
+                        Duration.ofSeconds(1),
+                        Duration.ofSeconds(60),
+                        Duration.ofSeconds(2),
+                        50,
+                        true,
+                        new Balance(BalancePolicy.QUEUE_AWARE, Duration.ofSeconds(30), 8003),
+                        new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
+                        new Outliers(7, Duration.ofSeconds(9), 0.25, 0.1),
+                        new Retry(2, Set.of(RetryOn.LOST, RetryOn.TIMEOUT), 0.005, 1 << 20),
+                        new Breaker(1, 10, 5, Duration.ofMinutes(1))));
+    }
+
+    @Test
+    void sections_withoutContent_haveTheirDefaults() throws ConfigException {
+        GatewayConfig config = parse("{admin: , limits: , local: {embedded_models: true}, default_upstream: local}");
+        assertThat(config.admin()).isEqualTo(GatewayConfig.Admin.DEFAULT);
+        assertThat(config.limits()).isEqualTo(GatewayConfig.Limits.DEFAULT);
+    }
+
+    @Test
+    void paths_areRelativeToTheFile(@TempDir Path folder) throws IOException, ConfigException {
+        Files.createDirectory(folder.resolve("models"));
+        Files.writeString(folder.resolve("token"), "t");
+        Path file = Files.writeString(folder.resolve("f.yaml"), """
+                admin: {host: 0.0.0.0, token_file: token}
+                local: {model_repository: models}
+                default_upstream: local
+                """);
+        GatewayConfig config = ConfigLoader.load(file);
+        assertThat(config.local()).isEqualTo(new LocalConfig(folder.resolve("models"), false, 0, 256));
+        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token")));
+    }
+
+    @ParameterizedTest
+    @FieldSource("dev.isthmus.gateway.config.ConfigSamples#GOOD")
+    void sample_isGood(String yaml) throws ConfigException {
+        assertThat(parse(yaml)).isNotNull();
+    }
+
+    @ParameterizedTest
+    @MethodSource("dev.isthmus.gateway.config.ConfigSamples#malformed")
+    void malformedValue_isTold(String yaml, String problem) {
+        assertThat(problems(yaml)).anySatisfy(each -> assertThat(each).contains(problem));
+    }
+
+    @Test
+    void characterThatYamlForbids_isTold() {
+        assertThat(problems("a: \u0007")).singleElement().asString().startsWith("f.yaml: malformed YAML: ");
     }
 
     @Test

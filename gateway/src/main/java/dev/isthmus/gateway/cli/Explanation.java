@@ -1,0 +1,245 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.ModelConfig.Ramp;
+import dev.isthmus.gateway.config.ModelConfig.Rule;
+import dev.isthmus.gateway.config.ModelConfig.Shadow;
+import dev.isthmus.gateway.config.ModelConfig.Target;
+import dev.isthmus.gateway.config.ModelNames;
+import dev.isthmus.gateway.config.ModelNames.Match;
+import dev.isthmus.gateway.config.Units;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** What would happen to a call, in words, from the configuration alone. */
+final class Explanation {
+    private static final String LATEST = "latest";
+
+    private final GatewayConfig config;
+    private final Question question;
+    private final List<String> lines = new ArrayList<>();
+    private final Set<String> upstreams = new LinkedHashSet<>();
+
+    /**
+     * A call.
+     *
+     * @param model the name that the client asks for
+     * @param headers by lower-case name
+     */
+    record Question(
+            String model, @Nullable String version, Map<String, String> headers, Map<String, String> parameters) {}
+
+    Explanation(GatewayConfig config, Question question) {
+        this.config = config;
+        this.question = question;
+    }
+
+    /** The lines; empty where the gateway knows no such model. */
+    List<String> lines() {
+        Optional<Match> match = new ModelNames(config.models()).find(question.model());
+        if (match.isPresent()) {
+            configured(match.get());
+        } else if (!unlisted()) {
+            return List.of();
+        }
+        UpstreamWords words = new UpstreamWords(config);
+        upstreams.forEach(name -> lines.addAll(words.of(name)));
+        lines.add("gateway: bodies of at most "
+                + Units.size(config.limits().maxBodySize()) + ", "
+                + config.limits().maxRequests() + " calls under way, more are refused with 503");
+        return lines;
+    }
+
+    private boolean unlisted() {
+        List<String> discovering = new TreeMap<>(config.upstreams())
+                .entrySet().stream()
+                        .filter(each -> each.getValue().discover())
+                        .map(Map.Entry::getKey)
+                        .toList();
+        String other = config.defaultUpstream();
+        if (discovering.isEmpty() && other == null) {
+            return false;
+        }
+        lines.add("model '" + question.model() + "' is not configured");
+        if (!discovering.isEmpty()) {
+            lines.add("discovery: the first of these upstreams whose repository index lists it takes it: "
+                    + String.join(", ", discovering));
+            upstreams.addAll(discovering);
+        }
+        if (other == null) {
+            lines.add("otherwise it is unknown: 404");
+        } else {
+            lines.add((discovering.isEmpty() ? "" : "otherwise ") + "default upstream '" + other + "' takes it");
+            upstreams.add(other);
+        }
+        return true;
+    }
+
+    private void configured(Match match) {
+        ModelConfig model = model(match.key());
+        lines.add("model '" + question.model() + "' is "
+                + switch (match.by()) {
+                    case NAME -> "configured by this name";
+                    case ALIAS -> "an alias of model '" + match.key() + "'";
+                    case PATTERN -> "taken by the pattern '" + match.key() + "'";
+                });
+        String name = match.by() == ModelNames.By.PATTERN ? question.model() : match.key();
+        String version = version(model);
+        Target chosen = rules(model);
+        targets(model, name, version, chosen);
+        sticky(model);
+        if (model.ramp() != null) {
+            lines.add(ramp(model.ramp()));
+        }
+        model.shadow().forEach(shadow -> lines.add(shadow(shadow, name)));
+        fallback(model, name, version);
+        model.rates().forEach(rate -> lines.add(rate(rate)));
+        lines.add("timeout: "
+                + (model.timeout() == null ? "the upstream's" : Units.written(model.timeout()))
+                + ", where the client gives no deadline");
+    }
+
+    private ModelConfig model(String key) {
+        ModelConfig model = config.models().get(key);
+        if (model == null) {
+            throw new IllegalStateException("no model '" + key + "'");
+        }
+        return model;
+    }
+
+    /** The version that is asked for; null where the server chooses. */
+    private @Nullable String version(ModelConfig model) {
+        boolean asked = question.version() != null;
+        String named = asked ? question.version() : model.defaultVersion();
+        String whose = asked ? "the client asks for '" + named + "'" : "the client names none";
+        if (named == null) {
+            lines.add("version: the client names none; the server chooses, its latest as a rule");
+            return null;
+        }
+        if (!asked) {
+            whose += "; 'default_version' is '" + named + "'";
+        }
+        String mapped = model.versions().get(named);
+        if (mapped != null) {
+            lines.add("version: " + whose + ", a label of version " + mapped);
+            return mapped;
+        }
+        if (!asked && named.equals(LATEST)) {
+            lines.add("version: " + whose + ": the server chooses");
+            return null;
+        }
+        lines.add("version: " + whose);
+        return named;
+    }
+
+    /** The target of the first rule that matches. */
+    private @Nullable Target rules(ModelConfig model) {
+        Target chosen = null;
+        for (Rule rule : model.rules()) {
+            boolean matches = rule.matches(question.headers()::get, question.parameters()::get);
+            String outcome = !matches ? "does not match" : chosen == null ? "matches" : "matches, but comes later";
+            lines.add("rule: " + conditions(rule) + " -> '" + rule.target() + "': " + outcome);
+            if (matches && chosen == null) {
+                chosen = model.allTargets().stream()
+                        .filter(target -> target.label().equals(rule.target()))
+                        .findFirst()
+                        .orElse(null);
+            }
+        }
+        return chosen;
+    }
+
+    private static String conditions(Rule rule) {
+        List<String> conditions = new ArrayList<>();
+        new TreeMap<>(rule.headers())
+                .forEach((name, value) -> conditions.add("header " + name + " is '" + value + "'"));
+        new TreeMap<>(rule.parameters())
+                .forEach((name, value) -> conditions.add("parameter " + name + " is '" + value + "'"));
+        return String.join(" and ", conditions);
+    }
+
+    private void targets(ModelConfig model, String name, @Nullable String version, @Nullable Target chosen) {
+        long all = model.allTargets().stream().mapToLong(Target::weight).sum();
+        for (Target target : model.allTargets()) {
+            double share = chosen == null ? (double) target.weight() / all : target.equals(chosen) ? 1 : 0;
+            String asked = target.version() == null ? version : target.version();
+            lines.add("target '" + target.label() + "': " + percent(share) + " of such calls -> "
+                    + place(target.upstream(), target.model(), name, asked));
+            if (share > 0 || model.ramp() != null) {
+                upstreams.add(target.upstream());
+            }
+        }
+    }
+
+    private static String percent(double share) {
+        return Units.share(Math.round(share * 10_000) / 10_000.0);
+    }
+
+    private static String place(String upstream, @Nullable String renamed, String name, @Nullable String version) {
+        return "upstream '" + upstream + "', model '" + (renamed == null ? name : renamed) + "', "
+                + (version == null ? "the version that the server chooses" : "version " + version);
+    }
+
+    private void sticky(ModelConfig model) {
+        ModelConfig.Key key = model.sticky();
+        if (key == null) {
+            return;
+        }
+        String what = key.header() != null ? "header " + key.header() : "parameter " + key.parameter();
+        String value = key.header() != null
+                ? question.headers().get(key.header())
+                : question.parameters().get(String.valueOf(key.parameter()));
+        lines.add("sticky: by " + what + "; "
+                + (value == null
+                        ? "this call has none, so that chance decides"
+                        : "the hash of '" + value + "' decides on the target and the server, always alike"));
+    }
+
+    private static String ramp(Ramp ramp) {
+        List<String> steps = ramp.steps().stream().map(Units::share).toList();
+        String latency = ramp.maxLatencyRatio() == 0
+                ? ""
+                : ", or are " + ramp.maxLatencyRatio() + " times as slow as the others'";
+        String difference = ramp.maxDifference() == null ? "" : ", or differ by more than " + ramp.maxDifference();
+        return "ramp: '" + ramp.target() + "' gets " + String.join(", ", steps) + " in turn, each for "
+                + Units.written(ramp.interval()) + " and " + ramp.minimumRequests()
+                + " calls at least; back to nothing where more than " + Units.share(ramp.maxErrorRate())
+                + " of its calls fail" + latency + difference;
+    }
+
+    private static String shadow(Shadow shadow, String name) {
+        return "shadow '" + shadow.label() + "': " + Units.share(shadow.sample()) + " of the calls copied -> "
+                + place(shadow.upstream(), shadow.model(), name, shadow.version()) + ", for at most "
+                + Units.written(shadow.timeout()) + (shadow.compare() ? ", answers compared" : "");
+    }
+
+    private void fallback(ModelConfig model, String name, @Nullable String version) {
+        ModelConfig.Fallback fallback = model.fallback();
+        if (fallback != null) {
+            String asked = fallback.version() == null && fallback.model() == null ? version : fallback.version();
+            lines.add("fallback: where the call failed as a fleet fails -> "
+                    + place(fallback.upstream(), fallback.model(), name, asked));
+            upstreams.add(fallback.upstream());
+        }
+    }
+
+    private static String rate(ModelConfig.Rate rate) {
+        List<String> limits = new ArrayList<>();
+        if (rate.requestsPerSecond() > 0) {
+            limits.add(rate.requestsPerSecond() + " requests");
+        }
+        if (rate.bytesPerSecond() != null) {
+            limits.add(Units.size(rate.bytesPerSecond()));
+        }
+        return "rate: " + String.join(" and ", limits) + " a second for "
+                + (rate.header() == null ? "all calls together" : "each value of header " + rate.header())
+                + ", that of " + Units.written(rate.burst()) + " at once; more are refused with 429";
+    }
+}

@@ -1,0 +1,183 @@
+package dev.isthmus.gateway.config;
+
+import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.config.GatewayConfig.Listener;
+import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
+import io.netty.util.NetUtil;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.yaml.snakeyaml.nodes.Node;
+
+/** Whether the sections fit each other; each of them alone has been read already. The models have checks of their own. */
+final class ConfigChecks {
+    private final YamlReader yaml;
+    private final Places places;
+    private final GatewayConfig config;
+    private final Set<String> upstreams;
+
+    ConfigChecks(YamlReader yaml, Places places, GatewayConfig config) {
+        this.yaml = yaml;
+        this.places = places;
+        this.config = config;
+        upstreams = new TreeSet<>(config.upstreams().keySet());
+        if (config.local() != null) {
+            upstreams.add(GatewayConfig.LOCAL);
+        }
+    }
+
+    void run() {
+        listeners();
+        config.upstreams().forEach(this::upstream);
+        if (config.local() != null) {
+            local(config.local());
+        }
+        new ModelChecks(this, yaml, places, config).run();
+        String other = config.defaultUpstream();
+        if (other != null) {
+            reference(places.of(config, "default_upstream"), "default_upstream", other);
+        }
+        somethingToServe();
+    }
+
+    /** That an upstream is there. */
+    void reference(Node node, String what, String name) {
+        if (name.isEmpty() || upstreams.contains(name)) {
+            return;
+        }
+        String hint = name.equals(GatewayConfig.LOCAL)
+                ? "; it needs a section 'local'"
+                : YamlReader.suggestion(name, upstreams);
+        yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
+    }
+
+    private void somethingToServe() {
+        if (upstreams.isEmpty()) {
+            yaml.problem(places.of(config), "nothing to serve: 'upstreams' or 'local' is expected");
+        } else if (config.models().isEmpty()
+                && config.defaultUpstream() == null
+                && config.upstreams().values().stream().noneMatch(UpstreamConfig::discover)) {
+            yaml.problem(
+                    places.of(config),
+                    "nothing to serve: 'models' or 'default_upstream', or 'discover: true' of an upstream is expected");
+        }
+    }
+
+    private void listeners() {
+        Set<Listener> addresses = new HashSet<>();
+        for (Listener each : config.listeners()) {
+            if (!addresses.add(each) && each.port() != 0) {
+                yaml.problem(places.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
+            }
+        }
+        Admin admin = config.admin();
+        if (admin == null) {
+            return;
+        }
+        if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()))) {
+            yaml.problem(places.of(admin), "admin: " + admin.host() + ":" + admin.port() + " is a listener already");
+        }
+        Path token = admin.tokenFile();
+        if (token == null && !isLoopback(admin.host())) {
+            yaml.problem(
+                    places.of(admin, "host"),
+                    "admin: 'token_file' is expected where the host is not loopback, got '" + admin.host() + "'");
+        } else if (token != null && !Files.isReadable(token)) {
+            yaml.problem(places.of(admin, "token_file"), "admin: token_file: " + token + " cannot be read");
+        } else if (token != null && !Files.isRegularFile(token)) {
+            yaml.problem(places.of(admin, "token_file"), "admin: token_file: " + token + " is no file");
+        }
+    }
+
+    private static boolean isLoopback(String host) {
+        byte[] address = NetUtil.createByteArrayFromIpAddressString(host);
+        if (address == null) {
+            return host.equals("localhost");
+        }
+        return address.length == 4
+                ? address[0] == 127
+                : NetUtil.bytesToIpAddress(address).equals("::1");
+    }
+
+    private void local(LocalConfig local) {
+        Path repository = local.modelRepository();
+        if (repository == null && !local.embeddedModels()) {
+            yaml.problem(places.of(local), "local: 'model_repository' or 'embedded_models: true' is expected");
+        } else if (repository != null && !Files.isDirectory(repository)) {
+            yaml.problem(
+                    places.of(local, "model_repository"),
+                    "local: model_repository: " + repository + " is no directory");
+        }
+    }
+
+    private void upstream(String name, UpstreamConfig upstream) {
+        String what = "upstream '" + name + "'";
+        if (name.equals(GatewayConfig.LOCAL)) {
+            yaml.problem(places.of(upstream), what + ": the name is reserved for the local backend");
+        }
+        endpoints(what, upstream);
+        if (upstream.tryTimeout() != null && upstream.tryTimeout().compareTo(upstream.timeout()) >= 0) {
+            yaml.problem(
+                    places.of(upstream, "try_timeout"),
+                    what + ": try_timeout: less than the timeout of " + Units.written(upstream.timeout())
+                            + " for all tries is expected, got '" + Units.written(upstream.tryTimeout()) + "'");
+        }
+        balance(what, upstream);
+        retry(what, upstream);
+        UpstreamConfig.Breaker breaker = upstream.breaker();
+        if (breaker.minimumCalls() > breaker.window()) {
+            yaml.problem(
+                    places.of(breaker, "minimum_calls"),
+                    what + ": breaker: minimum_calls: at most the window of " + breaker.window()
+                            + " calls is expected, got '" + breaker.minimumCalls() + "'");
+        }
+    }
+
+    private void endpoints(String what, UpstreamConfig upstream) {
+        List<ServerAddress> all = upstream.endpoints();
+        Set<ServerAddress> seen = new HashSet<>();
+        for (int i = 0; i < all.size(); i++) {
+            Node node = places.of(upstream, "endpoints", i, all.size());
+            if (!seen.add(all.get(i))) {
+                yaml.problem(node, what + ": endpoint: " + all.get(i) + " is given twice");
+            }
+            if (all.get(i) instanceof ServerAddress.Service service
+                    && NetUtil.createByteArrayFromIpAddressString(service.name()) != null) {
+                yaml.problem(
+                        node,
+                        what + ": endpoint: srv: needs a name of SRV records, got the address '" + service.name()
+                                + "'");
+            }
+        }
+    }
+
+    private void balance(String what, UpstreamConfig upstream) {
+        ServerDialect dialect = upstream.dialect();
+        if (upstream.balance().policy() == BalancePolicy.QUEUE_AWARE
+                && dialect != ServerDialect.AUTO
+                && dialect != ServerDialect.TRITON) {
+            yaml.problem(
+                    places.of(upstream.balance(), "policy"),
+                    what + ": balance: policy: queue_aware reads Triton's metrics; dialect triton or auto is expected");
+        }
+    }
+
+    private void retry(String what, UpstreamConfig upstream) {
+        UpstreamConfig.Retry retry = upstream.retry();
+        if (retry.retries() > 0 && retry.on().isEmpty()) {
+            yaml.problem(
+                    places.of(retry, "on"),
+                    what + ": retry: on: at least one of unsent, unavailable, lost, timeout is expected where there are"
+                            + " retries");
+        }
+        if (retry.retries() > 0 && retry.on().contains(RetryOn.TIMEOUT) && upstream.tryTimeout() == null) {
+            yaml.problem(places.of(retry, "on"), what + ": retry: on: timeout needs a 'try_timeout'");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package dev.isthmus.gateway.config;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A key of a section of the configuration, that is a component of its record.
+ *
+ * @param doc what it means
+ * @param byDefault what it is where it is not given; null for nothing; without meaning where it is required
+ */
+record ConfigKey(
+        String name, String doc, boolean required, @Nullable Object byDefault, Shape shape, Method accessor) {
+
+    /** The keys of a section, in its order. The defaults are those of the record's constant {@code DEFAULT}. */
+    static List<ConfigKey> of(Class<? extends Record> type) {
+        try {
+            Record defaults = type.cast(type.getField("DEFAULT").get(null));
+            List<ConfigKey> keys = new ArrayList<>();
+            for (RecordComponent component : type.getRecordComponents()) {
+                Shape shape = Shapes.of(component.getGenericType(), component);
+                keys.add(new ConfigKey(
+                        name(component),
+                        doc(component, shape),
+                        component.isAnnotationPresent(Required.class),
+                        component.getAccessor().invoke(defaults),
+                        shape,
+                        component.getAccessor()));
+            }
+            return keys;
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("a section without public defaults: " + type, e);
+        }
+    }
+
+    /** What a section is about. */
+    static String doc(Class<? extends Record> type) {
+        Doc doc = type.getAnnotation(Doc.class);
+        return doc == null ? "" : doc.value();
+    }
+
+    @Nullable
+    Object value(Record section) {
+        try {
+            return accessor.invoke(section);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("key '" + name + "' cannot be read", e);
+        }
+    }
+
+    private static String name(RecordComponent component) {
+        Doc doc = component.getAnnotation(Doc.class);
+        return doc != null && !doc.key().isEmpty()
+                ? doc.key()
+                : component.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+    }
+
+    private static String doc(RecordComponent component, Shape shape) {
+        Doc doc = component.getAnnotation(Doc.class);
+        if (doc != null) {
+            return doc.value();
+        }
+        return shape instanceof Shape.Section section ? doc(section.type()) : "";
+    }
+}

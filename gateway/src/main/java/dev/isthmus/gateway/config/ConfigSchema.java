@@ -1,0 +1,121 @@
+package dev.isthmus.gateway.config;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.config.Shape.Choice;
+import dev.isthmus.gateway.config.Shape.Items;
+import dev.isthmus.gateway.config.Shape.Names;
+import dev.isthmus.gateway.config.Shape.Scalar;
+import dev.isthmus.gateway.config.Shape.Section;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The JSON Schema (draft 2020-12) of the configuration, made of the same records that it is read into. It knows the form of
+ * each value; what sections say about each other only {@link ConfigLoader} checks.
+ */
+public final class ConfigSchema {
+    private final Map<String, Object> definitions = new LinkedHashMap<>();
+
+    private ConfigSchema() {}
+
+    /** The schema, indented, with a line's end at its end. */
+    public static String text() {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
+        schema.put("title", ConfigKey.doc(GatewayConfig.class));
+        ConfigSchema all = new ConfigSchema();
+        schema.putAll(all.section(new Section(GatewayConfig.class)));
+        schema.put("$defs", all.definitions);
+        DefaultPrettyPrinter lines = new DefaultPrettyPrinter().withObjectIndenter(new DefaultIndenter("  ", "\n"));
+        try {
+            return new ObjectMapper().writer(lines).writeValueAsString(schema) + "\n";
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("the schema cannot be written", e);
+        }
+    }
+
+    private Map<String, Object> section(Section section) {
+        Map<String, Object> properties = new LinkedHashMap<>();
+        List<String> required = new ArrayList<>();
+        for (ConfigKey key : section.keys()) {
+            properties.put(key.name(), property(key));
+            if (key.required()) {
+                required.add(key.name());
+            }
+        }
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("type", required.isEmpty() ? List.of("object", "null") : "object");
+        schema.put("properties", properties);
+        if (!required.isEmpty()) {
+            schema.put("required", required);
+        }
+        schema.put("additionalProperties", false);
+        return schema;
+    }
+
+    private Map<String, Object> property(ConfigKey key) {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        if (!key.doc().isEmpty()) {
+            schema.put("description", key.doc());
+        }
+        schema.putAll(of(key.shape()));
+        if (!key.required() && key.byDefault() != null && !(key.shape() instanceof Section)) {
+            schema.put("default", key.shape().written(key.byDefault()));
+        }
+        return schema;
+    }
+
+    private Map<String, Object> of(Shape shape) {
+        return switch (shape) {
+            case Scalar scalar -> scalar.schema();
+            case Choice choice -> Map.of("enum", words(choice));
+            case Items items -> {
+                Map<String, Object> schema = new LinkedHashMap<>();
+                schema.put("type", "array");
+                schema.put("items", of(items.item()));
+                if (items.notEmpty()) {
+                    schema.put("minItems", 1);
+                }
+                yield schema;
+            }
+            case Names names -> names(names);
+            case Section section -> reference(section);
+        };
+    }
+
+    private Map<String, Object> names(Names names) {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("type", List.of("object", "null"));
+        schema.put("propertyNames", Map.of("pattern", names.headers() ? "^" + Shapes.HEADER + "$" : "\\S"));
+        schema.put("additionalProperties", of(names.value()));
+        return schema;
+    }
+
+    private Map<String, Object> reference(Section section) {
+        String name = section.type().getSimpleName();
+        if (!definitions.containsKey(name)) {
+            definitions.put(name, Map.of());
+            definitions.put(name, section(section));
+        }
+        return Map.of("$ref", "#/$defs/" + name);
+    }
+
+    /** The words, and what YAML makes of those of them that are words of its own. */
+    private static List<Object> words(Choice choice) {
+        List<Object> words = new ArrayList<>(choice.names());
+        for (String name : choice.names()) {
+            switch (name) {
+                case "true" -> words.add(true);
+                case "false" -> words.add(false);
+                case "null" -> words.add(null);
+                default -> {}
+            }
+        }
+        return words;
+    }
+}

@@ -1,0 +1,238 @@
+package dev.isthmus.gateway.config;
+
+import dev.isthmus.gateway.config.ModelConfig.Fallback;
+import dev.isthmus.gateway.config.ModelConfig.Ramp;
+import dev.isthmus.gateway.config.ModelConfig.Rate;
+import dev.isthmus.gateway.config.ModelConfig.Rule;
+import dev.isthmus.gateway.config.ModelConfig.Shadow;
+import dev.isthmus.gateway.config.ModelConfig.Target;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.Node;
+
+/** Whether the models' sections fit the upstreams, each other and themselves. */
+final class ModelChecks {
+    private static final String LATEST = "latest";
+
+    private final ConfigChecks all;
+    private final YamlReader yaml;
+    private final Places places;
+    private final GatewayConfig config;
+
+    ModelChecks(ConfigChecks all, YamlReader yaml, Places places, GatewayConfig config) {
+        this.all = all;
+        this.yaml = yaml;
+        this.places = places;
+        this.config = config;
+    }
+
+    void run() {
+        Map<String, ModelConfig> models = new TreeMap<>(config.models());
+        models.forEach(this::model);
+        aliases(models);
+    }
+
+    private void model(String name, ModelConfig model) {
+        String what = "model '" + name + "'";
+        Set<String> labels = targets(what, model);
+        versions(what, model);
+        for (Rule rule : model.rules()) {
+            rule(what + ": rule", rule, labels);
+        }
+        ModelConfig.Key sticky = model.sticky();
+        if (sticky != null && (sticky.header() == null) == (sticky.parameter() == null)) {
+            yaml.problem(places.of(sticky), what + ": sticky: either 'header' or 'parameter' is expected");
+        }
+        shadows(what, model);
+        if (model.ramp() != null) {
+            ramp(what + ": ramp", model, model.ramp(), labels);
+        }
+        if (model.fallback() != null) {
+            fallback(what + ": fallback", model, model.fallback());
+        }
+        rates(what, model);
+    }
+
+    private Set<String> targets(String what, ModelConfig model) {
+        if (model.upstream() == null && model.targets().isEmpty()) {
+            yaml.problem(places.of(model), what + ": 'upstream' or 'targets' is expected");
+        }
+        if (model.upstream() != null) {
+            all.reference(places.of(model, "upstream"), what + ": upstream", model.upstream());
+        }
+        if (!model.targets().isEmpty()) {
+            alone(what, model, "upstream", model.upstream());
+            alone(what, model, "model", model.model());
+            alone(what, model, "version", model.version());
+        }
+        Set<String> labels = new TreeSet<>();
+        for (Target target : model.targets()) {
+            all.reference(places.of(target, "upstream"), what + ": target: upstream", target.upstream());
+            if (!labels.add(target.label())) {
+                yaml.problem(
+                        places.of(target),
+                        what + ": target: two are named '" + target.label() + "'; 'name' is expected");
+            }
+        }
+        if (!labels.isEmpty() && model.targets().stream().allMatch(target -> target.weight() == 0)) {
+            yaml.problem(places.of(model, "targets"), what + ": targets: at least one weight above 0 is expected");
+        }
+        return model.upstream() == null ? labels : Set.of(model.upstream());
+    }
+
+    private void alone(String what, ModelConfig model, String key, @Nullable String value) {
+        if (value != null) {
+            yaml.problem(places.of(model, key), what + ": '" + key + "' belongs into the targets where there are some");
+        }
+    }
+
+    private void versions(String what, ModelConfig model) {
+        new TreeMap<>(model.versions()).forEach((label, version) -> {
+            if (label.equals(LATEST) || label.matches("[0-9]+")) {
+                yaml.problem(
+                        places.ofName(model, "versions", label),
+                        what + ": versions: a label is expected, got '" + label + "', which is a version itself");
+            }
+            if (model.versions().containsKey(version)) {
+                yaml.problem(
+                        places.ofNamed(model, "versions", label),
+                        what + ": version '" + label + "': a version is expected, got the label '" + version + "'");
+            }
+        });
+        String other = model.defaultVersion();
+        if (other != null
+                && !other.equals(LATEST)
+                && !model.versions().containsKey(other)
+                && !model.versions().containsValue(other)
+                && other.chars().noneMatch(Character::isDigit)) {
+            yaml.problem(
+                    places.of(model, "default_version"),
+                    what + ": default_version: latest, a version or a label of 'versions' is expected, got '" + other
+                            + "'"
+                            + YamlReader.suggestion(other, model.versions().keySet()));
+        }
+    }
+
+    private void named(Node node, String what, String name, Set<String> labels) {
+        if (!name.isEmpty() && !labels.contains(name)) {
+            yaml.problem(node, what + ": no target is named '" + name + "'" + YamlReader.suggestion(name, labels));
+        }
+    }
+
+    private void rule(String what, Rule rule, Set<String> labels) {
+        named(places.of(rule, "target"), what + ": target", rule.target(), labels);
+        if (rule.headers().isEmpty() && rule.parameters().isEmpty()) {
+            yaml.problem(places.of(rule), what + ": 'headers' or 'parameters' is expected");
+        }
+        rule.headers().forEach((name, value) -> value(rule, "headers", what + ": header", name, value));
+        rule.parameters().forEach((name, value) -> value(rule, "parameters", what + ": parameter", name, value));
+    }
+
+    private void value(Rule rule, String key, String what, String name, String value) {
+        int star = value.indexOf('*');
+        if (star >= 0 && star < value.length() - 1) {
+            yaml.problem(
+                    places.ofNamed(rule, key, name),
+                    what + " '" + name + "': a value, or its beginning with * after it, is expected, got '" + value
+                            + "'");
+        }
+    }
+
+    private void shadows(String what, ModelConfig model) {
+        Set<String> labels = new HashSet<>();
+        for (Shadow shadow : model.shadow()) {
+            all.reference(places.of(shadow, "upstream"), what + ": shadow: upstream", shadow.upstream());
+            if (!labels.add(shadow.label())) {
+                yaml.problem(
+                        places.of(shadow),
+                        what + ": shadow: two are named '" + shadow.label() + "'; 'name' is expected");
+            }
+        }
+    }
+
+    private void ramp(String what, ModelConfig model, Ramp ramp, Set<String> labels) {
+        named(places.of(ramp, "target"), what + ": target", ramp.target(), labels);
+        if (labels.size() < 2) {
+            yaml.problem(places.of(ramp), what + ": two or more targets are expected, got " + labels.size());
+        }
+        double before = 0;
+        for (int i = 0; i < ramp.steps().size(); i++) {
+            double step = ramp.steps().get(i);
+            if (step <= before) {
+                yaml.problem(
+                        places.of(ramp, "steps", i, ramp.steps().size()),
+                        what + ": step: more than " + Units.share(before) + " is expected, got '" + Units.share(step)
+                                + "'");
+            }
+            before = step;
+        }
+        boolean compared = model.shadow().stream()
+                .anyMatch(shadow -> shadow.compare() && shadow.label().equals(ramp.target()));
+        if (ramp.maxDifference() != null && !compared) {
+            yaml.problem(
+                    places.of(ramp, "max_difference"),
+                    what + ": max_difference: needs a shadow that is named '" + ramp.target()
+                            + "' and has 'compare: true'");
+        }
+    }
+
+    private void fallback(String what, ModelConfig model, Fallback fallback) {
+        all.reference(places.of(fallback, "upstream"), what + ": upstream", fallback.upstream());
+        boolean itself = model.allTargets().stream()
+                .anyMatch(target -> target.upstream().equals(fallback.upstream())
+                        && Objects.equals(target.model(), fallback.model())
+                        && Objects.equals(target.version(), fallback.version()));
+        if (itself && !fallback.upstream().isEmpty()) {
+            yaml.problem(
+                    places.of(fallback), what + ": another upstream, model or version than the targets' is expected");
+        }
+    }
+
+    private void rates(String what, ModelConfig model) {
+        Set<String> headers = new HashSet<>();
+        for (Rate rate : model.rates()) {
+            if (rate.requestsPerSecond() == 0 && rate.bytesPerSecond() == null) {
+                yaml.problem(places.of(rate), what + ": rate: 'requests_per_second' or 'bytes_per_second' is expected");
+            }
+            if (!headers.add(Objects.requireNonNullElse(rate.header(), ""))) {
+                yaml.problem(
+                        places.of(rate),
+                        what + ": rate: two are "
+                                + (rate.header() == null
+                                        ? "for all calls together"
+                                        : "for the header '" + rate.header() + "'"));
+            }
+        }
+    }
+
+    private void aliases(Map<String, ModelConfig> models) {
+        Map<String, String> owners = new HashMap<>();
+        models.forEach((name, model) -> {
+            List<String> aliases = model.aliases();
+            for (int i = 0; i < aliases.size(); i++) {
+                alias(name, aliases.get(i), places.of(model, "aliases", i, aliases.size()), owners);
+            }
+        });
+    }
+
+    private void alias(String name, String alias, Node node, Map<String, String> owners) {
+        String what = "model '" + name + "': alias: ";
+        String owner = owners.putIfAbsent(alias, name);
+        if (ModelNames.isPattern(name)) {
+            yaml.problem(node, what + "a pattern takes none");
+        } else if (ModelNames.isPattern(alias)) {
+            yaml.problem(node, what + "a name without * is expected, got '" + alias + "'");
+        } else if (config.models().containsKey(alias)) {
+            yaml.problem(node, what + "'" + alias + "' is a model");
+        } else if (owner != null) {
+            yaml.problem(node, what + "'" + alias + "' is one of model '" + owner + "' already");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package dev.isthmus.gateway.config;
+
+import dev.isthmus.gateway.config.Shape.Choice;
+import dev.isthmus.gateway.config.Shape.Items;
+import dev.isthmus.gateway.config.Shape.Names;
+import dev.isthmus.gateway.config.Shape.Scalar;
+import dev.isthmus.gateway.config.Shape.Section;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.Node;
+
+/** Reads records out of YAML nodes: a section for each record, a key for each component. */
+final class SectionReader {
+    private final YamlReader yaml;
+    private final Places places;
+    private final Path folder;
+
+    /** @param folder that paths are relative to */
+    SectionReader(YamlReader yaml, Places places, Path folder) {
+        this.yaml = yaml;
+        this.places = places;
+        this.folder = folder;
+    }
+
+    /**
+     * A section. What is missing or wrong in it has its default; text that is required is empty then.
+     *
+     * @param what the section's place for people, empty for the whole configuration
+     */
+    <R extends Record> R read(Class<R> type, Node node, String what) {
+        String named = what.isEmpty() ? "the configuration" : what;
+        List<ConfigKey> keys = ConfigKey.of(type);
+        Map<String, Node> given =
+                yaml.object(node, named, keys.stream().map(ConfigKey::name).collect(Collectors.toSet()));
+        @Nullable Object[] values = new @Nullable Object[keys.size()];
+        for (int i = 0; i < values.length; i++) {
+            ConfigKey key = keys.get(i);
+            Node at = given.get(key.name());
+            if (at == null && key.required()) {
+                yaml.problem(node, named + ": '" + key.name() + "' is missing");
+            }
+            Object value = at == null ? null : value(key.shape(), at, what, key.name());
+            values[i] = value == null ? key.byDefault() : value;
+        }
+        R section = construct(type, values);
+        places.put(section, node);
+        return section;
+    }
+
+    private static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {
+        Class<?>[] types = Arrays.stream(type.getRecordComponents())
+                .map(RecordComponent::getType)
+                .toArray(Class<?>[]::new);
+        try {
+            return type.getDeclaredConstructor(types).newInstance(values);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("a section that cannot be made: " + type, e);
+        }
+    }
+
+    /** Null where something is wrong, which has been noted. */
+    private @Nullable Object value(Shape shape, Node node, String parent, String name) {
+        String what = child(parent, name);
+        return switch (shape) {
+            case Scalar scalar -> scalar(scalar, node, what);
+            case Choice choice -> {
+                int index = yaml.choice(node, what, choice.names());
+                yield index < 0 ? null : choice.constants().get(index);
+            }
+            case Section section -> read(section.type(), node, what);
+            case Items items -> {
+                List<Object> values = yaml.list(
+                        node, what, items.notEmpty(), each -> value(items.item(), each, parent, singular(name)));
+                yield values.isEmpty() && items.notEmpty()
+                        ? null
+                        : items.whole().apply(values);
+            }
+            case Names names -> names(names, node, parent, name);
+        };
+    }
+
+    private @Nullable Object scalar(Scalar scalar, Node node, String what) {
+        Object value = yaml.scalar(node, what, scalar.expectation(), scalar.read());
+        return value instanceof Path path ? folder.resolve(path) : value;
+    }
+
+    private Map<String, Object> names(Names names, Node node, String parent, String name) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        yaml.members(node, child(parent, name)).forEach((key, each) -> {
+            Object value = value(names.value(), each, parent, singular(name) + " '" + key + "'");
+            if (key.isBlank() || (names.headers() && !key.matches(Shapes.HEADER))) {
+                yaml.problem(each, child(parent, name) + ": a name is expected as the key, got '" + key + "'");
+            } else if (value != null) {
+                values.put(names.headers() ? key.toLowerCase(Locale.ROOT) : key, value);
+            }
+        });
+        return values;
+    }
+
+    private static String child(String parent, String name) {
+        return parent.isEmpty() ? name : parent + ": " + name;
+    }
+
+    private static String singular(String name) {
+        if (name.endsWith("ses")) {
+            return name.substring(0, name.length() - 2);
+        }
+        return name.endsWith("s") ? name.substring(0, name.length() - 1) : name;
+    }
+}

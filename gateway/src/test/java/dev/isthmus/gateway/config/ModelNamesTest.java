@@ -1,0 +1,63 @@
+package dev.isthmus.gateway.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.config.ModelNames.By;
+import dev.isthmus.gateway.config.ModelNames.Match;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ModelNamesTest {
+
+    private static ModelNames names() throws ConfigException {
+        return new ModelNames(ConfigLoader.parse("f", """
+                        local: {embedded_models: true}
+                        models:
+                          llm-7b: {upstream: local, aliases: [llm-small]}
+                          "llm-*": {upstream: local}
+                          "llm-*-chat": {upstream: local}
+                          "*-chat": {upstream: local}
+                          "b*": {upstream: local}
+                          "*a": {upstream: local}
+                        """, Path.of(".")).models());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "llm-7b,llm-7b,NAME",
+        "llm-small,llm-7b,ALIAS",
+        "llm-70b,llm-*,PATTERN",
+        "llm-70b-chat,llm-*-chat,PATTERN",
+        "x-chat,*-chat,PATTERN",
+        "ba,*a,PATTERN"
+    })
+    void name_isTakenByTheNearest(String name, String key, By by) throws ConfigException {
+        assertThat(names().find(name)).contains(new Match(key, by));
+    }
+
+    @Test
+    void name_thatNothingTakes_isNotFound() throws ConfigException {
+        assertThat(names().find("xyz")).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "a*,a,true",
+        "a*,ba,false",
+        "*,anything,true",
+        "a*a,a,false",
+        "a*a,aa,true",
+        "a*b*c,abc,true",
+        "a*b*c,axxbyyc,true",
+        "a*b*c,ac,false",
+        "*ab*ab*,abab,true",
+        "*ab*ab*,aba,false",
+        "a*bc*c,abc,false",
+        "a.c,abc,false"
+    })
+    void pattern_matches(String pattern, String name, boolean expected) {
+        assertThat(ModelNames.matches(pattern, name)).isEqualTo(expected);
+    }
+}

@@ -13,6 +13,7 @@ import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /** The servers of one configured upstream, seen as one. */
 public final class Cluster implements Upstream {
@@ -21,14 +22,22 @@ public final class Cluster implements Upstream {
     private final PeerKnowledge knowledge;
     private final ReplicaSet replicas;
 
-    /** @param servers one or more, taken: closed with this */
-    public Cluster(String name, Wire wire, PeerKnowledge knowledge, List<Upstream> servers) {
+    /** @param replicas taken: closed with this */
+    public Cluster(String name, Wire wire, PeerKnowledge knowledge, ReplicaSet replicas) {
         this.name = name;
         this.wire = wire;
         this.knowledge = knowledge;
-        this.replicas = new ReplicaSet(servers.stream()
-                .map(server -> new Replica(server.name(), server))
-                .toList());
+        this.replicas = replicas;
+    }
+
+    /** How each of its servers is now. */
+    public List<ReplicaState> servers() {
+        return replicas.snapshot();
+    }
+
+    /** Ends when the names among its endpoints were looked up once, with success or without. */
+    public CompletableFuture<Void> lookedUp() {
+        return replicas.lookedUp();
     }
 
     private Upstream pick(Call call, ModelRef model) {

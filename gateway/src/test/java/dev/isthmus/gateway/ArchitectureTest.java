@@ -76,10 +76,22 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.dispatch..",
                         "dev.isthmus.gateway.routing..",
                         "dev.isthmus.gateway.fleet",
+                        "dev.isthmus.gateway.catalogue..",
                         "dev.isthmus.gateway.config..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.netty.channel..", "io.netty.handler..", "io.netty.bootstrap..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void routing_knowsUpstreamsByTheirInterface() {
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.gateway.routing..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("dev.isthmus.gateway.fleet..", "dev.isthmus.gateway.upstream.(*)..")
                 .check(CLASSES);
     }
 

@@ -29,4 +29,10 @@ public record InferRequest(
     public void release() {
         inputs.forEach(Tensor::release);
     }
+
+    /** The same once more, with tensors that are released by themselves. */
+    public InferRequest retained() {
+        return new InferRequest(
+                model, id, parameters, inputs.stream().map(Tensor::retained).toList(), outputs);
+    }
 }

@@ -20,7 +20,18 @@ public record InferResponse(ModelRef model, String id, Map<String, Parameter> pa
         return new InferResponse(model, other, parameters, outputs);
     }
 
+    /** The same of a model of another name. */
+    public InferResponse withModelName(String name) {
+        return new InferResponse(new ModelRef(name, model.version()), id, parameters, outputs);
+    }
+
     public void release() {
         outputs.forEach(Tensor::release);
+    }
+
+    /** The same once more, with tensors that are released by themselves. */
+    public InferResponse retained() {
+        return new InferResponse(
+                model, id, parameters, outputs.stream().map(Tensor::retained).toList());
     }
 }

@@ -27,4 +27,9 @@ public record Tensor(String name, DataType dataType, Shape shape, Map<String, Pa
     public void release() {
         data.release();
     }
+
+    /** The same tensor once more: its data has a reference and indices of its own, and is not copied. */
+    public Tensor retained() {
+        return new Tensor(name, dataType, shape, parameters, data.retainedDuplicate());
+    }
 }

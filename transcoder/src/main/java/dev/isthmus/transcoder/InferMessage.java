@@ -13,6 +13,9 @@ public sealed interface InferMessage {
 
     void release();
 
+    /** The same message once more, uncopied, with buffers of its own indices and references: each is released by itself. */
+    InferMessage retained();
+
     /** A REST body. */
     record Rest(RestBody body) implements InferMessage {
         @Override
@@ -23,6 +26,11 @@ public sealed interface InferMessage {
         @Override
         public void release() {
             body.release();
+        }
+
+        @Override
+        public Rest retained() {
+            return new Rest(body.retained());
         }
     }
 
@@ -36,6 +44,11 @@ public sealed interface InferMessage {
         @Override
         public void release() {
             message.release();
+        }
+
+        @Override
+        public Protobuf retained() {
+            return new Protobuf(Splice.retained(message));
         }
     }
 
@@ -64,6 +77,11 @@ public sealed interface InferMessage {
         public void release() {
             request.release();
         }
+
+        @Override
+        public Request retained() {
+            return new Request(request.retained(), plainInputs);
+        }
     }
 
     /** An answer, decoded. */
@@ -76,6 +94,11 @@ public sealed interface InferMessage {
         @Override
         public void release() {
             response.release();
+        }
+
+        @Override
+        public Response retained() {
+            return new Response(response.retained());
         }
     }
 }

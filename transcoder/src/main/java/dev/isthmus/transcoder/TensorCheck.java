@@ -3,10 +3,13 @@ package dev.isthmus.transcoder;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -20,6 +23,9 @@ public record TensorCheck(ErrorCode code, String kind) {
 
     /** For tensors of a request. */
     public static final TensorCheck INPUT = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "input");
+
+    /** For the outputs that a request asks for. */
+    public static final TensorCheck REQUESTED = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "output");
 
     /** For tensors of an upstream's answer. */
     public static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.BAD_UPSTREAM_ANSWER, "output");
@@ -100,6 +106,13 @@ public record TensorCheck(ErrorCode code, String kind) {
         }
         if (count != expected) {
             throw failure(tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
+        }
+    }
+
+    /** That a tensor with these parameters does not lie in shared memory, unless that is taken. */
+    public void requireMemory(String tensor, Map<String, Parameter> parameters, WireLimits limits) {
+        if (!limits.sharedMemory() && parameters.containsKey(Tensor.SHARED_MEMORY_REGION)) {
+            throw failure(tensor, "shared memory is not enabled");
         }
     }
 

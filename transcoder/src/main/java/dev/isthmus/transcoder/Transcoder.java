@@ -3,6 +3,7 @@ package dev.isthmus.transcoder;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
@@ -29,6 +30,7 @@ public final class Transcoder {
      * Puts a request on an upstream's wire.
      *
      * @param message taken; no REST message, for REST bodies are read as they arrive
+     * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
      */
     public InferMessage request(ByteBufAllocator allocator, InferMessage message, Peer peer) {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
@@ -39,7 +41,7 @@ public final class Transcoder {
         }
         InferRequest request = switch (message) {
             case InferMessage.Protobuf encoded -> ProtobufReader.request(encoded.message(), allowed);
-            case InferMessage.Request decoded -> decoded.request();
+            case InferMessage.Request decoded -> permitted(decoded.request(), allowed);
             case InferMessage.Rest rest -> throw unexpected(rest);
             case InferMessage.Response response -> throw unexpected(response);
         };
@@ -49,6 +51,20 @@ public final class Transcoder {
             case REST ->
                 new InferMessage.Rest(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
         };
+    }
+
+    /** The request, which may have been read for another server than this. */
+    private static InferRequest permitted(InferRequest request, WireLimits limits) {
+        try {
+            request.inputs()
+                    .forEach(input -> TensorCheck.INPUT.requireMemory(input.name(), input.parameters(), limits));
+            request.outputs()
+                    .forEach(output -> TensorCheck.REQUESTED.requireMemory(output.name(), output.parameters(), limits));
+            return request;
+        } catch (OipException e) {
+            request.release();
+            throw e;
+        }
     }
 
     /** The inputs that a server with binary data is sent as JSON all the same, because its models may look at it. */
@@ -78,7 +94,7 @@ public final class Transcoder {
      */
     public InferMessage response(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
         if (message.wire() == form.wire() && form.untouched()) {
-            return message;
+            return form.model() == null ? message : renamed(allocator, message, form.model());
         }
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
@@ -87,11 +103,23 @@ public final class Transcoder {
             case InferMessage.Rest rest -> read(allocator, rest.body());
             case InferMessage.Request request -> throw unexpected(request);
         };
-        InferResponse named = form.id() == null ? response : response.withId(form.id());
+        InferResponse echoed = form.id() == null ? response : response.withId(form.id());
+        InferResponse named = form.model() == null ? echoed : echoed.withModelName(form.model());
         return switch (form.wire()) {
             case DECODED -> new InferMessage.Response(named);
             case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, named, form.typed()));
             case REST -> new InferMessage.Rest(RestWriter.response(allocator, named, form.outputs()));
+        };
+    }
+
+    private static InferMessage renamed(ByteBufAllocator allocator, InferMessage message, String model) {
+        return switch (message) {
+            case InferMessage.Protobuf encoded ->
+                new InferMessage.Protobuf(ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
+            case InferMessage.Rest rest -> new InferMessage.Rest(ModelSplice.json(allocator, rest.body(), model));
+            case InferMessage.Response decoded ->
+                new InferMessage.Response(decoded.response().withModelName(model));
+            case InferMessage.Request request -> throw unexpected(request);
         };
     }
 

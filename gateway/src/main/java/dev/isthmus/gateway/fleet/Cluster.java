@@ -30,14 +30,14 @@ public final class Cluster implements Upstream {
         this.replicas = replicas;
     }
 
-    /** How each of its servers is now. */
-    public List<ReplicaState> servers() {
-        return replicas.snapshot();
-    }
-
     /** Ends when the names among its endpoints were looked up once, with success or without. */
     public CompletableFuture<Void> lookedUp() {
         return replicas.lookedUp();
+    }
+
+    /** The servers as they are now. */
+    public List<Member> members() {
+        return replicas.members(name);
     }
 
     private Upstream pick(Call call, ModelRef model) {

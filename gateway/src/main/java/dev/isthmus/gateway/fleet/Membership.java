@@ -30,8 +30,8 @@ final class Membership implements AutoCloseable {
     private final Supplier<Set<ModelRef>> models;
     private final Surroundings around;
     private final Object ejecting = new Object();
-    private final Set<Member> leaving = new HashSet<>();
-    private Map<Endpoint, Member> members = Map.of();
+    private final Set<Watched> leaving = new HashSet<>();
+    private Map<Endpoint, Watched> members = Map.of();
     private volatile List<Replica> replicas = List.of();
     private boolean closed;
 
@@ -62,10 +62,10 @@ final class Membership implements AutoCloseable {
         if (closed) {
             return;
         }
-        Map<Endpoint, Member> before = new HashMap<>(members);
-        Map<Endpoint, Member> now = new LinkedHashMap<>();
+        Map<Endpoint, Watched> before = new HashMap<>(members);
+        Map<Endpoint, Watched> now = new LinkedHashMap<>();
         for (Found each : found) {
-            Member stays = before.remove(each.address());
+            Watched stays = before.remove(each.address());
             if (stays != null) {
                 now.put(each.address(), stays);
             } else {
@@ -73,11 +73,11 @@ final class Membership implements AutoCloseable {
             }
         }
         members = now;
-        replicas = now.values().stream().map(Member::replica).toList();
+        replicas = now.values().stream().map(Watched::replica).toList();
         before.values().forEach(this::leave);
     }
 
-    private Member open(Endpoint address, String authority, boolean joining) {
+    private Watched open(Endpoint address, String authority, boolean joining) {
         Upstream server = opening.open(address, authority);
         long now = around.nanoTime().getAsLong();
         var window = config.balance().slowStart();
@@ -96,21 +96,21 @@ final class Membership implements AutoCloseable {
             watch.start();
         }
         var meters = new EndpointMeters(around.meters(), upstream, replica, around.nanoTime(), queue);
-        return new Member(replica, checker, watch, meters);
+        return new Watched(replica, checker, watch, meters);
     }
 
     private boolean oneMoreMayBeEjected() {
         return Ejection.room(replicas, config.outliers(), around.nanoTime().getAsLong());
     }
 
-    private void leave(Member member) {
+    private void leave(Watched member) {
         leaving.add(member);
         member.forget();
         closeWhenIdle(member, around.nanoTime().getAsLong() + config.timeout().toNanos());
     }
 
     /** Calls that last longer than a call may, as streams do, end with it. */
-    private void closeWhenIdle(Member member, long deadline) {
+    private void closeWhenIdle(Watched member, long deadline) {
         try {
             around.loop().schedule(() -> closeIfIdle(member, deadline), GRACE_NANOS, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
@@ -119,7 +119,7 @@ final class Membership implements AutoCloseable {
         }
     }
 
-    private synchronized void closeIfIdle(Member member, long deadline) {
+    private synchronized void closeIfIdle(Watched member, long deadline) {
         boolean late = around.nanoTime().getAsLong() - deadline >= 0;
         if (late || member.replica().underWay() == 0) {
             leaving.remove(member);
@@ -132,14 +132,14 @@ final class Membership implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        members.values().forEach(Member::forget);
-        members.values().forEach(Member::close);
-        leaving.forEach(Member::close);
+        members.values().forEach(Watched::forget);
+        members.values().forEach(Watched::close);
+        leaving.forEach(Watched::close);
         members = Map.of();
         leaving.clear();
     }
 
-    private record Member(Replica replica, Checker checker, QueueWatch queue, EndpointMeters meters) {
+    private record Watched(Replica replica, Checker checker, QueueWatch queue, EndpointMeters meters) {
 
         void forget() {
             checker.close();

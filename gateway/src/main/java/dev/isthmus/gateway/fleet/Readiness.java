@@ -11,7 +11,7 @@ import java.util.Map;
  */
 record Readiness(Server server, String reason, Map<ModelRef, Boolean> models) {
     /** Nothing was asked yet: the server counts as usable, so that a fresh gateway serves at once. */
-    static final Readiness UNKNOWN = new Readiness(Server.UNKNOWN, "it was not asked yet", Map.of());
+    static final Readiness UNKNOWN = new Readiness(Server.UNKNOWN, "", Map.of());
 
     /** Whether a server is ready. */
     enum Server {

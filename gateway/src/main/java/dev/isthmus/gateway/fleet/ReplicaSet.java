@@ -71,10 +71,22 @@ public final class ReplicaSet implements AutoCloseable {
         return membership.replicas();
     }
 
-    /** How each server is now. */
-    public List<ReplicaState> snapshot() {
+    /** The servers as others see them now. */
+    List<Member> members(String upstream) {
         long now = around.nanoTime().getAsLong();
-        return all().stream().map(replica -> ReplicaState.of(replica, now)).toList();
+        return all().stream().map(replica -> member(upstream, replica, now)).toList();
+    }
+
+    private static Member member(String upstream, Replica replica, long now) {
+        Readiness seen = replica.readiness();
+        return new Member(
+                upstream,
+                replica.label(),
+                replica.server(),
+                seen.server() != Readiness.Server.NOT_READY,
+                seen.reason(),
+                seen.models(),
+                replica.ejection().ejected(now));
     }
 
     /**

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.groups.Tuple.tuple;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
@@ -86,9 +85,17 @@ class ChecksTest {
 
     private void awaitReady(Boolean... ready) {
         await().atMost(PATIENCE)
-                .untilAsserted(() -> assertThat(set.snapshot())
-                        .extracting(ReplicaState::ready)
+                .untilAsserted(() -> assertThat(set.all())
+                        .extracting(replica -> switch (replica.readiness().server()) {
+                            case UNKNOWN -> null;
+                            case READY -> true;
+                            case NOT_READY -> false;
+                        })
                         .containsExactly(ready));
+    }
+
+    private Member seen(int server) {
+        return set.members("u").get(server);
     }
 
     private List<String> picked(ModelRef model) {
@@ -105,11 +112,10 @@ class ChecksTest {
         try (V2Server server = V2Server.ready("triton")) {
             watch(Set.of(), server);
 
-            assertThat(set.snapshot())
-                    .containsExactly(
-                            new ReplicaState(server.label(), false, "it was not asked yet", Map.of(), false, 0));
             awaitReady(true);
-            assertThat(set.snapshot()).containsExactly(new ReplicaState(server.label(), true, "", Map.of(), false, 0));
+            assertThat(set.members("u"))
+                    .containsExactly(
+                            new Member("u", server.label(), set.all().getFirst().server(), true, "", Map.of(), false));
             assertThat(server.asked("/v2")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
         }
@@ -123,7 +129,7 @@ class ChecksTest {
             watch(Set.of(), good, bad);
 
             awaitReady(true, false);
-            assertThat(set.snapshot().get(1).reason()).isEqualTo("it says that it is not ready");
+            assertThat(seen(1).reason()).isEqualTo("it says that it is not ready");
             assertThat(picked(A)).containsExactly(good.label());
             bad.ready(true);
             awaitReady(true, true);
@@ -139,15 +145,14 @@ class ChecksTest {
             watch(Set.of(A, B), one, two);
 
             await().atMost(PATIENCE)
-                    .untilAsserted(() -> assertThat(set.snapshot())
-                            .extracting(ReplicaState::models)
+                    .untilAsserted(() -> assertThat(set.members("u"))
+                            .extracting(Member::models)
                             .containsExactly(Map.of(A, false, B, true), Map.of(A, true, B, true)));
             assertThat(picked(A)).containsExactly(two.label());
             assertThat(picked(B)).hasSize(2);
             one.notReady("/v2/models/b/versions/2/ready");
             await().atMost(PATIENCE)
-                    .untilAsserted(
-                            () -> assertThat(set.snapshot().get(0).models()).isEqualTo(Map.of(A, true, B, false)));
+                    .untilAsserted(() -> assertThat(seen(0).models()).isEqualTo(Map.of(A, true, B, false)));
         }
     }
 
@@ -158,7 +163,7 @@ class ChecksTest {
         awaitReady(true);
         first.close();
         awaitReady(false);
-        assertThat(set.snapshot().get(0).reason()).contains("not reachable").doesNotContain("127.0.0.1");
+        assertThat(seen(0).reason()).contains("not reachable").doesNotContain("127.0.0.1");
 
         try (V2Server second = V2Server.on(first.endpoint().port(), "mlserver")) {
             awaitReady(true);
@@ -176,11 +181,11 @@ class ChecksTest {
             first.close();
             Pool.fail(set.all().get(1), 5);
             awaitReady(true, false);
-            assertThat(set.snapshot().get(1).ejected()).isTrue();
+            assertThat(seen(1).ejected()).isTrue();
 
             try (V2Server second = V2Server.on(first.endpoint().port(), "triton")) {
                 awaitReady(true, true);
-                assertThat(set.snapshot().get(1).ejected()).isFalse();
+                assertThat(seen(1).ejected()).isFalse();
                 assertThat(picked(A)).contains(second.label());
             }
         }
@@ -198,10 +203,8 @@ class ChecksTest {
         awaitReady(false);
 
         try (GrpcTestServer second = GrpcTestServer.on(port, (request, call) -> GrpcTestServer.answer(call, READY))) {
-            await().atMost(Duration.ofSeconds(5))
-                    .untilAsserted(() -> assertThat(set.snapshot())
-                            .extracting(ReplicaState::label, ReplicaState::ready)
-                            .containsExactly(tuple(second.endpoint().authority(), true)));
+            await().atMost(Duration.ofSeconds(5)).until(() -> seen(0).ready());
+            assertThat(seen(0).label()).isEqualTo(second.endpoint().authority());
         }
     }
 

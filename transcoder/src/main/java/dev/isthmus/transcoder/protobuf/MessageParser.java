@@ -176,9 +176,7 @@ final class MessageParser {
     }
 
     private Map<String, Parameter> tensorParameters(String tensor, Map<String, Parameter> own) {
-        if (own.containsKey(Tensor.SHARED_MEMORY_REGION) && !limits.sharedMemory()) {
-            throw kind.check().failure(tensor, "shared memory is not enabled");
-        }
+        kind.check().requireMemory(tensor, own, limits);
         // Says how a REST body is made up; KServe passes it on.
         own.remove("binary_data_size");
         return own;
@@ -208,9 +206,7 @@ final class MessageParser {
                 default -> cursor.skip();
             }
         }
-        if (own.containsKey(Tensor.SHARED_MEMORY_REGION) && !limits.sharedMemory()) {
-            throw outputCheck().failure(name, "shared memory is not enabled");
-        }
+        outputCheck().requireMemory(name, own, limits);
         outputCheck().requireName(name, limits);
         own.remove("binary_data");
         outputs.add(new RequestedOutput(name, own));

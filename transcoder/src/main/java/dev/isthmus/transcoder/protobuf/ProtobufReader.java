@@ -4,9 +4,13 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /** Reads inference messages from the protobuf wire. */
 public final class ProtobufReader {
@@ -22,10 +26,20 @@ public final class ProtobufReader {
      * What can be seen of a ModelInferRequest from outside.
      *
      * @param raw whether its tensors are raw contents
-     * @param emptyFinal whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled
-     *     models)
+     * @param parameters the request's own; none where they break the protocol, which {@link #check} tells
      */
-    public record Outline(ModelRef model, String id, boolean raw, boolean emptyFinal) {}
+    public record Outline(ModelRef model, String id, boolean raw, Map<String, Parameter> parameters) {
+
+        public Outline {
+            parameters = Parameter.copyOf(parameters);
+        }
+
+        /** Whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled models). */
+        public boolean emptyFinal() {
+            return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool asked
+                    && asked.value();
+        }
+    }
 
     /**
      * What servers differ about in a ModelInferRequest.
@@ -47,13 +61,16 @@ public final class ProtobufReader {
         String version = "";
         String id = "";
         boolean raw = false;
-        boolean emptyFinal = false;
+        boolean parameters = false;
         while (cursor.more()) {
             switch (cursor.field()) {
                 case MODEL_NAME -> name = cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
                 case ID -> id = cursor.string();
-                case PARAMETERS -> emptyFinal |= asksEmptyFinal(cursor.nested());
+                case PARAMETERS -> {
+                    parameters = true;
+                    cursor.skip();
+                }
                 case RAW_INPUT_CONTENTS -> {
                     raw = true;
                     cursor.skip();
@@ -61,20 +78,36 @@ public final class ProtobufReader {
                 default -> cursor.skip();
             }
         }
-        return new Outline(new ModelRef(name, version), id, raw, emptyFinal);
+        return new Outline(new ModelRef(name, version), id, raw, parameters ? readable(message) : Map.of());
     }
 
-    private static boolean asksEmptyFinal(ProtoCursor entry) {
-        boolean named = false;
-        boolean yes = false;
-        while (entry.more()) {
-            switch (entry.field()) {
-                case 1 -> named = entry.string().equals("triton_enable_empty_final_response");
-                case 2 -> yes = ParameterEntries.value(entry.nested()) instanceof Parameter.Bool bool && bool.value();
-                default -> entry.skip();
+    /**
+     * The parameters of an encoded ModelInferRequest itself, as {@link #request} reads them, without decoding the rest.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException when the message is malformed
+     */
+    public static Map<String, Parameter> parameters(ByteBuf message) {
+        ParameterEntries entries = new ParameterEntries(TensorCheck.INPUT, WireLimits.DEFAULT);
+        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
+        while (cursor.more()) {
+            if (cursor.field() == PARAMETERS) {
+                entries.read(cursor.nested(), parameters);
+            } else {
+                cursor.skip();
             }
         }
-        return named && yes;
+        parameters.remove("binary_data_output");
+        return Parameter.copyOf(parameters);
+    }
+
+    private static Map<String, Parameter> readable(ByteBuf message) {
+        try {
+            return parameters(message);
+        } catch (OipException malformed) {
+            return Map.of();
+        }
     }
 
     /**

@@ -1,6 +1,5 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
@@ -18,8 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 /** A request's {@code outputs} while they are being read, one object after the other. */
 final class RequestedOutputs {
-    private static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "output");
-
     private final WireLimits limits;
     private final List<RequestedOutput> complete = new ArrayList<>();
     private final Map<String, Boolean> binaryByName = new HashMap<>();
@@ -42,7 +39,7 @@ final class RequestedOutputs {
     }
 
     void name(String value) {
-        OUTPUT.requireName(value, limits);
+        TensorCheck.REQUESTED.requireName(value, limits);
         name = value;
     }
 
@@ -58,9 +55,7 @@ final class RequestedOutputs {
         if (name.isEmpty()) {
             throw OipException.invalid("output: 'name' is missing");
         }
-        if (parameters.containsKey("shared_memory_region") && !limits.sharedMemory()) {
-            throw OipException.invalid("output '" + name + "': shared memory is not enabled");
-        }
+        TensorCheck.REQUESTED.requireMemory(name, parameters, limits);
         if (binary != null) {
             binaryByName.put(name, binary);
         }
@@ -71,7 +66,8 @@ final class RequestedOutputs {
     }
 
     void requireDistinct() {
-        OUTPUT.requireDistinct(complete.stream().map(RequestedOutput::name).toList());
+        TensorCheck.REQUESTED.requireDistinct(
+                complete.stream().map(RequestedOutput::name).toList());
     }
 
     List<RequestedOutput> list() {

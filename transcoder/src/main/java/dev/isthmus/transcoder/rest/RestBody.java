@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.transcoder.Splice;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -18,5 +19,10 @@ public record RestBody(ByteBuf content, long jsonLength) {
 
     public void release() {
         content.release();
+    }
+
+    /** The same body once more, uncopied, with a reference of its own. */
+    public RestBody retained() {
+        return new RestBody(Splice.retained(content), jsonLength);
     }
 }

@@ -103,9 +103,7 @@ final class TensorDraft {
         }
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
-        if (shared() && !limits.sharedMemory()) {
-            throw check.failure(name, "shared memory is not enabled");
-        }
+        check.requireMemory(name, parameters, limits);
         if (kept != null) {
             reader = reader(type, 0);
             reader.read(kept.tokens());

@@ -293,4 +293,79 @@ class ProtobufCodecTest {
         expected.accept(new byte[] {-1, -1, -1, -1, 'a'});
         expected.accept("\1\0\0\0a".getBytes(StandardCharsets.US_ASCII));
     }
+
+    private static Map<String, Parameter> parameters(byte[] message) {
+        return ProtobufReader.parameters(Unpooled.wrappedBuffer(message));
+    }
+
+    @ParameterizedTest
+    @FieldSource("SAMPLES")
+    void parameters_areThoseOfTheDecodedRequest(Samples sample) {
+        byte[] message = request(sample)
+                .addRawInputContents(ByteString.copyFrom(sample.raw()))
+                .putParameters(
+                        "binary_data_output",
+                        InferParameter.newBuilder().setBoolParam(true).build())
+                .build()
+                .toByteArray();
+        InferRequest decoded = read(message);
+        assertThat(parameters(message)).hasSize(5).isEqualTo(decoded.parameters());
+        assertThat(List.copyOf(parameters(message).keySet()))
+                .isEqualTo(List.copyOf(decoded.parameters().keySet()));
+        decoded.release();
+    }
+
+    @Test
+    void parameters_ofMessageInPartsCutAnywhere_areTheSame() {
+        byte[] message = request(Samples.ALL.getFirst()).build().toByteArray();
+        for (int cut = 0; cut <= message.length; cut++) {
+            ByteBuf parts = Unpooled.wrappedBuffer(
+                    Unpooled.wrappedBuffer(message, 0, cut),
+                    Unpooled.wrappedBuffer(message, cut, message.length - cut));
+            assertThat(ProtobufReader.parameters(parts)).isEqualTo(parameters(message));
+            assertThat(parts.readableBytes()).isEqualTo(message.length);
+        }
+    }
+
+    @Test
+    void parameters_ofTensorsAndOutputs_areNotTheRequests() {
+        InferParameter value = InferParameter.newBuilder().setBoolParam(true).build();
+        byte[] message = ModelInferRequest.newBuilder()
+                .addInputs(ModelInferRequest.InferInputTensor.newBuilder().putParameters("a", value))
+                .addOutputs(ModelInferRequest.InferRequestedOutputTensor.newBuilder()
+                        .putParameters("b", value))
+                .build()
+                .toByteArray();
+        assertThat(parameters(message)).isEmpty();
+        assertThat(parameters(new byte[0])).isEmpty();
+    }
+
+    @Test
+    void parameters_ofSameName_lastWins() {
+        byte[] first = request(Samples.ALL.getFirst()).build().toByteArray();
+        byte[] second = ModelInferRequest.newBuilder()
+                .putParameters("i", InferParameter.newBuilder().setInt64Param(2).build())
+                .build()
+                .toByteArray();
+        byte[] both = ByteBufUtil.getBytes(Unpooled.wrappedBuffer(first, second));
+        assertThat(parameters(both)).hasSize(5).containsEntry("i", new Parameter.Int64(2));
+    }
+
+    @Test
+    void parameters_malformedOrTooMany_fail() {
+        byte[] valueless = {0x22, 3, 0x0a, 1, 'p'};
+        assertThatThrownBy(() -> parameters(valueless))
+                .isInstanceOfSatisfying(
+                        OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT))
+                .hasMessageContaining("'p' has no value");
+        assertThatThrownBy(() -> parameters(new byte[] {0x22, 9}))
+                .isInstanceOf(OipException.class)
+                .hasMessageContaining("malformed");
+        ModelInferRequest.Builder many = ModelInferRequest.newBuilder();
+        for (int i = 0; i <= WireLimits.DEFAULT.parameters(); i++) {
+            many.putParameters(
+                    "p" + i, InferParameter.newBuilder().setInt64Param(i).build());
+        }
+        assertThatThrownBy(() -> parameters(many.build().toByteArray())).hasMessageContaining("at most 1024");
+    }
 }

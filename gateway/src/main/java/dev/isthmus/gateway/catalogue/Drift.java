@@ -1,0 +1,30 @@
+package dev.isthmus.gateway.catalogue;
+
+/**
+ * One thing that a server says of a model in another way than the merged metadata.
+ *
+ * @param subject the input or output, such as {@code input 'x'}; empty where it is about the model
+ * @param merged what the merged metadata say; empty for nothing
+ * @param said what the server says; empty for nothing
+ */
+public record Drift(Source source, Kind kind, String subject, String merged, String said) {
+
+    public Drift {
+        subject = Bounds.reason(subject);
+        merged = Bounds.reason(merged);
+        said = Bounds.reason(said);
+    }
+
+    /** What differs. */
+    public enum Kind {
+        PLATFORM,
+        /** The server lacks versions that others have. */
+        VERSIONS,
+        INPUT_MISSING,
+        INPUT_EXTRA,
+        OUTPUT_MISSING,
+        OUTPUT_EXTRA,
+        DATATYPE,
+        SHAPE
+    }
+}

@@ -1,0 +1,77 @@
+package dev.isthmus.gateway.catalogue;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * How something went that every server was to do.
+ *
+ * @param what the text for it, such as {@code load of model 'x'}
+ * @param outcomes one of each server, in the order of the configuration
+ */
+public record FanOut(String what, List<Outcome> outcomes) {
+
+    public FanOut {
+        outcomes = List.copyOf(outcomes);
+    }
+
+    /**
+     * Empty when every server did it. The failure of the only server is given as it is; otherwise its code is the worst and its
+     * text says which upstreams did it, which did not, and why.
+     */
+    public Optional<OipException> failure() {
+        List<OipException> failures = new ArrayList<>();
+        for (Outcome outcome : outcomes) {
+            if (outcome instanceof Outcome.Failed failed) {
+                failures.add(failed.failure());
+            }
+        }
+        if (outcomes.isEmpty()) {
+            return Optional.of(new OipException(ErrorCode.UNIMPLEMENTED, what + ": no upstream can do it"));
+        }
+        if (failures.isEmpty()) {
+            return Optional.empty();
+        }
+        OipException worst = Severity.worst(failures);
+        return Optional.of(outcomes.size() == 1 ? worst : new OipException(worst.code(), text(), worst));
+    }
+
+    private String text() {
+        Map<String, Tally> tallies = new LinkedHashMap<>();
+        Map<String, Set<String>> reasons = new LinkedHashMap<>();
+        for (Outcome outcome : outcomes) {
+            String upstream = outcome.source().upstream();
+            boolean done = outcome instanceof Outcome.Done;
+            tallies.merge(upstream, Tally.NONE.plus(done), Tally::plus);
+            if (outcome instanceof Outcome.Failed failed) {
+                reasons.computeIfAbsent(upstream, name -> new LinkedHashSet<>())
+                        .add(Bounds.reason(failed.failure().message()));
+            }
+        }
+        List<String> succeeded = new ArrayList<>();
+        List<String> failed = new ArrayList<>();
+        tallies.forEach((upstream, tally) -> {
+            if (tally.ready() > 0) {
+                succeeded.add(quoted(upstream, tally.ready(), tally.total()));
+            }
+            Set<String> why = reasons.get(upstream);
+            if (why != null) {
+                int missing = tally.total() - tally.ready();
+                failed.add(quoted(upstream, missing, tally.total()) + ": " + String.join("; ", why));
+            }
+        });
+        String done = succeeded.isEmpty() ? "" : "done by " + String.join(", ", succeeded) + "; ";
+        return Bounds.cut(what + ": " + done + "failed on " + String.join("; ", failed), Bounds.REPORT);
+    }
+
+    private static String quoted(String upstream, int part, int total) {
+        return "'" + upstream + "'" + (total == 1 ? "" : " (" + part + " of " + total + ")");
+    }
+}

@@ -1,0 +1,85 @@
+package dev.isthmus.gateway.catalogue;
+
+import dev.isthmus.oip.ModelMetadata;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * One model as its replicas and canary arms describe it together.
+ *
+ * @param metadata the tensors and parameters of one of the servers, the platform that most name, the versions of all
+ * @param drift where servers say something else, in their order; at most 256
+ */
+public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
+
+    public MergedModel {
+        drift = List.copyOf(drift);
+    }
+
+    /**
+     * Merges what the servers say. The tensors are those of the first that is ready and names any; where there is none, of the
+     * first that names any, of the first that is ready, or of the first.
+     *
+     * @param name the model's name for clients
+     * @param sources in the order of the configuration, which decides where servers disagree
+     * @return empty where there is no source
+     */
+    public static Optional<MergedModel> of(String name, List<Described> sources) {
+        if (sources.isEmpty()) {
+            return Optional.empty();
+        }
+        ModelMetadata form = form(sources).metadata();
+        ModelMetadata merged = new ModelMetadata(
+                name, versions(sources), platform(sources), form.inputs(), form.outputs(), form.parameters());
+        List<Drift> drift = new ArrayList<>();
+        for (Described source : sources) {
+            new DriftSearch(source, merged, drift).search();
+        }
+        return Optional.of(new MergedModel(merged, drift));
+    }
+
+    private static Described form(List<Described> sources) {
+        Optional<Described> best =
+                first(sources.stream().filter(Described::namesTensors).toList());
+        return best.or(() -> first(sources)).orElse(sources.getFirst());
+    }
+
+    private static Optional<Described> first(List<Described> sources) {
+        return sources.stream()
+                .filter(Described::ready)
+                .findFirst()
+                .or(() -> sources.stream().findFirst());
+    }
+
+    private static List<String> versions(Collection<Described> sources) {
+        return sources.stream()
+                .flatMap(source -> source.metadata().versions().stream())
+                .distinct()
+                .sorted(Versions.ORDER)
+                .limit(Bounds.ENTRIES)
+                .toList();
+    }
+
+    /** The one named most often, of several the one named first. */
+    private static String platform(Collection<Described> sources) {
+        Map<String, Integer> votes = new LinkedHashMap<>();
+        for (Described source : sources) {
+            if (!source.metadata().platform().isEmpty()) {
+                votes.merge(source.metadata().platform(), 1, Integer::sum);
+            }
+        }
+        String platform = "";
+        int most = 0;
+        for (Map.Entry<String, Integer> vote : votes.entrySet()) {
+            if (vote.getValue() > most) {
+                platform = vote.getKey();
+                most = vote.getValue();
+            }
+        }
+        return platform;
+    }
+}

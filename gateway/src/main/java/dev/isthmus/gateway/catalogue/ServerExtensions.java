@@ -1,0 +1,27 @@
+package dev.isthmus.gateway.catalogue;
+
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * The extensions of one server.
+ *
+ * @param names as the server gives them
+ * @param sharedMemory whether the gateway lets clients use memory that they share with it
+ */
+public record ServerExtensions(List<String> names, boolean sharedMemory) {
+    private static final String REPOSITORY = "model_repository";
+
+    public ServerExtensions {
+        names = List.copyOf(names);
+    }
+
+    /** The names as the protocol has them; KServe says "model_repository_extension". */
+    Set<String> known() {
+        return names.stream()
+                .map(name -> name.equals("model_repository_extension") ? REPOSITORY : name)
+                .filter(name -> sharedMemory || !name.endsWith("shared_memory"))
+                .collect(Collectors.toUnmodifiableSet());
+    }
+}

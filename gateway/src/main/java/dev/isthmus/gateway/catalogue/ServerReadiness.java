@@ -1,0 +1,57 @@
+package dev.isthmus.gateway.catalogue;
+
+import java.util.List;
+import java.util.Map;
+
+/** When the gateway is ready, as the servers behind it are one server to the client. */
+public enum ServerReadiness {
+    /** One server is enough. */
+    ANY,
+    /** Every server must be; without a server the gateway is not ready. */
+    ALL,
+    /** Every configured model must be, as its own policy has it; where none is configured, one server is enough. */
+    MODELS;
+
+    /**
+     * Judges the states.
+     *
+     * @param servers by name, whether each is ready
+     * @param models by name, whether each configured model is ready ({@link ModelReadiness})
+     */
+    public Verdict judge(Map<String, Boolean> servers, Map<String, Boolean> models) {
+        return switch (this) {
+            case ANY -> any(servers);
+            case ALL -> servers.isEmpty() ? any(servers) : all(servers);
+            case MODELS -> models.isEmpty() ? any(servers) : all(models);
+        };
+    }
+
+    private static Verdict any(Map<String, Boolean> states) {
+        return states.containsValue(true) ? new Verdict(true, List.of()) : new Verdict(false, missing(states));
+    }
+
+    private static Verdict all(Map<String, Boolean> states) {
+        List<String> missing = missing(states);
+        return new Verdict(missing.isEmpty(), missing);
+    }
+
+    private static List<String> missing(Map<String, Boolean> states) {
+        return states.entrySet().stream()
+                .filter(state -> !state.getValue())
+                .map(Map.Entry::getKey)
+                .sorted()
+                .toList();
+    }
+
+    /**
+     * Whether the gateway is ready.
+     *
+     * @param missing the servers or models that would have to be for it, sorted; empty when it is ready
+     */
+    public record Verdict(boolean ready, List<String> missing) {
+
+        public Verdict {
+            missing = List.copyOf(missing);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+package dev.isthmus.gateway.catalogue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class MergedModelTest {
+    private static final Source FIRST = new Source("triton", "1");
+    private static final Source SECOND = new Source("triton", "2");
+    private static final Source CANARY = new Source("mlserver", "canary");
+
+    @Test
+    void noSource_isEmpty() {
+        assertThat(MergedModel.of("m", List.of())).isEmpty();
+    }
+
+    @Test
+    void oneTriton_isAsRecordedWithTheNameAskedFor() throws IOException {
+        ModelMetadata simple = Golden.model("triton_model_metadata");
+
+        MergedModel merged = merge("alias", said(FIRST, true, simple));
+
+        assertThat(merged.metadata())
+                .isEqualTo(new ModelMetadata(
+                        "alias", List.of("1"), "python", simple.inputs(), simple.outputs(), Map.of()));
+        assertThat(merged.drift()).isEmpty();
+    }
+
+    @Test
+    void equalReplicas_haveNoDrift() throws IOException {
+        ModelMetadata simple = Golden.model("triton_model_metadata");
+
+        assertThat(merge("simple", said(FIRST, true, simple), said(SECOND, true, simple))
+                        .drift())
+                .isEmpty();
+    }
+
+    @Test
+    void mlserverAndKserve_thatNameNothing_disagreeWithNobody() throws IOException {
+        ModelMetadata versioned = Golden.model("triton_model_metadata_versioned");
+
+        MergedModel merged = merge(
+                "versioned",
+                said(CANARY, true, Golden.model("mlserver_model_metadata_versioned")),
+                said(SECOND, true, Golden.model("kserve_model_metadata")),
+                said(FIRST, true, versioned));
+
+        assertThat(merged.metadata()).isEqualTo(versioned);
+        assertThat(merged.drift()).isEmpty();
+    }
+
+    @Test
+    void tritonAndMlserver_recorded_driftInEverything() throws IOException {
+        MergedModel merged = merge(
+                "iris",
+                said(CANARY, true, Golden.model("mlserver_model_metadata")),
+                said(FIRST, true, Golden.model("triton_model_metadata_versioned")));
+
+        assertThat(merged.metadata().versions()).containsExactly("1", "3", "v1");
+        assertThat(merged.metadata().platform()).isEqualTo("sklearn");
+        assertThat(merged.drift())
+                .containsExactly(
+                        new Drift(CANARY, Drift.Kind.VERSIONS, "", "[1, 3, v1]", "[v1]"),
+                        new Drift(FIRST, Drift.Kind.PLATFORM, "", "sklearn", "python"),
+                        new Drift(FIRST, Drift.Kind.VERSIONS, "", "[1, 3, v1]", "[1, 3]"),
+                        new Drift(FIRST, Drift.Kind.INPUT_MISSING, "input 'predict'", "FP32[-1,4]", ""),
+                        new Drift(FIRST, Drift.Kind.INPUT_EXTRA, "input 'INPUT0'", "", "INT32[-1]"),
+                        new Drift(FIRST, Drift.Kind.OUTPUT_MISSING, "output 'predict'", "INT64[-1,1]", ""),
+                        new Drift(FIRST, Drift.Kind.OUTPUT_EXTRA, "output 'OUTPUT0'", "", "INT32[-1]"));
+    }
+
+    @Test
+    void datatypeAndShape_ofOneReplica_areReported() {
+        MergedModel merged =
+                merge("m", said(FIRST, true, model("FP32", -1, 4)), said(SECOND, true, model("FP16", -1, 8)));
+
+        assertThat(merged.drift())
+                .containsExactly(
+                        new Drift(SECOND, Drift.Kind.DATATYPE, "input 'x'", "FP32", "FP16"),
+                        new Drift(SECOND, Drift.Kind.SHAPE, "input 'x'", "[-1,4]", "[-1,8]"));
+    }
+
+    @Test
+    void form_isOfTheFirstReadySource() {
+        MergedModel merged = merge("m", said(FIRST, false, model("FP32", 1)), said(SECOND, true, model("FP16", 1)));
+
+        assertThat(merged.metadata().inputs().getFirst().dataType()).isEqualTo("FP16");
+        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.Kind.DATATYPE, "input 'x'", "FP16", "FP32"));
+    }
+
+    @Test
+    void form_noneReady_isOfTheFirst() {
+        assertThat(merge("m", said(FIRST, false, model("FP32", 1)), said(SECOND, false, model("FP16", 1)))
+                        .metadata()
+                        .inputs()
+                        .getFirst()
+                        .dataType())
+                .isEqualTo("FP32");
+    }
+
+    @Test
+    void form_parametersAreKept() {
+        Map<String, Parameter> parameters = Map.of("content_type", new Parameter.Text("np"));
+        ModelMetadata model = new ModelMetadata("m", List.of(), "", List.of(), List.of(), parameters);
+
+        assertThat(merge("m", said(FIRST, true, model)).metadata().parameters()).isEqualTo(parameters);
+    }
+
+    @Test
+    void tensors_inAnotherOrder_areNoDrift() {
+        TensorMetadata one = tensor("a", "FP32", 1);
+        TensorMetadata two = tensor("b", "FP32", 1);
+
+        assertThat(merge("m", said(FIRST, true, model(one, two)), said(SECOND, true, model(two, one)))
+                        .drift())
+                .isEmpty();
+    }
+
+    @Test
+    void platform_isThatOfMost() {
+        MergedModel merged = merge(
+                "m",
+                said(FIRST, true, platform("tensorrt")),
+                said(SECOND, true, platform("onnx")),
+                said(CANARY, true, platform("onnx")));
+
+        assertThat(merged.metadata().platform()).isEqualTo("onnx");
+        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.Kind.PLATFORM, "", "onnx", "tensorrt"));
+    }
+
+    @Test
+    void platform_asOftenAsAnother_isTheFirst() {
+        assertThat(merge(
+                                "m",
+                                said(FIRST, true, platform("")),
+                                said(SECOND, true, platform("b")),
+                                said(CANARY, true, platform("a")))
+                        .metadata()
+                        .platform())
+                .isEqualTo("b");
+    }
+
+    @Test
+    void drift_ofManyTensors_isBounded() {
+        List<TensorMetadata> many = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            many.add(tensor("x".repeat(600) + i, "FP32", 1));
+        }
+        MergedModel merged = merge(
+                "m",
+                said(FIRST, true, model("FP32", 1)),
+                said(SECOND, true, model(many.toArray(TensorMetadata[]::new))));
+
+        assertThat(merged.drift())
+                .hasSize(256)
+                .allMatch(drift -> drift.subject().length() <= 512);
+    }
+
+    private static MergedModel merge(String name, Described... sources) {
+        return MergedModel.of(name, List.of(sources)).orElseThrow();
+    }
+
+    private static Described said(Source source, boolean ready, ModelMetadata metadata) {
+        return new Described(source, ready, metadata);
+    }
+
+    private static ModelMetadata model(String dataType, long... shape) {
+        return model(tensor("x", dataType, shape));
+    }
+
+    private static ModelMetadata model(TensorMetadata... inputs) {
+        return new ModelMetadata("m", List.of(), "", List.of(inputs), List.of(), Map.of());
+    }
+
+    private static ModelMetadata platform(String platform) {
+        return new ModelMetadata("m", List.of(), platform, List.of(), List.of(), Map.of());
+    }
+
+    private static TensorMetadata tensor(String name, String dataType, long... shape) {
+        return new TensorMetadata(name, dataType, Shape.of(shape), Map.of());
+    }
+}

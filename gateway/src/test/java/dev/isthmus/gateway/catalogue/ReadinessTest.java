@@ -1,0 +1,100 @@
+package dev.isthmus.gateway.catalogue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ReadinessTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "0,0,false,false,false",
+        "0,1,false,false,false",
+        "1,1,true,true,true",
+        "1,2,true,false,false",
+        "2,2,true,true,true",
+        "1,3,true,false,false",
+        "2,3,true,false,true",
+        "2,4,true,false,false",
+        "3,4,true,false,true"
+    })
+    void model_replicasReady(int ready, int total, boolean any, boolean all, boolean quorum) {
+        Tally tally = new Tally(ready, total);
+
+        assertThat(ModelReadiness.ANY.ready(tally)).isEqualTo(any);
+        assertThat(ModelReadiness.ALL.ready(tally)).isEqualTo(all);
+        assertThat(ModelReadiness.QUORUM.ready(tally)).isEqualTo(quorum);
+    }
+
+    @Test
+    void tally_ofStates_countsThem() {
+        assertThat(Tally.of(List.of(true, false, true)).plus(new Tally(0, 1))).isEqualTo(new Tally(2, 4));
+    }
+
+    @Test
+    void tally_moreReadyThanThereAre_isRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new Tally(2, 1)).withMessageContaining("0 to 1");
+    }
+
+    @Test
+    void any_oneServerReady_isReady() {
+        assertThat(ServerReadiness.ANY.judge(Map.of("a", false, "b", true), Map.of("m", false)))
+                .isEqualTo(new ServerReadiness.Verdict(true, List.of()));
+    }
+
+    @Test
+    void any_noServerReady_namesAll() {
+        assertThat(ServerReadiness.ANY.judge(Map.of("b", false, "a", false), Map.of()))
+                .isEqualTo(new ServerReadiness.Verdict(false, List.of("a", "b")));
+    }
+
+    @Test
+    void all_oneServerNotReady_namesIt() {
+        assertThat(ServerReadiness.ALL.judge(Map.of("a", false, "b", true), Map.of("m", true)))
+                .isEqualTo(new ServerReadiness.Verdict(false, List.of("a")));
+    }
+
+    @Test
+    void all_everyServerReady_isReady() {
+        assertThat(ServerReadiness.ALL
+                        .judge(Map.of("a", true, "b", true), Map.of("m", false))
+                        .ready())
+                .isTrue();
+    }
+
+    @Test
+    void anyPolicy_noServers_isNotReady() {
+        for (ServerReadiness policy : ServerReadiness.values()) {
+            assertThat(policy.judge(Map.of(), Map.of()).ready())
+                    .as(policy.name())
+                    .isFalse();
+        }
+    }
+
+    @Test
+    void models_everyModelReady_isReadyWhateverTheServers() {
+        assertThat(ServerReadiness.MODELS
+                        .judge(Map.of("a", false, "b", true), Map.of("m", true))
+                        .ready())
+                .isTrue();
+    }
+
+    @Test
+    void models_oneModelNotReady_namesIt() {
+        assertThat(ServerReadiness.MODELS.judge(Map.of("a", true), Map.of("m", true, "n", false)))
+                .isEqualTo(new ServerReadiness.Verdict(false, List.of("n")));
+    }
+
+    @Test
+    void models_noneConfigured_oneServerIsEnough() {
+        assertThat(ServerReadiness.MODELS
+                        .judge(Map.of("a", false, "b", true), Map.of())
+                        .ready())
+                .isTrue();
+    }
+}

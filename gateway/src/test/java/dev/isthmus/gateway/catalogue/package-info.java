@@ -1,0 +1,5 @@
+/** Tests of merging, with answers that real servers gave. */
+@NullMarked
+package dev.isthmus.gateway.catalogue;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,63 @@
+package dev.isthmus.gateway.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.catalogue.Golden;
+import dev.isthmus.gateway.catalogue.Listing;
+import dev.isthmus.gateway.catalogue.RepositoryIndex;
+import dev.isthmus.gateway.catalogue.Source;
+import dev.isthmus.gateway.catalogue.StatisticsSum;
+import dev.isthmus.proto.ModelStatisticsResponse;
+import dev.isthmus.proto.RepositoryIndexResponse;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Merged answers in JSON, from answers in JSON: through the forms that cross between the protocols. */
+class MergedFormsTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    @Test
+    void indexOfTriton_goesThroughAsRecorded() throws IOException {
+        byte[] recorded = Golden.json("triton_repository_index");
+
+        byte[] merged = ManageAnswers.toJson(Extension.REPOSITORY_INDEX, index(recorded));
+
+        assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree(recorded));
+    }
+
+    @Test
+    void indexOfMlserver_isSortedWithoutEmptyMembers() throws IOException {
+        byte[] merged =
+                ManageAnswers.toJson(Extension.REPOSITORY_INDEX, index(Golden.json("mlserver_repository_index")));
+
+        assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree("""
+                [{"name":"fail","state":"READY"},{"name":"identity","state":"READY"},
+                 {"name":"iris","version":"v1","state":"READY"},{"name":"slow","state":"READY"},
+                 {"name":"special","state":"READY"},{"name":"stream","state":"READY"},
+                 {"name":"versioned","version":"v1","state":"READY"},
+                 {"name":"versioned","version":"v2","state":"READY"}]"""));
+    }
+
+    @Test
+    void statisticsOfTriton_goThroughAsRecorded() throws IOException {
+        byte[] recorded = Golden.json("triton_model_stats");
+        ModelStatisticsResponse read =
+                ModelStatisticsResponse.parseFrom(ManageAnswers.toProtobuf(Extension.MODEL_STATISTICS, recorded));
+
+        byte[] merged = ManageAnswers.toJson(
+                Extension.MODEL_STATISTICS, StatisticsSum.of(List.of(read)).toByteArray());
+
+        assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree(recorded));
+    }
+
+    private static byte[] index(byte[] json) throws IOException {
+        RepositoryIndexResponse read =
+                RepositoryIndexResponse.parseFrom(ManageAnswers.toProtobuf(Extension.REPOSITORY_INDEX, json));
+        return RepositoryIndex.of(List.of(Listing.of(new Source("server", "1"), read)))
+                .response(false)
+                .toByteArray();
+    }
+}

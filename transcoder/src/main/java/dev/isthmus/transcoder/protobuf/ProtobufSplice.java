@@ -1,0 +1,83 @@
+package dev.isthmus.transcoder.protobuf;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.Splice;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+
+/**
+ * Puts other values into the fields 1 and 2, a model's name and version, of an encoded ModelInferRequest or
+ * ModelInferResponse.
+ */
+public final class ProtobufSplice {
+    private static final int MODEL_NAME = 1;
+    private static final int MODEL_VERSION = 2;
+
+    private ProtobufSplice() {}
+
+    /**
+     * A ModelInferRequest for another model; an empty version is left out.
+     *
+     * @param message taken
+     * @throws dev.isthmus.oip.OipException when the message is malformed
+     */
+    public static ByteBuf request(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
+        try {
+            version(message, ErrorCode.INVALID_ARGUMENT);
+            return splice(allocator, message, model);
+        } finally {
+            message.release();
+        }
+    }
+
+    /**
+     * A ModelInferResponse of another model; an empty version leaves the version as it is.
+     *
+     * @param message taken
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message is malformed
+     */
+    public static ByteBuf response(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
+        try {
+            String version = version(message, ErrorCode.BAD_UPSTREAM_ANSWER);
+            return splice(allocator, message, model.version().isEmpty() ? new ModelRef(model.name(), version) : model);
+        } finally {
+            message.release();
+        }
+    }
+
+    /** The version in a message, all of whose fields are looked at, so that what breaks it is found here. */
+    private static String version(ByteBuf message, ErrorCode code) {
+        ProtoCursor cursor = ProtoCursor.of(message, code);
+        String version = "";
+        while (cursor.more()) {
+            switch (cursor.field()) {
+                case MODEL_NAME -> cursor.string();
+                case MODEL_VERSION -> version = cursor.string();
+                default -> cursor.skip();
+            }
+        }
+        return version;
+    }
+
+    /** Name and version, then all other fields in the order in which they stand. */
+    private static ByteBuf splice(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
+        Splice splice = new Splice(allocator);
+        ProtobufWriter.string(splice.tail(), MODEL_NAME, model.name());
+        ProtobufWriter.string(splice.tail(), MODEL_VERSION, model.version());
+        ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INTERNAL);
+        int end = message.writerIndex();
+        int kept = message.readerIndex();
+        while (cursor.more()) {
+            int start = end - cursor.remaining();
+            int field = cursor.field();
+            cursor.skip();
+            if (field == MODEL_NAME || field == MODEL_VERSION) {
+                splice.part(message, kept, start - kept);
+                kept = end - cursor.remaining();
+            }
+        }
+        splice.part(message, kept, end - kept);
+        return splice.take();
+    }
+}

@@ -1,0 +1,58 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Splice;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+
+/** Puts another value into the top-level member {@code model_name} of an answer's JSON. */
+public final class RestSplice {
+    private RestSplice() {}
+
+    /**
+     * The body with this name; the same body where its JSON has no such member. The first is replaced: readers refuse an
+     * answer that has two.
+     *
+     * @param body taken
+     * @throws OipException BAD_UPSTREAM_ANSWER when the body is shorter than its JSON
+     */
+    public static RestBody modelName(ByteBufAllocator allocator, RestBody body, String name) {
+        ByteBuf content = body.content();
+        int start = content.readerIndex();
+        long length = body.binary() ? body.jsonLength() : content.readableBytes();
+        if (length > content.readableBytes()) {
+            body.release();
+            throw new OipException(
+                    ErrorCode.BAD_UPSTREAM_ANSWER,
+                    "Inference-Header-Content-Length is " + length + ", but the body has " + content.readableBytes()
+                            + " bytes");
+        }
+        MemberScanner member = new MemberScanner(content, start, start + (int) length);
+        if (!member.find("model_name")) {
+            return body;
+        }
+        try {
+            Splice splice = new Splice(allocator);
+            splice.part(content, start, member.start() - start);
+            int written = write(allocator, name, splice.tail());
+            splice.part(content, member.end(), content.writerIndex() - member.end());
+            long changed = length - (member.end() - member.start()) + written;
+            return new RestBody(splice.take(), body.binary() ? changed : RestBody.ALL_JSON);
+        } finally {
+            body.release();
+        }
+    }
+
+    /** Writes a string; how many bytes it took. */
+    private static int write(ByteBufAllocator allocator, String name, ByteBuf out) {
+        ByteBuf json = new JsonWriter(allocator).text(name).take();
+        try {
+            int length = json.readableBytes();
+            out.writeBytes(json);
+            return length;
+        } finally {
+            json.release();
+        }
+    }
+}

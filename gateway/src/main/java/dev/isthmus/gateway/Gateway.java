@@ -1,14 +1,18 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.ServerAddress;
+import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.Prober;
 import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.Opening;
+import dev.isthmus.gateway.fleet.ReplicaSet;
+import dev.isthmus.gateway.fleet.Surroundings;
+import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
+import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.net.Transport;
@@ -22,20 +26,31 @@ import dev.isthmus.gateway.upstream.local.LocalUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The gateway, wired and running from its construction to {@link #close()}. */
 public final class Gateway implements AutoCloseable {
@@ -43,6 +58,9 @@ public final class Gateway implements AutoCloseable {
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
 
+    private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
+
+    private final MeterRegistry meters = new CompositeMeterRegistry();
     private final Transport transport = Transport.best();
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
@@ -59,6 +77,7 @@ public final class Gateway implements AutoCloseable {
     public static Gateway start(GatewayConfig config) throws Exception {
         Gateway gateway = new Gateway(config);
         try {
+            gateway.awaitNames(config);
             gateway.listen(config);
             return gateway;
         } catch (Exception e) {
@@ -75,31 +94,61 @@ public final class Gateway implements AutoCloseable {
         prober = new Prober(List.copyOf(upstreams.values()), loops.next(), ByteBufAllocator.DEFAULT);
     }
 
-    private Upstream remote(String name, UpstreamConfig config, GatewayConfig all) {
+    private Cluster remote(String name, UpstreamConfig config, GatewayConfig all) {
         var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
-        List<Upstream> servers = new ArrayList<>();
-        for (ServerAddress address : config.endpoints()) {
-            Endpoint endpoint = ((ServerAddress.At) address).endpoint();
+        Opening opening = (address, authority) -> {
             UpstreamSettings settings = new UpstreamSettings(
                     name,
-                    endpoint,
-                    endpoint.authority(),
+                    address,
+                    authority,
                     config.timeout(),
                     config.connectTimeout(),
                     all.limits().maxBodySize(),
                     all.headers().returned());
-            servers.add(
-                    switch (config.protocol()) {
-                        case GRPC -> new GrpcUpstream(settings, knowledge, ByteBufAllocator.DEFAULT);
-                        case REST ->
-                            new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
-                    });
-        }
+            return switch (config.protocol()) {
+                case GRPC -> new GrpcUpstream(settings, knowledge, ByteBufAllocator.DEFAULT);
+                case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
+            };
+        };
         Wire wire = switch (config.protocol()) {
             case GRPC -> Wire.PROTOBUF;
             case REST -> Wire.REST;
         };
-        return new Cluster(name, wire, knowledge, servers);
+        EventLoop loop = loops.next();
+        Surroundings around = Surroundings.real(
+                loop, ByteBufAllocator.DEFAULT, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop));
+        Set<ModelRef> models = modelsOf(name, all);
+        return new Cluster(name, wire, knowledge, ReplicaSet.start(name, config, opening, () -> models, around));
+    }
+
+    /** Waits for the names of every upstream, each at most for as long as it may take to connect to it. */
+    private void awaitNames(GatewayConfig config) throws InterruptedException {
+        long begun = System.nanoTime();
+        for (Map.Entry<String, UpstreamConfig> each : config.upstreams().entrySet()) {
+            long left = each.getValue().connectTimeout().toNanos() - (System.nanoTime() - begun);
+            try {
+                if (upstreams.get(each.getKey()) instanceof Cluster cluster) {
+                    cluster.lookedUp().get(left, TimeUnit.NANOSECONDS);
+                }
+            } catch (ExecutionException | TimeoutException e) {
+                LOG.warn("upstream '{}' starts before its names are known", each.getKey());
+            }
+        }
+    }
+
+    /** The models that are configured to go to an upstream, as it knows them. */
+    private static Set<ModelRef> modelsOf(String upstream, GatewayConfig config) {
+        Set<ModelRef> models = new HashSet<>();
+        config.models().forEach((name, model) -> {
+            for (ModelConfig.Target target : model.allTargets()) {
+                if (target.upstream().equals(upstream) && name.indexOf('*') < 0) {
+                    models.add(new ModelRef(
+                            Objects.requireNonNullElse(target.model(), name),
+                            Objects.requireNonNullElse(target.version(), "")));
+                }
+            }
+        });
+        return Set.copyOf(models);
     }
 
     private static LocalBackend local(LocalConfig config) {

@@ -75,6 +75,7 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.call..",
                         "dev.isthmus.gateway.dispatch..",
                         "dev.isthmus.gateway.routing..",
+                        "dev.isthmus.gateway.fleet",
                         "dev.isthmus.gateway.catalogue..",
                         "dev.isthmus.gateway.config..")
                 .should()

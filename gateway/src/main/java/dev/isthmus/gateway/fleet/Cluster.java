@@ -13,7 +13,7 @@ import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
-import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 
 /** The servers of one configured upstream, seen as one. */
 public final class Cluster implements Upstream {
@@ -22,21 +22,22 @@ public final class Cluster implements Upstream {
     private final PeerKnowledge knowledge;
     private final ReplicaSet replicas;
 
-    /** @param servers one or more, taken: closed with this */
-    public Cluster(String name, Wire wire, PeerKnowledge knowledge, List<Upstream> servers) {
+    /** @param replicas taken: closed with this */
+    public Cluster(String name, Wire wire, PeerKnowledge knowledge, ReplicaSet replicas) {
         this.name = name;
         this.wire = wire;
         this.knowledge = knowledge;
-        this.replicas = new ReplicaSet(servers.stream()
-                .map(server -> new Replica(server.name(), server))
-                .toList());
+        this.replicas = replicas;
+    }
+
+    /** Ends when the names among its endpoints were looked up once, with success or without. */
+    public CompletableFuture<Void> lookedUp() {
+        return replicas.lookedUp();
     }
 
     /** The servers as they are now. */
     public List<Member> members() {
-        return replicas.all().stream()
-                .map(replica -> new Member(name, replica.label(), replica.server(), true, "", Map.of(), false))
-                .toList();
+        return replicas.members(name);
     }
 
     private Upstream pick(Call call, ModelRef model) {

@@ -1,39 +1,117 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.upstream.Upstream;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 
 /** One server of a cluster and what is known of it. Used by all event loops. */
 final class Replica {
     private final String label;
+    private final long hash;
     private final Upstream server;
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final LongSupplier nanoTime;
+    private final Ejection ejection;
+    private final Warmth warmth;
+    private final Load load = new Load();
+    private final Latency latency = new Latency();
+    private volatile Readiness readiness = Readiness.UNKNOWN;
+    private volatile boolean described;
 
-    /** @param label host and port as configured and resolved: for logs and metrics, never for clients */
-    Replica(String label, Upstream server) {
+    /** @param label address and port: for logs and metrics, and what calls of one affinity go by; never for clients */
+    Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, Warmth warmth) {
         this.label = label;
+        this.hash = ConsistentHash.of(label);
         this.server = server;
+        this.nanoTime = nanoTime;
+        this.ejection = ejection;
+        this.warmth = warmth;
     }
 
     String label() {
         return label;
     }
 
+    /** Of the label: the same in every gateway. */
+    long hash() {
+        return hash;
+    }
+
     Upstream server() {
         return server;
     }
 
+    Load load() {
+        return load;
+    }
+
+    Latency latency() {
+        return latency;
+    }
+
+    Ejection ejection() {
+        return ejection;
+    }
+
+    Warmth warmth() {
+        return warmth;
+    }
+
+    Readiness readiness() {
+        return readiness;
+    }
+
+    void readiness(Readiness seen) {
+        readiness = seen;
+    }
+
+    /** Whether its metadata were asked for since it was last away. */
+    boolean described() {
+        return described;
+    }
+
+    void described(boolean now) {
+        described = now;
+    }
+
+    /** Whether it gets calls. */
+    boolean usable(long now) {
+        return readiness.server() != Readiness.Server.NOT_READY && !ejection.ejected(now);
+    }
+
     int underWay() {
-        return underWay.get();
+        return load.underWay();
     }
 
     /** A call goes out; {@link #ended} follows exactly once. */
     void started() {
-        underWay.incrementAndGet();
+        load.started();
     }
 
     /** @param nanos from the start to the first answer, or to the failure */
     void ended(Outcome outcome, long nanos) {
-        underWay.decrementAndGet();
+        load.ended();
+        long now = nanoTime.getAsLong();
+        latency.measure(nanos, outcome == Outcome.ANSWERED, now);
+        switch (outcome) {
+            case ANSWERED -> ejection.succeeded(now);
+            case FAILED -> failed(now);
+            case CANCELLED -> {}
+        }
+    }
+
+    private void failed(long now) {
+        // Another server may have come in its place.
+        described = false;
+        if (ejection.failed(now)) {
+            warmth.restart(ejection.until());
+        }
+    }
+
+    /** The server was seen to work after it had failed. */
+    void cameBack() {
+        long now = nanoTime.getAsLong();
+        if (ejection.ejected(now)) {
+            warmth.restart(now);
+        }
+        ejection.lift(now);
     }
 }

@@ -1,45 +1,115 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.config.ServerAddress;
+import dev.isthmus.gateway.config.UpstreamConfig;
+import dev.isthmus.gateway.fleet.Discovery.Found;
 import dev.isthmus.oip.ModelRef;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The servers of a cluster, and the choice among them. Used by all event loops. */
-final class ReplicaSet implements AutoCloseable {
-    private final List<Replica> replicas;
-    private final AtomicInteger next = new AtomicInteger();
+public final class ReplicaSet implements AutoCloseable {
+    private final Membership membership;
+    private final Candidates candidates;
+    private final Balancer balancer;
+    private final Surroundings around;
+    private final List<Found> literal = new ArrayList<>();
+    private final Discovery.@Nullable Watch names;
 
-    ReplicaSet(List<Replica> replicas) {
-        this.replicas = List.copyOf(replicas);
+    private ReplicaSet(Membership membership, UpstreamConfig config, Surroundings around) {
+        this.membership = membership;
+        this.candidates = new Candidates(config.outliers().panicThreshold(), around.random());
+        this.balancer = Balancer.of(config.balance().policy(), around.random());
+        this.around = around;
+        List<ServerAddress> named = new ArrayList<>();
+        for (ServerAddress address : config.endpoints()) {
+            if (address instanceof ServerAddress.At at
+                    && !at.endpoint().address().isUnresolved()) {
+                literal.add(new Found(at.endpoint(), at.endpoint().authority()));
+            } else {
+                named.add(address);
+            }
+        }
+        membership.update(literal, false);
+        names = named.isEmpty() ? null : around.discovery().watch(named, config.dnsRefresh(), this::found);
+    }
+
+    /**
+     * A set whose servers are looked up, asked how they are and measured from now on, until {@link #close()}.
+     *
+     * @param models those that are asked for on each server; asked again for each round of checks, on the loop
+     */
+    public static ReplicaSet start(
+            String upstream,
+            UpstreamConfig config,
+            Opening opening,
+            Supplier<Set<ModelRef>> models,
+            Surroundings around) {
+        return new ReplicaSet(new Membership(upstream, config, opening, models, around), config, around);
+    }
+
+    /** Servers that join while the first look-ups are under way belong to the start, and start at full share. */
+    private void found(List<Found> servers) {
+        Discovery.Watch watch = names;
+        List<Found> all = new ArrayList<>(literal);
+        all.addAll(servers);
+        membership.update(all, watch != null && watch.first().isDone());
+    }
+
+    /** Ends when the names among the endpoints were looked up once, with success or without; at once without names. */
+    public CompletableFuture<Void> lookedUp() {
+        return names == null ? CompletableFuture.completedFuture(null) : names.first();
     }
 
     List<Replica> all() {
-        return replicas;
+        return membership.replicas();
+    }
+
+    /** The servers as others see them now. */
+    List<Member> members(String upstream) {
+        long now = around.nanoTime().getAsLong();
+        return all().stream().map(replica -> member(upstream, replica, now)).toList();
+    }
+
+    private static Member member(String upstream, Replica replica, long now) {
+        Readiness seen = replica.readiness();
+        return new Member(
+                upstream,
+                replica.label(),
+                replica.server(),
+                seen.server() != Readiness.Server.NOT_READY,
+                seen.reason(),
+                seen.models(),
+                replica.ejection().ejected(now));
     }
 
     /**
      * The server for a call.
      *
      * @param tried those that the call was sent to already, which are passed over as long as there is another
-     * @return null where there is none
+     * @return null where there is none: the names were not found yet
      */
     @Nullable
     Replica pick(Call call, ModelRef model, Collection<Replica> tried) {
-        int size = replicas.size();
-        for (int i = 0; i < size; i++) {
-            Replica replica = replicas.get(Math.floorMod(next.getAndIncrement(), size));
-            if (!tried.contains(replica)) {
-                return replica;
-            }
+        List<Replica> all = all();
+        if (all.size() < 2) {
+            return all.isEmpty() ? null : all.getFirst();
         }
-        return size == 0 ? null : replicas.get(Math.floorMod(next.getAndIncrement(), size));
+        long now = around.nanoTime().getAsLong();
+        return balancer.choose(candidates.of(all, call, model, tried, now), call, now);
     }
 
     @Override
     public void close() {
-        replicas.forEach(replica -> replica.server().close());
+        if (names != null) {
+            names.close();
+        }
+        membership.close();
     }
 }

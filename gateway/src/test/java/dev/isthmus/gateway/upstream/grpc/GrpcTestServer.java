@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
 /** A real gRPC server whose every method does the same with its bytes. */
-final class GrpcTestServer implements AutoCloseable {
+public final class GrpcTestServer implements AutoCloseable {
     private static final String SERVICE = "inference.GRPCInferenceService";
 
     private final Server server;
@@ -54,7 +54,8 @@ final class GrpcTestServer implements AutoCloseable {
         return on(0, behaviour);
     }
 
-    static GrpcTestServer on(int port, BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour) throws IOException {
+    public static GrpcTestServer on(int port, BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour)
+            throws IOException {
         return new GrpcTestServer(port, behaviour);
     }
 
@@ -74,17 +75,17 @@ final class GrpcTestServer implements AutoCloseable {
         return that((request, call) -> {});
     }
 
-    static void answer(ServerCall<byte[], byte[]> call, byte[] message) {
+    public static void answer(ServerCall<byte[], byte[]> call, byte[] message) {
         call.sendHeaders(new Metadata());
         call.sendMessage(message);
         call.close(Status.OK, new Metadata());
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 
-    Endpoint endpoint() {
+    public Endpoint endpoint() {
         return new Endpoint("127.0.0.1", port());
     }
 

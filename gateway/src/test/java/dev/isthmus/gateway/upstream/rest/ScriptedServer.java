@@ -47,7 +47,7 @@ public final class ScriptedServer implements AutoCloseable {
         return new ScriptedServer(0, script);
     }
 
-    static ScriptedServer on(int port, Script script) throws IOException {
+    public static ScriptedServer on(int port, Script script) throws IOException {
         return new ScriptedServer(port, script);
     }
 
@@ -74,6 +74,11 @@ public final class ScriptedServer implements AutoCloseable {
 
     int connections() {
         return connections.get();
+    }
+
+    /** Connections that are open now. */
+    public int open() {
+        return open.size();
     }
 
     public Seen request() throws InterruptedException {

@@ -1,0 +1,140 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.config.UpstreamConfig.Checks;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks one server from time to time whether it is ready, and each model on it. Its metadata come first, and again after it
+ * was away: upstreams learn from them what their servers know. Runs on one event loop.
+ */
+final class Checker implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Checker.class);
+
+    private final String upstream;
+    private final Replica replica;
+    private final Checks rules;
+    private final Surroundings around;
+    private final Questions questions;
+    private final ModelChecks models;
+    private final Streak streak;
+    private boolean failedBefore;
+
+    Checker(String upstream, Replica replica, Checks rules, Supplier<Set<ModelRef>> models, Surroundings around) {
+        this.upstream = upstream;
+        this.replica = replica;
+        this.rules = rules;
+        this.around = around;
+        this.questions = new Questions(rules.interval(), around.loop(), around.random(), this::ask);
+        this.models = new ModelChecks(replica, rules, models, around, this::call);
+        this.streak = new Streak(rules);
+    }
+
+    void start() {
+        questions.start();
+    }
+
+    private Call call() {
+        long deadline = around.nanoTime().getAsLong() + rules.timeout().toNanos();
+        return new Call(new Operation.ServerReady(), deadline, Map.of(), around.loop(), around.allocator());
+    }
+
+    private void ask() {
+        if (replica.described()) {
+            askReady();
+        } else {
+            replica.server().serverMetadata(call(), new Description());
+        }
+    }
+
+    private void askReady() {
+        replica.server().serverReady(call(), new Verdict());
+    }
+
+    private void note(boolean good, String reason) {
+        if (questions.closed()) {
+            return;
+        }
+        if (!good) {
+            // Another server may come in its place.
+            replica.described(false);
+        } else if (failedBefore) {
+            replica.cameBack();
+        }
+        failedBefore = !good;
+        boolean first = replica.readiness().server() == Readiness.Server.UNKNOWN;
+        if (streak.changedBy(good)) {
+            changed(good, reason, first);
+        }
+        if (good) {
+            models.ask();
+        }
+    }
+
+    private void changed(boolean ready, String reason, boolean first) {
+        Readiness before = replica.readiness();
+        if (!ready) {
+            replica.readiness(before.with(Readiness.Server.NOT_READY, reason));
+            LOG.warn("upstream '{}': {} is not ready: {}", upstream, replica.label(), reason);
+            return;
+        }
+        if (!first) {
+            replica.warmth().restart(around.nanoTime().getAsLong());
+        }
+        replica.readiness(before.with(Readiness.Server.READY, ""));
+        LOG.info("upstream '{}': {} is ready", upstream, replica.label());
+    }
+
+    @Override
+    public void close() {
+        questions.close();
+        models.close();
+    }
+
+    private final class Description implements Reply {
+        @Override
+        public void message(Answer answer) {
+            replica.described(true);
+            answer.release();
+        }
+
+        @Override
+        public void complete() {
+            askReady();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            // The reason, if it still holds, is told by the answer on readiness.
+            askReady();
+        }
+    }
+
+    private final class Verdict implements Reply {
+        @Override
+        public void message(Answer answer) {
+            note(answer instanceof Answer.Ready is && is.ready(), "it says that it is not ready");
+            answer.release();
+        }
+
+        @Override
+        public void complete() {
+            questions.answered();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            note(false, failure.message());
+            questions.answered();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.config.UpstreamConfig.Checks;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Supplier;
+
+/**
+ * Asks one server which models are ready on it, one after the other. Runs on one event loop. What tells of the server and
+ * not of the model, such as a lost connection, leaves the model as it was last seen.
+ */
+final class ModelChecks {
+    private final Replica replica;
+    private final Checks rules;
+    private final Supplier<Set<ModelRef>> models;
+    private final Surroundings around;
+    private final Supplier<Call> calls;
+    private final Map<ModelRef, Streak> streaks = new HashMap<>();
+    private boolean asking;
+    private volatile boolean closed;
+
+    ModelChecks(
+            Replica replica, Checks rules, Supplier<Set<ModelRef>> models, Surroundings around, Supplier<Call> calls) {
+        this.replica = replica;
+        this.rules = rules;
+        this.models = models;
+        this.around = around;
+        this.calls = calls;
+    }
+
+    /** Asks for all models, unless that is under way. */
+    void ask() {
+        Set<ModelRef> wanted = models.get();
+        if (asking) {
+            return;
+        }
+        if (streaks.keySet().retainAll(wanted)) {
+            publish();
+        }
+        asking = true;
+        next(wanted.iterator());
+    }
+
+    private void next(Iterator<ModelRef> rest) {
+        if (closed || !rest.hasNext()) {
+            asking = false;
+            return;
+        }
+        ModelRef model = rest.next();
+        replica.server().modelReady(calls.get(), model, new Verdict(model, rest));
+    }
+
+    private void note(ModelRef model, boolean ready) {
+        if (streaks.computeIfAbsent(model, unseen -> new Streak(rules)).changedBy(ready)) {
+            publish();
+        }
+    }
+
+    private void publish() {
+        Map<ModelRef, Boolean> ready = HashMap.newHashMap(streaks.size());
+        streaks.forEach((model, streak) -> ready.put(model, streak.healthy()));
+        replica.readiness(replica.readiness().with(ready));
+    }
+
+    void close() {
+        closed = true;
+    }
+
+    private final class Verdict implements Reply {
+        private final ModelRef model;
+        private final Iterator<ModelRef> rest;
+
+        Verdict(ModelRef model, Iterator<ModelRef> rest) {
+            this.model = model;
+            this.rest = rest;
+        }
+
+        @Override
+        public void message(Answer answer) {
+            note(model, answer instanceof Answer.ModelReady is && is.ready());
+            answer.release();
+        }
+
+        @Override
+        public void complete() {
+            goOn();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            if (failure.code() == ErrorCode.NOT_FOUND) {
+                note(model, false);
+            }
+            goOn();
+        }
+
+        /** Not by a call: where each reply came before its question returned, the stack would grow with the models. */
+        private void goOn() {
+            try {
+                around.loop().execute(() -> next(rest));
+            } catch (RejectedExecutionException e) {
+                // The gateway is ending.
+                closed = true;
+            }
+        }
+    }
+}

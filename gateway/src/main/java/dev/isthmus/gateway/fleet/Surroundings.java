@@ -1,0 +1,43 @@
+package dev.isthmus.gateway.fleet;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * What a set of servers needs of the gateway around it.
+ *
+ * @param loop an event loop, on which servers are asked how they are
+ * @param allocator of the questions
+ * @param nanoTime the scale of {@link System#nanoTime()}
+ * @param random used by all event loops
+ */
+public record Surroundings(
+        ScheduledExecutorService loop,
+        ByteBufAllocator allocator,
+        MeterRegistry meters,
+        LongSupplier nanoTime,
+        RandomGenerator random,
+        Discovery discovery,
+        PendingRequests pending) {
+
+    /** Real time, and random numbers that need no seed. */
+    public static Surroundings real(
+            ScheduledExecutorService loop,
+            ByteBufAllocator allocator,
+            MeterRegistry meters,
+            Discovery discovery,
+            PendingRequests pending) {
+        return new Surroundings(
+                loop,
+                allocator,
+                meters,
+                System::nanoTime,
+                () -> ThreadLocalRandom.current().nextLong(),
+                discovery,
+                pending);
+    }
+}

@@ -20,6 +20,11 @@ public record InferResponse(ModelRef model, String id, Map<String, Parameter> pa
         return new InferResponse(model, other, parameters, outputs);
     }
 
+    /** The same of a model of another name. */
+    public InferResponse withModelName(String name) {
+        return new InferResponse(new ModelRef(name, model.version()), id, parameters, outputs);
+    }
+
     public void release() {
         outputs.forEach(Tensor::release);
     }

@@ -11,14 +11,16 @@ import org.jspecify.annotations.Nullable;
  * @param outputs on the REST wire
  * @param typed on the protobuf wire: as typed contents and not raw
  * @param id the request's, which a transcoded answer echoes whatever the server made of it; null for the server's
+ * @param model the name that the answer calls the model by, because the server knows it by another; null for the server's
  */
 public record AnswerForm(
         Wire wire,
         boolean untouched,
         OutputForms outputs,
         boolean typed,
-        @Nullable String id) {
+        @Nullable String id,
+        @Nullable String model) {
 
     /** An answer to be decoded. */
-    public static final AnswerForm DECODED = new AnswerForm(Wire.DECODED, true, OutputForms.JSON, false, null);
+    public static final AnswerForm DECODED = new AnswerForm(Wire.DECODED, true, OutputForms.JSON, false, null, null);
 }

@@ -3,6 +3,7 @@ package dev.isthmus.transcoder;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
@@ -93,7 +94,7 @@ public final class Transcoder {
      */
     public InferMessage response(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
         if (message.wire() == form.wire() && form.untouched()) {
-            return message;
+            return form.model() == null ? message : renamed(allocator, message, form.model());
         }
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
@@ -102,11 +103,23 @@ public final class Transcoder {
             case InferMessage.Rest rest -> read(allocator, rest.body());
             case InferMessage.Request request -> throw unexpected(request);
         };
-        InferResponse named = form.id() == null ? response : response.withId(form.id());
+        InferResponse echoed = form.id() == null ? response : response.withId(form.id());
+        InferResponse named = form.model() == null ? echoed : echoed.withModelName(form.model());
         return switch (form.wire()) {
             case DECODED -> new InferMessage.Response(named);
             case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, named, form.typed()));
             case REST -> new InferMessage.Rest(RestWriter.response(allocator, named, form.outputs()));
+        };
+    }
+
+    private static InferMessage renamed(ByteBufAllocator allocator, InferMessage message, String model) {
+        return switch (message) {
+            case InferMessage.Protobuf encoded ->
+                new InferMessage.Protobuf(ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
+            case InferMessage.Rest rest -> new InferMessage.Rest(ModelSplice.json(allocator, rest.body(), model));
+            case InferMessage.Response decoded ->
+                new InferMessage.Response(decoded.response().withModelName(model));
+            case InferMessage.Request request -> throw unexpected(request);
         };
     }
 

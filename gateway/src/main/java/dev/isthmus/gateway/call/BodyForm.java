@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import org.jspecify.annotations.Nullable;
 
 /** The form of an inference request's body as the client sends it; its answer takes the same wire. */
@@ -15,6 +16,10 @@ public sealed interface BodyForm {
      */
     record Rest(long jsonLength, @Nullable NonFinite nonFinite) implements BodyForm {}
 
-    /** One encoded ModelInferRequest, given in one piece. */
-    record Protobuf() implements BodyForm {}
+    /**
+     * One encoded ModelInferRequest, given in one piece.
+     *
+     * @param outline what was seen of it on the way
+     */
+    record Protobuf(ProtobufReader.Outline outline) implements BodyForm {}
 }

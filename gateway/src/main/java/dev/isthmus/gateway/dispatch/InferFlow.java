@@ -10,11 +10,13 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +34,7 @@ final class InferFlow implements RequestSink, Reply {
     private final boolean stream;
     private final Transcoder transcoder;
     private final RequestBody body;
+    private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
@@ -41,25 +44,24 @@ final class InferFlow implements RequestSink, Reply {
         this.client = client;
         this.transcoder = transcoder;
         this.stream = infer.stream();
-        Peer peer = target.upstream().peer();
         this.body = switch (infer.form()) {
-            case BodyForm.Rest rest -> restBody(rest, peer, rules);
-            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), peer);
+            case BodyForm.Rest rest -> restBody(rest, infer.model(), rules);
+            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
         };
     }
 
-    private RequestBody restBody(BodyForm.Rest rest, Peer peer, InferRules rules) {
+    private RequestBody restBody(BodyForm.Rest rest, ModelRef asked, InferRules rules) {
         if (rest.jsonLength() == 0) {
-            return new RawBinaryBody(transcoder, call.allocator(), target.model(), stream, peer);
+            return new RawBinaryBody(transcoder, call.allocator(), asked, stream);
         }
         return new JsonBody(
                 transcoder,
                 call.allocator(),
-                target.model(),
+                asked,
                 rest.jsonLength(),
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 stream,
-                peer,
+                Reading.of(List.of(target.upstream().peer()), rest.jsonLength()),
                 rules.limits());
     }
 
@@ -83,6 +85,15 @@ final class InferFlow implements RequestSink, Reply {
         if (over) {
             return;
         }
+        try {
+            body.end();
+        } catch (OipException failure) {
+            fail(failure);
+            return;
+        } catch (RuntimeException fault) {
+            fail(fault(fault));
+            return;
+        }
         if (body.needsMetadata()) {
             Cancellation asked = target.upstream().modelMetadata(call, target.model(), new Description());
             // The description may have come at once, and the request gone out.
@@ -94,8 +105,11 @@ final class InferFlow implements RequestSink, Reply {
 
     private void send() {
         try {
-            InferMessage message = body.finish();
             Upstream upstream = target.upstream();
+            Prepared prepared = body.prepare(upstream.peer(), target.model());
+            body.release();
+            form = prepared.form();
+            InferMessage message = prepared.message();
             underWay = stream
                     ? upstream.inferEvents(call, target.model(), message, this)
                     : upstream.infer(call, target.model(), message, this);
@@ -165,8 +179,7 @@ final class InferFlow implements RequestSink, Reply {
             return;
         }
         try {
-            client.message(new Answer.Inference(
-                    transcoder.response(call.allocator(), inference.message(), body.answerForm())));
+            client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
         } catch (OipException failure) {
             underWay.cancel();
             fail(failure);

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
@@ -16,6 +18,7 @@ import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,34 +29,32 @@ final class JsonBody implements RequestBody {
     private final RestRequestReader reader;
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
+    private final ModelRef asked;
     private final long jsonLength;
-    private final Peer peer;
     private final NonFinite nonFinite;
     private final boolean events;
     private @Nullable CompositeByteBuf original;
-    private AnswerForm form = new AnswerForm(Wire.REST, true, OutputForms.JSON, false, null);
+    private @Nullable RestRequest read;
 
+    /** @param asked the model as the client names it */
     JsonBody(
             Transcoder transcoder,
             ByteBufAllocator allocator,
-            ModelRef model,
+            ModelRef asked,
             long jsonLength,
             NonFinite nonFinite,
             boolean events,
-            Peer peer,
+            Reading reading,
             WireLimits limits) {
-        boolean any = peer.wire() == Wire.REST && peer.dialect().anyParameter();
-        this.reader =
-                new RestRequestReader(allocator, model, jsonLength, any, limits.withSharedMemory(peer.sharedMemory()));
+        this.reader = new RestRequestReader(
+                allocator, asked, jsonLength, reading.anyParameter(), limits.withSharedMemory(reading.sharedMemory()));
         this.transcoder = transcoder;
         this.allocator = allocator;
+        this.asked = asked;
         this.jsonLength = jsonLength;
         this.nonFinite = nonFinite;
         this.events = events;
-        this.peer = peer;
-        if (peer.wire() == Wire.REST && (peer.binaryTensorData() || jsonLength == RestBody.ALL_JSON)) {
-            this.original = allocator.compositeBuffer(Integer.MAX_VALUE);
-        }
+        this.original = reading.original() ? allocator.compositeBuffer(Integer.MAX_VALUE) : null;
     }
 
     @Override
@@ -69,38 +70,63 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public InferMessage finish() {
-        RestRequest read = reader.finish();
-        OutputForms asked = read.outputForms().with(nonFinite);
+    public void end() {
+        read = reader.finish();
+    }
+
+    @Override
+    public Map<String, Parameter> parameters() {
+        return complete().request().parameters();
+    }
+
+    @Override
+    public String id() {
+        return complete().request().id();
+    }
+
+    private RestRequest complete() {
+        RestRequest complete = read;
+        if (complete == null) {
+            throw new IllegalStateException("the body has not ended");
+        }
+        return complete;
+    }
+
+    @Override
+    public Prepared prepare(Peer peer, ModelRef model) {
+        RestRequest complete = complete();
+        OutputForms wanted = complete.outputForms().with(nonFinite);
         // Binary data has no place in a server-sent event.
-        OutputForms outputs = events ? asked.withoutBinary() : asked;
+        OutputForms outputs = events ? wanted.withoutBinary() : wanted;
+        String answered = model.name().equals(asked.name()) ? null : asked.name();
         CompositeByteBuf body = original;
-        boolean untouched = body != null && takesOriginal(read);
-        boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(asked);
-        form = new AnswerForm(
-                Wire.REST, answerUntouched, outputs, false, read.request().id());
+        boolean untouched = body != null && peer.wire() == Wire.REST && takesOriginal(complete, peer);
+        boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
+        AnswerForm form = new AnswerForm(
+                Wire.REST, answerUntouched, outputs, false, complete.request().id(), answered);
         if (body != null && untouched) {
-            read.request().release();
-            original = null;
-            return new InferMessage.Rest(new RestBody(body, jsonLength));
+            return new Prepared(new InferMessage.Rest(new RestBody(body, jsonLength)).retained(), form);
         }
-        release();
-        String foreign = read.foreignParameter();
+        String foreign = complete.foreignParameter();
         if (foreign != null) {
-            read.request().release();
             throw OipException.invalid("parameter '" + foreign
-                    + "': a string, a number or a boolean is expected in a request with binary data");
+                    + "': a string, a number or a boolean is expected in a request "
+                    + (jsonLength == RestBody.ALL_JSON ? "to this model" : "with binary data"));
         }
-        return transcoder.request(allocator, new InferMessage.Request(read.request(), read.plainInputs()), peer);
+        InferRequest request = complete.request().retained().withModel(model);
+        return new Prepared(
+                transcoder.request(allocator, new InferMessage.Request(request, complete.plainInputs()), peer), form);
     }
 
     /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
-    private boolean takesOriginal(RestRequest read) {
+    private static boolean takesOriginal(RestRequest read, Peer peer) {
         OutputForms outputs = read.outputForms();
         if (read.contestedInputs()
                 || (read.base64Inputs() && !peer.dialect().base64())
                 || !outputs.base64().isEmpty()
-                || !peer.dialect().takesId(read.request().id())) {
+                || !peer.dialect().takesId(read.request().id())
+                || (read.foreignParameter() != null && !peer.dialect().anyParameter())
+                || (!peer.sharedMemory() && read.request().inputs().stream().anyMatch(tensor -> tensor.shared()))) {
             return false;
         }
         if (!peer.binaryTensorData()) {
@@ -114,16 +140,15 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public AnswerForm answerForm() {
-        return form;
-    }
-
-    @Override
     public void release() {
         reader.release();
         if (original != null) {
             original.release();
             original = null;
+        }
+        if (read != null) {
+            read.request().release();
+            read = null;
         }
     }
 }

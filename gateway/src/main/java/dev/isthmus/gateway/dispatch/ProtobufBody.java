@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ModelSplice;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -10,20 +13,21 @@ import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A protobuf request: checked and passed on as it is to a protobuf upstream, transcoded for any other. */
 final class ProtobufBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
-    private final Peer peer;
+    private final ProtobufReader.Outline outline;
     private @Nullable ByteBuf message;
-    private AnswerForm form = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null);
 
-    ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, Peer peer) {
+    /** @param outline of the message that will come */
+    ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, ProtobufReader.Outline outline) {
         this.transcoder = transcoder;
         this.allocator = allocator;
-        this.peer = peer;
+        this.outline = outline;
     }
 
     @Override
@@ -33,31 +37,44 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public InferMessage finish() {
+    public void end() {
+        complete();
+    }
+
+    private ByteBuf complete() {
         ByteBuf complete = message;
         if (complete == null) {
             throw OipException.invalid("a ModelInferRequest is expected, got none");
         }
-        message = null;
-        ProtobufReader.Outline outline = outline(complete);
-        boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
-        boolean untouched = peer.dialect().takesId(outline.id());
-        form = new AnswerForm(Wire.PROTOBUF, untouched, OutputForms.JSON, typed, outline.id());
-        return transcoder.request(allocator, new InferMessage.Protobuf(complete), peer);
-    }
-
-    private static ProtobufReader.Outline outline(ByteBuf message) {
-        try {
-            return ProtobufReader.outline(message);
-        } catch (OipException e) {
-            message.release();
-            throw e;
-        }
+        return complete;
     }
 
     @Override
-    public AnswerForm answerForm() {
-        return form;
+    public Map<String, Parameter> parameters() {
+        return outline.parameters();
+    }
+
+    @Override
+    public String id() {
+        return outline.id();
+    }
+
+    @Override
+    public Prepared prepare(Peer peer, ModelRef model) {
+        boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
+        boolean untouched = peer.dialect().takesId(outline.id());
+        String answered = model.name().equals(outline.model().name())
+                ? null
+                : outline.model().name();
+        AnswerForm form = new AnswerForm(Wire.PROTOBUF, untouched, OutputForms.JSON, typed, outline.id(), answered);
+        return new Prepared(transcoder.request(allocator, renamed(model), peer), form);
+    }
+
+    private InferMessage renamed(ModelRef model) {
+        InferMessage.Protobuf encoded = new InferMessage.Protobuf(complete()).retained();
+        return model.equals(outline.model())
+                ? encoded
+                : new InferMessage.Protobuf(ModelSplice.request(allocator, encoded.message(), model));
     }
 
     @Override

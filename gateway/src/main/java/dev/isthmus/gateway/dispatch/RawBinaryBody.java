@@ -5,11 +5,13 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.Splice;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -29,18 +31,17 @@ import org.jspecify.annotations.Nullable;
 final class RawBinaryBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
-    private final ModelRef model;
+    private final ModelRef asked;
     private final boolean events;
-    private final Peer peer;
     private @Nullable CompositeByteBuf gathered;
     private @Nullable ModelMetadata metadata;
 
-    RawBinaryBody(Transcoder transcoder, ByteBufAllocator allocator, ModelRef model, boolean events, Peer peer) {
+    /** @param asked the model as the client names it */
+    RawBinaryBody(Transcoder transcoder, ByteBufAllocator allocator, ModelRef asked, boolean events) {
         this.transcoder = transcoder;
         this.allocator = allocator;
-        this.model = model;
+        this.asked = asked;
         this.events = events;
-        this.peer = peer;
         this.gathered = allocator.compositeBuffer(Integer.MAX_VALUE);
     }
 
@@ -64,7 +65,20 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public InferMessage finish() {
+    public void end() {}
+
+    @Override
+    public Map<String, Parameter> parameters() {
+        return Map.of();
+    }
+
+    @Override
+    public String id() {
+        return "";
+    }
+
+    @Override
+    public Prepared prepare(Peer peer, ModelRef model) {
         ModelMetadata.TensorMetadata input = input();
         DataType type = TensorCheck.INPUT.dataType(input.name(), input.dataType());
         CompositeByteBuf body = gathered;
@@ -72,15 +86,31 @@ final class RawBinaryBody implements RequestBody {
             throw OipException.invalid("raw binary request: a body is expected");
         }
         Shape shape = type == DataType.BYTES ? shape(input, 1) : shape(input, elements(input, type, body));
+        CompositeByteBuf data = allocator.compositeBuffer(Integer.MAX_VALUE);
         if (type == DataType.BYTES) {
-            ByteBuf length = allocator.buffer(Integer.BYTES).writeIntLE(body.readableBytes());
-            body.addComponent(true, 0, length);
+            data.addComponent(true, allocator.buffer(Integer.BYTES).writeIntLE(body.readableBytes()));
         }
-        TensorCheck.INPUT.requireRaw(input.name(), type, shape, body);
-        gathered = null;
-        Tensor tensor = new Tensor(input.name(), type, shape, Map.of(), body);
-        InferRequest request = new InferRequest(model, "", Map.of(), List.of(tensor), List.of());
-        return transcoder.request(allocator, new InferMessage.Request(request), peer);
+        data.addFlattenedComponents(true, Splice.retained(body));
+        InferRequest request;
+        try {
+            TensorCheck.INPUT.requireRaw(input.name(), type, shape, data);
+            request = new InferRequest(
+                    model, "", Map.of(), List.of(new Tensor(input.name(), type, shape, Map.of(), data)), List.of());
+        } catch (OipException e) {
+            data.release();
+            throw e;
+        }
+        return new Prepared(transcoder.request(allocator, new InferMessage.Request(request), peer), form(model));
+    }
+
+    private AnswerForm form(ModelRef model) {
+        return new AnswerForm(
+                Wire.REST,
+                false,
+                events ? OutputForms.JSON : OutputForms.BINARY,
+                false,
+                "",
+                model.name().equals(asked.name()) ? null : asked.name());
     }
 
     private ModelMetadata.TensorMetadata input() {
@@ -122,11 +152,6 @@ final class RawBinaryBody implements RequestBody {
             }
         }
         return Shape.of(extents);
-    }
-
-    @Override
-    public AnswerForm answerForm() {
-        return new AnswerForm(Wire.REST, false, events ? OutputForms.JSON : OutputForms.BINARY, false, "");
     }
 
     @Override

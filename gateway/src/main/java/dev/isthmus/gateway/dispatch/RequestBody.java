@@ -1,11 +1,16 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.ModelMetadata;
-import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.Peer;
 import io.netty.buffer.ByteBuf;
+import java.util.Map;
 
-/** Gathers an inference request of one client wire into the message that goes to the upstream. */
+/**
+ * Gathers an inference request of one client wire, and gives it to any number of servers, each in its own form. Holds its
+ * buffers until {@link #release()}.
+ */
 interface RequestBody {
 
     /**
@@ -16,7 +21,20 @@ interface RequestBody {
      */
     void add(ByteBuf chunk);
 
-    /** Whether the model must be known to make the message, so that {@link #describe} comes before {@link #finish}. */
+    /**
+     * The body is complete.
+     *
+     * @throws dev.isthmus.oip.OipException when the request breaks the protocol or is not complete
+     */
+    void end();
+
+    /** The request's own parameters; known after {@link #end()}. */
+    Map<String, Parameter> parameters();
+
+    /** The request's id; known after {@link #end()}. */
+    String id();
+
+    /** Whether the model must be known to make the message, so that {@link #describe} comes before {@link #prepare}. */
     default boolean needsMetadata() {
         return false;
     }
@@ -25,14 +43,12 @@ interface RequestBody {
     default void describe(ModelMetadata metadata) {}
 
     /**
-     * The complete message, owned by the caller, on the upstream's wire.
+     * The request for a server, without copying what the body holds.
      *
-     * @throws dev.isthmus.oip.OipException when the request breaks the protocol or is not complete
+     * @param model what the server is asked for
+     * @throws dev.isthmus.oip.OipException when the server cannot be sent it
      */
-    InferMessage finish();
-
-    /** How the client wants its answer; known after {@link #finish()}. */
-    AnswerForm answerForm();
+    Prepared prepare(Peer peer, ModelRef model);
 
     /** Gives back what is held; may be called at any time and more than once. */
     void release();

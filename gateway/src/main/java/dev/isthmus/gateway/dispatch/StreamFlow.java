@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  */
 final class StreamFlow implements RequestSink {
     private static final Logger LOG = LoggerFactory.getLogger(StreamFlow.class);
-    private static final AnswerForm FORM = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null);
+    private static final AnswerForm FORM = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null, null);
 
     private final Call call;
     private final boolean separate;
@@ -188,7 +188,7 @@ final class StreamFlow implements RequestSink {
             try {
                 AnswerForm form = inference.id() == null
                         ? FORM
-                        : new AnswerForm(Wire.PROTOBUF, false, OutputForms.JSON, false, inference.id());
+                        : new AnswerForm(Wire.PROTOBUF, false, OutputForms.JSON, false, inference.id(), null);
                 client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } catch (OipException e) {
                 client.message(new Answer.StreamError(e, ""));

@@ -13,6 +13,7 @@ import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.Map;
 
 /** The servers of one configured upstream, seen as one. */
 public final class Cluster implements Upstream {
@@ -29,6 +30,13 @@ public final class Cluster implements Upstream {
         this.replicas = new ReplicaSet(servers.stream()
                 .map(server -> new Replica(server.name(), server))
                 .toList());
+    }
+
+    /** The servers as they are now. */
+    public List<Member> members() {
+        return replicas.all().stream()
+                .map(replica -> new Member(name, replica.label(), replica.server(), true, "", Map.of(), false))
+                .toList();
     }
 
     private Upstream pick(Call call, ModelRef model) {

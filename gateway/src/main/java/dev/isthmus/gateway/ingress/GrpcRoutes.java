@@ -54,10 +54,10 @@ final class GrpcRoutes {
             var request = ModelMetadataRequest.parseFrom(message.nioBuffer());
             return new Operation.ModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
-        UNARY.put(
-                "ModelInfer",
-                message ->
-                        new Operation.Infer(ProtobufReader.outline(message).model(), new BodyForm.Protobuf(), false));
+        UNARY.put("ModelInfer", message -> {
+            ProtobufReader.Outline outline = ProtobufReader.outline(message);
+            return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline), false);
+        });
         for (Extension extension : Extension.values()) {
             UNARY.put(extension.grpcMethod(), message -> manage(extension, message.nioBuffer()));
         }

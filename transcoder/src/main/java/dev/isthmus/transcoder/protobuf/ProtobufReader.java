@@ -4,6 +4,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
@@ -25,10 +26,20 @@ public final class ProtobufReader {
      * What can be seen of a ModelInferRequest from outside.
      *
      * @param raw whether its tensors are raw contents
-     * @param emptyFinal whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled
-     *     models)
+     * @param parameters the request's own; none where they break the protocol, which {@link #check} tells
      */
-    public record Outline(ModelRef model, String id, boolean raw, boolean emptyFinal) {}
+    public record Outline(ModelRef model, String id, boolean raw, Map<String, Parameter> parameters) {
+
+        public Outline {
+            parameters = Parameter.copyOf(parameters);
+        }
+
+        /** Whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled models). */
+        public boolean emptyFinal() {
+            return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool asked
+                    && asked.value();
+        }
+    }
 
     /**
      * What servers differ about in a ModelInferRequest.
@@ -50,13 +61,16 @@ public final class ProtobufReader {
         String version = "";
         String id = "";
         boolean raw = false;
-        boolean emptyFinal = false;
+        boolean parameters = false;
         while (cursor.more()) {
             switch (cursor.field()) {
                 case MODEL_NAME -> name = cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
                 case ID -> id = cursor.string();
-                case PARAMETERS -> emptyFinal |= asksEmptyFinal(cursor.nested());
+                case PARAMETERS -> {
+                    parameters = true;
+                    cursor.skip();
+                }
                 case RAW_INPUT_CONTENTS -> {
                     raw = true;
                     cursor.skip();
@@ -64,7 +78,7 @@ public final class ProtobufReader {
                 default -> cursor.skip();
             }
         }
-        return new Outline(new ModelRef(name, version), id, raw, emptyFinal);
+        return new Outline(new ModelRef(name, version), id, raw, parameters ? readable(message) : Map.of());
     }
 
     /**
@@ -88,17 +102,12 @@ public final class ProtobufReader {
         return Parameter.copyOf(parameters);
     }
 
-    private static boolean asksEmptyFinal(ProtoCursor entry) {
-        boolean named = false;
-        boolean yes = false;
-        while (entry.more()) {
-            switch (entry.field()) {
-                case 1 -> named = entry.string().equals("triton_enable_empty_final_response");
-                case 2 -> yes = ParameterEntries.value(entry.nested()) instanceof Parameter.Bool bool && bool.value();
-                default -> entry.skip();
-            }
+    private static Map<String, Parameter> readable(ByteBuf message) {
+        try {
+            return parameters(message);
+        } catch (OipException malformed) {
+            return Map.of();
         }
-        return named && yes;
     }
 
     /**

@@ -1,0 +1,94 @@
+package dev.isthmus.bench.faults;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** Configurations that cannot be taken, under load: the old one serves, they are counted, and the next good one is taken. */
+record BrokenScenario() implements Scenario {
+    /** Each stays until it is counted, at most for so long, and then a little. */
+    private static final Duration LIMIT = Duration.ofSeconds(2);
+
+    /** What becomes of the file. */
+    private enum Form {
+        MALFORMED,
+        EMPTY,
+        WRONG,
+        HALF_WRITTEN,
+        REMOVED,
+        /** A folder in its place, which even root cannot read. */
+        UNREADABLE
+    }
+
+    @Override
+    public String name() {
+        return "broken";
+    }
+
+    @Override
+    public String config(GatewayConfigs configs) {
+        return configs.withAdmin(configs.replicas());
+    }
+
+    @Override
+    public Verdict play(Stage stage) throws ScenarioException, InterruptedException {
+        Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
+        List<Form> silent = new ArrayList<>();
+        List<Long> recovered = new ArrayList<>();
+        long end = System.nanoTime()
+                + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));
+        AtomicBoolean loaded = new AtomicBoolean();
+        long before = reloads.count("rejected");
+        stage.open(() -> {
+            spoil(stage, reloads, silent);
+            loaded.set(System.nanoTime() < end);
+            recovered.add(recover(stage, reloads));
+        });
+        boolean back = recovered.contains(1L);
+        return Verdict.of(
+                stage.failed() == 0 && silent.isEmpty() && back && loaded.get(),
+                reloads.count("rejected") - before + " rejected",
+                silent.isEmpty() ? "each form counted" : "not counted: " + silent,
+                back ? "the next good one applied" : "the next good one not applied",
+                loaded.get() ? "all under load" : "the load ended before the last form");
+    }
+
+    private void spoil(Stage stage, Reloads reloads, List<Form> silent) throws IOException, InterruptedException {
+        String good = config(stage.fleet().configs());
+        Duration between = Duration.ofMillis(stage.options().millis(0.5 / Form.values().length));
+        for (Form form : Form.values()) {
+            Thread.sleep(between.toMillis());
+            long before = reloads.count("rejected");
+            make(form, stage.fleet(), good);
+            if (!reloads.awaitMore("rejected", before, LIMIT)) {
+                silent.add(form);
+            }
+        }
+    }
+
+    private static void make(Form form, Fleet fleet, String good) throws IOException {
+        Path file = fleet.configFile();
+        switch (form) {
+            case MALFORMED -> fleet.configure(good + "models: [");
+            case EMPTY -> fleet.configure("");
+            case WRONG -> fleet.configure(good.replace("upstream: fleet", "upstream: nowhere"));
+            case HALF_WRITTEN -> Files.writeString(file, good.substring(0, good.length() / 2));
+            case REMOVED -> Files.delete(file);
+            case UNREADABLE -> Files.createDirectory(file);
+        }
+    }
+
+    /** How many configurations were applied by giving one that is good, and not the one from before. */
+    private long recover(Stage stage, Reloads reloads) throws IOException, InterruptedException {
+        long before = reloads.count("applied");
+        Files.delete(stage.fleet().configFile());
+        stage.fleet().configure(config(stage.fleet().configs()).replace("timeout: 8s", "timeout: 7s"));
+        reloads.awaitMore("applied", before, LIMIT);
+        return reloads.count("applied") - before;
+    }
+}

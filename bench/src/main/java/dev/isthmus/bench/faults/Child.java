@@ -1,0 +1,106 @@
+package dev.isthmus.bench.faults;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** A process that was started here, and the last lines that it printed. */
+final class Child {
+    private static final int LINES = 200;
+
+    private final String name;
+    private final Process process;
+    private final BlockingQueue<String> unread = new ArrayBlockingQueue<>(LINES);
+    private final Deque<String> last = new ArrayDeque<>();
+
+    Child(String name, Process process) {
+        this.name = name;
+        this.process = process;
+        Thread.ofVirtual().name("faults-" + name).start(this::read);
+    }
+
+    private void read() {
+        try (BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                keep(line);
+                unread.offer(line); // when it is full, nobody awaits a line
+            }
+        } catch (IOException e) {
+            keep(e.toString());
+        }
+    }
+
+    private void keep(String line) {
+        synchronized (last) {
+            if (last.size() == LINES) {
+                last.removeFirst();
+            }
+            last.addLast(line);
+        }
+    }
+
+    /** The rest of the next line with this beginning. */
+    String await(String beginning, Duration limit) throws ScenarioException, InterruptedException {
+        long end = System.nanoTime() + limit.toNanos();
+        while (System.nanoTime() < end && (alive() || !unread.isEmpty())) {
+            String line = unread.poll(20, TimeUnit.MILLISECONDS);
+            if (line != null && line.startsWith(beginning)) {
+                return line.substring(beginning.length());
+            }
+        }
+        throw failure("did not say '" + beginning + "'");
+    }
+
+    /** Writes a line to its standard input. */
+    void tell(String line) throws IOException {
+        OutputStream in = process.getOutputStream();
+        in.write((line + "\n").getBytes(StandardCharsets.UTF_8));
+        in.flush();
+    }
+
+    boolean alive() {
+        return process.isAlive();
+    }
+
+    /** A failure with what the process printed last. */
+    ScenarioException failure(String problem) {
+        StringBuilder text = new StringBuilder(name + " " + problem + (alive() ? "" : ", and has ended"));
+        synchronized (last) {
+            last.stream()
+                    .skip(Math.max(0, last.size() - 5))
+                    .forEach(line -> text.append("\n    ").append(line));
+        }
+        return new ScenarioException(text.toString());
+    }
+
+    /** SIGSTOP or SIGCONT, by its pid. */
+    void signal(String signal) throws IOException, InterruptedException, ScenarioException {
+        int status = new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
+                .inheritIO()
+                .start()
+                .waitFor();
+        if (status != 0) {
+            throw failure("took no signal " + signal);
+        }
+    }
+
+    /** SIGKILL; returns when the process is gone. */
+    void kill() throws InterruptedException {
+        destroy();
+        process.waitFor();
+    }
+
+    /** SIGKILL. */
+    void destroy() {
+        process.destroyForcibly();
+    }
+}

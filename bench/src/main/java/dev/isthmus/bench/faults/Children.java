@@ -1,0 +1,51 @@
+package dev.isthmus.bench.faults;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The processes that were started here. Whatever ends this program by itself, a signal included, ends them by their pid. */
+final class Children implements AutoCloseable {
+    private final Set<Child> children = ConcurrentHashMap.newKeySet();
+    private final Thread hook = new Thread(this::endAll, "faults-end");
+
+    Children() {
+        Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    /** Starts a program of ours on the JDK that runs this one. */
+    Child java(String name, List<String> flags, String classPath, String main, List<String> arguments)
+            throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                ProcessHandle.current().info().command().orElse("java"),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC"));
+        command.addAll(flags);
+        command.addAll(List.of("-cp", classPath, main));
+        command.addAll(arguments);
+        Child child = new Child(
+                name, new ProcessBuilder(command).redirectErrorStream(true).start());
+        children.add(child);
+        return child;
+    }
+
+    /** Ends one by SIGKILL and returns when it is gone. */
+    void kill(Child child) throws InterruptedException {
+        child.kill();
+        children.remove(child);
+    }
+
+    private void endAll() {
+        children.forEach(Child::destroy);
+    }
+
+    /** Ends all that are left. */
+    @Override
+    public void close() {
+        endAll();
+        children.clear();
+        Runtime.getRuntime().removeShutdownHook(hook);
+    }
+}

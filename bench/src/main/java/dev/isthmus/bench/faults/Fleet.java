@@ -1,0 +1,125 @@
+package dev.isthmus.bench.faults;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Two stubs and a gateway before them, each a process, with a folder for configuration and ledgers. */
+final class Fleet {
+    static final List<String> STUBS = List.of("one", "two");
+    /** The quick compiler alone: what a stub spends on compiling, it takes from the gateway. */
+    private static final List<String> STUB_FLAGS = List.of("-Xmx96m", "-XX:TieredStopAtLevel=1");
+
+    private static final Duration START = Duration.ofSeconds(30);
+    private static final int PERIOD_MILLIS = 50;
+
+    private final Children children;
+    private final Path folder;
+    private final int serviceMicros;
+    private final List<Child> stubs = new ArrayList<>();
+    private final GatewayConfigs configs;
+
+    /** Starts the stubs. */
+    Fleet(Children children, Path folder, int serviceMicros)
+            throws IOException, ScenarioException, InterruptedException {
+        this.children = children;
+        this.folder = folder;
+        this.serviceMicros = serviceMicros;
+        List<Integer> ports = new ArrayList<>();
+        for (String name : STUBS) {
+            stubs.add(startStub(name, 0));
+        }
+        for (Child stub : stubs) {
+            ports.add(Integer.parseInt(stub.await(StubServer.LISTENING, START)));
+        }
+        configs = new GatewayConfigs(freePort(), freePort(), List.copyOf(ports));
+    }
+
+    private static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    private Child startStub(String name, int port) throws IOException {
+        return children.java(
+                name,
+                STUB_FLAGS,
+                System.getProperty("java.class.path"),
+                StubServer.class.getName(),
+                List.of(name, folder.toString(), Integer.toString(port), Integer.toString(serviceMicros)));
+    }
+
+    /** Starts the gateway from its distribution and returns when it is ready. */
+    void startGateway(Path home, String config) throws IOException, ScenarioException, InterruptedException {
+        Path distribution = home.resolve("gateway/target/dist/lib");
+        if (!Files.isDirectory(distribution)) {
+            throw new ScenarioException(distribution + ": the gateway is not packaged");
+        }
+        configure(config);
+        Child gateway = children.java(
+                "gateway",
+                List.of("-Xmx512m"),
+                distribution + File.separator + "*",
+                "dev.isthmus.gateway.cli.IsthmusCommand",
+                List.of("serve", "--config", configFile().toString()));
+        long end = System.nanoTime() + START.toNanos();
+        while (!ready()) {
+            if (!gateway.alive() || System.nanoTime() > end) {
+                throw gateway.failure("was not ready");
+            }
+            Thread.sleep(PERIOD_MILLIS);
+        }
+    }
+
+    private boolean ready() {
+        try {
+            Http.get(configs.port(), "/v2/health/ready");
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Replaces the gateway's configuration at once, as a tool would that never shows half a file. */
+    void configure(String config) throws IOException {
+        Path made = folder.resolve("isthmus.yaml.new");
+        Files.writeString(made, config);
+        Files.move(made, configFile(), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    Path configFile() {
+        return folder.resolve("isthmus.yaml");
+    }
+
+    /** kill -9; returns when the stub is gone. */
+    void kill(int stub) throws InterruptedException {
+        children.kill(stubs.get(stub));
+    }
+
+    /** Starts a stub that was killed, on its old port, and returns when it listens. */
+    void restart(int stub) throws IOException, ScenarioException, InterruptedException {
+        Child started = startStub(STUBS.get(stub), configs.stubs().get(stub));
+        stubs.set(stub, started);
+        started.await(StubServer.LISTENING, START);
+    }
+
+    Child stub(int number) {
+        return stubs.get(number);
+    }
+
+    Ledgers ledgers() {
+        return new Ledgers(folder);
+    }
+
+    GatewayConfigs configs() {
+        return configs;
+    }
+}

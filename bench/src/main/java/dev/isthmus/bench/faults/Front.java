@@ -1,0 +1,16 @@
+package dev.isthmus.bench.faults;
+
+import io.netty.channel.EventLoop;
+
+/** What clients speak to the gateway. */
+enum Front {
+    GRPC,
+    REST;
+
+    Client client(EventLoop loop, int port, long limitMillis) {
+        return switch (this) {
+            case GRPC -> new GrpcClient(loop, port, limitMillis);
+            case REST -> new RestClient(loop, port, limitMillis);
+        };
+    }
+}

@@ -1,0 +1,49 @@
+package dev.isthmus.bench.faults;
+
+import java.util.List;
+
+/** The gateway's configurations. */
+record GatewayConfigs(int port, int adminPort, List<Integer> stubs) {
+    /** Both stubs as replicas of one upstream, with these settings of the upstream. */
+    String replicas(String... settings) {
+        StringBuilder upstream = new StringBuilder();
+        for (String setting : settings) {
+            upstream.append("    ").append(setting).append('\n');
+        }
+        return listener() + """
+                upstreams:
+                  fleet:
+                    protocol: grpc
+                    endpoints: ["127.0.0.1:%d", "127.0.0.1:%d"]
+                    timeout: 8s
+                %smodels:
+                  m: {upstream: fleet}
+                """.formatted(stubs.get(0), stubs.get(1), upstream);
+    }
+
+    /** Each stub as an upstream of its own, a model split between them; the weights are parts of 100. */
+    String split(int first) {
+        return listener() + """
+                upstreams:
+                  one: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
+                  two: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
+                models:
+                  m:
+                    targets:
+                      - {name: stable, upstream: one, weight: %d}
+                      - {name: canary, upstream: two, weight: %d}
+                """.formatted(stubs.get(0), stubs.get(1), first, 100 - first);
+    }
+
+    /** A configuration with the admin listener, whose metrics tell about reloads. */
+    String withAdmin(String config) {
+        return "admin: {host: 127.0.0.1, port: " + adminPort + "}\n" + config;
+    }
+
+    private String listener() {
+        return """
+                listeners: [{host: 127.0.0.1, port: %d}]
+                limits: {max_concurrent_streams: 10000}
+                """.formatted(port);
+    }
+}

@@ -1,0 +1,108 @@
+package dev.isthmus.bench.faults;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.proto.ModelInferResponse;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.EventLoop;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** gRPC over a few connections. It retries nothing and sends no deadline, so that the gateway's own limits hold. */
+final class GrpcClient implements Client {
+    private static final int CONNECTIONS = 4;
+    private static final MethodDescriptor<byte[], byte[]> INFER = RawMethods.of("ModelInfer");
+
+    private final EventLoop loop;
+    private final long limitMillis;
+    private final List<ManagedChannel> channels;
+    private final AtomicInteger turn = new AtomicInteger();
+
+    GrpcClient(EventLoop loop, int port, long limitMillis) {
+        this.loop = loop;
+        this.limitMillis = limitMillis;
+        this.channels =
+                Stream.generate(() -> channel(loop, port)).limit(CONNECTIONS).toList();
+    }
+
+    private static ManagedChannel channel(EventLoop loop, int port) {
+        return NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+                .usePlaintext()
+                .disableRetry()
+                .directExecutor()
+                .eventLoopGroup(loop)
+                .channelType(Transport.of(loop).clientChannel())
+                .build();
+    }
+
+    @Override
+    public void send(Request request, Ended ended) {
+        ManagedChannel channel = channels.get(Math.floorMod(turn.getAndIncrement(), channels.size()));
+        ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
+        Limited limited = new Limited(loop, limitMillis, ended, () -> call.cancel("no answer in time", null));
+        call.start(new Answer(request, limited), new Metadata());
+        call.request(2);
+        call.sendMessage(request.protobuf());
+        call.halfClose();
+    }
+
+    /** What a call ended with; an error of the transport, unlike one that was answered, has a cause or names HTTP/2. */
+    static Outcome outcome(Status status, Request request, byte @Nullable [] message) {
+        if (status.isOk()) {
+            return message != null && answers(request, message) ? Outcome.OK : Outcome.TRUNCATED;
+        }
+        if (message != null) {
+            return Outcome.TRUNCATED;
+        }
+        String text = status.getDescription() == null ? "" : status.getDescription();
+        boolean transport = status.getCause() != null || text.contains("HTTP/2") || text.contains("Network closed");
+        return transport ? Outcome.RESET : Outcome.status(status.getCode().name());
+    }
+
+    private static boolean answers(Request request, byte[] message) {
+        try {
+            ModelInferResponse response = ModelInferResponse.parseFrom(message);
+            return response.getId().equals(request.text())
+                    && response.getRawOutputContentsCount() == 1
+                    && response.getRawOutputContents(0).size() == 16;
+        } catch (InvalidProtocolBufferException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        channels.forEach(ManagedChannel::shutdownNow);
+    }
+
+    private static final class Answer extends ClientCall.Listener<byte[]> {
+        private final Request request;
+        private final Limited limited;
+        private byte @Nullable [] message;
+
+        Answer(Request request, Limited limited) {
+            this.request = request;
+            this.limited = limited;
+        }
+
+        @Override
+        public void onMessage(byte[] received) {
+            message = received;
+        }
+
+        @Override
+        public void onClose(Status status, Metadata trailers) {
+            limited.end(outcome(status, request, message));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package dev.isthmus.bench.faults;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * kill -9 of one of two replicas, and its return. With retry of lost requests none may fail; without, only those that were
+ * under way on the dead host, and nothing may be executed twice.
+ */
+record KillScenario(boolean retried) implements Scenario {
+    private static final int VICTIM = 0;
+    /** Until the gateway has read that its connections were closed, requests still go to the dead host. */
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private static final long PERIOD_MILLIS = 5;
+
+    @Override
+    public String name() {
+        return retried ? "kill" : "kill-default";
+    }
+
+    @Override
+    public String config(GatewayConfigs configs) {
+        return retried ? configs.replicas("retry: {on: [unsent, unavailable, lost]}") : configs.replicas();
+    }
+
+    @Override
+    public Verdict play(Stage stage) throws IOException, ScenarioException, InterruptedException {
+        Death death = new Death();
+        stage.open(() -> killAndRestart(stage, death));
+        int[] survivor = stage.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
+        int strays = strays(stage.tally().failures(), death, survivor);
+        boolean back = death.backMillis >= 0;
+        String returned = back
+                ? "requests again " + death.backMillis + " ms after it listened"
+                : "after its return it got no requests";
+        String lost = death.underWay + " in service on the dead host, which was gone after "
+                + TimeUnit.NANOSECONDS.toMillis(death.goneNanos - death.killedNanos) + " ms";
+        if (retried) {
+            return Verdict.of(stage.failed() == 0 && back, lost, returned);
+        }
+        int twice = stage.fleet().ledgers().duplicates();
+        return Verdict.of(
+                strays == 0 && twice == 0 && back, lost, strays + " failed that were not under way there", returned);
+    }
+
+    /** What became of the host; written by the fault, read when that has ended. */
+    static final class Death {
+        long killedNanos;
+        long goneNanos;
+        long underWay;
+        long backMillis = -1;
+    }
+
+    private static void killAndRestart(Stage stage, Death death)
+            throws IOException, ScenarioException, InterruptedException {
+        Fleet fleet = stage.fleet();
+        long end = System.nanoTime()
+                + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));
+        Thread.sleep(stage.options().millis(0.2));
+        death.killedNanos = System.nanoTime();
+        fleet.kill(VICTIM);
+        death.goneNanos = System.nanoTime();
+        death.underWay = fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).underWay();
+        Thread.sleep(Math.min(5_000, stage.options().millis(0.25)));
+        fleet.restart(VICTIM);
+        long listening = System.nanoTime();
+        long before = arrivals(fleet);
+        while (System.nanoTime() < end) {
+            if (arrivals(fleet) > before) {
+                death.backMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - listening);
+                return;
+            }
+            Thread.sleep(PERIOD_MILLIS);
+        }
+    }
+
+    private static long arrivals(Fleet fleet) throws IOException {
+        return fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).arrivals();
+    }
+
+    /**
+     * How many of the failed were not under way when the host died, or had arrived at the other one.
+     *
+     * @param survivor how often each request arrived at the other host
+     */
+    static int strays(List<Tally.Failure> failures, Death death, int[] survivor) {
+        int strays = 0;
+        for (Tally.Failure failure : failures) {
+            boolean underWay = failure.sentNanos() - death.goneNanos < GRACE_NANOS
+                    && failure.endedNanos() - death.killedNanos >= 0;
+            strays += underWay && survivor[failure.id()] == 0 ? 0 : 1;
+        }
+        return strays;
+    }
+}

@@ -1,0 +1,36 @@
+package dev.isthmus.bench.faults;
+
+import io.netty.channel.EventLoop;
+import java.io.IOException;
+
+/** Plays scenarios, each with a fleet of its own. */
+record Play(Options options, EventLoop loop) {
+    private static final int WARM_SECONDS = 3;
+
+    Row play(Scenario scenario, Front front) throws IOException, InterruptedException {
+        try (Scratch scratch = new Scratch();
+                Children children = new Children()) {
+            Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
+            fleet.startGateway(options.home(), scenario.config(fleet.configs()));
+            try (Client client = front.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
+                warm(client);
+                Tally tally = new Tally();
+                Verdict verdict = scenario.play(new Stage(options, fleet, client, tally));
+                return Row.played(scenario.name(), front, tally, fleet.ledgers(), verdict);
+            }
+        } catch (ScenarioException e) {
+            return Row.unplayed(scenario.name(), front, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Half the rate first, so that the figures are not those of a JVM that has just started. */
+    private void warm(Client client) throws InterruptedException, ScenarioException {
+        Tally tally = new Tally();
+        int perSecond = Math.max(1, options.rate() / 2);
+        new Load(client, tally, System::nanoTime, false)
+                .open(perSecond, options.brief() ? perSecond : perSecond * WARM_SECONDS);
+        if (tally.okCount() == 0) {
+            throw new ScenarioException("nothing was answered before the fault: " + tally.failuresByText());
+        }
+    }
+}

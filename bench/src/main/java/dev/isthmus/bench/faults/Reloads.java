@@ -1,0 +1,40 @@
+package dev.isthmus.bench.faults;
+
+import java.io.IOException;
+import java.time.Duration;
+
+/** What the gateway's metrics say of reloads. */
+record Reloads(int adminPort) {
+    private static final String COUNTER = "isthmus_config_reloads_total";
+    private static final int PERIOD_MILLIS = 20;
+
+    /** Reloads with this result, applied or rejected, so far; 0 where the gateway does not say. */
+    long count(String result) {
+        try {
+            return count(Http.get(adminPort, "/metrics"), result);
+        } catch (IOException e) {
+            return 0;
+        }
+    }
+
+    /** The same, read from the metrics in Prometheus' text form. */
+    static long count(String metrics, String result) {
+        return metrics.lines()
+                .filter(line -> line.startsWith(COUNTER + "{") && line.contains("result=\"" + result + "\""))
+                .mapToLong(line -> (long) Double.parseDouble(
+                        line.substring(line.lastIndexOf('}') + 1).strip().split(" ", 2)[0]))
+                .sum();
+    }
+
+    /** Waits until there are more than so many; answers whether that came in time. */
+    boolean awaitMore(String result, long before, Duration limit) throws InterruptedException {
+        long end = System.nanoTime() + limit.toNanos();
+        while (System.nanoTime() < end) {
+            if (count(result) > before) {
+                return true;
+            }
+            Thread.sleep(PERIOD_MILLIS);
+        }
+        return false;
+    }
+}

@@ -1,0 +1,95 @@
+package dev.isthmus.bench.faults;
+
+import dev.isthmus.gateway.net.Transport;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.DefaultFullHttpRequest;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.HttpClientCodec;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaderValues;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpVersion;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.Set;
+
+/** JSON over HTTP/1.1: connections are kept alive, and one more is opened whenever all are in use. All is on one loop. */
+final class RestClient implements Client {
+    private final EventLoop loop;
+    private final long limitMillis;
+    private final Bootstrap bootstrap;
+    private final Deque<Channel> idle = new ArrayDeque<>();
+    private final Set<Channel> open = new HashSet<>();
+
+    RestClient(EventLoop loop, int port, long limitMillis) {
+        this.loop = loop;
+        this.limitMillis = limitMillis;
+        this.bootstrap = new Bootstrap()
+                .group(loop)
+                .channel(Transport.of(loop).clientChannel())
+                .option(ChannelOption.TCP_NODELAY, true)
+                .handler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channel.pipeline().addLast(new HttpClientCodec(), new RestExchange(idle::push));
+                    }
+                })
+                .remoteAddress("127.0.0.1", port);
+    }
+
+    @Override
+    public void send(Request request, Ended ended) {
+        loop.execute(() -> start(request, ended));
+    }
+
+    private void start(Request request, Ended ended) {
+        for (Channel channel = idle.poll(); channel != null; channel = idle.poll()) {
+            if (channel.isActive()) {
+                write(channel, request, ended);
+                return;
+            }
+        }
+        bootstrap.connect().addListener(done -> {
+            if (done.isSuccess()) {
+                Channel channel = ((ChannelFuture) done).channel();
+                open.add(channel);
+                channel.closeFuture().addListener(closed -> open.remove(channel));
+                write(channel, request, ended);
+            } else {
+                ended.ended(Outcome.RESET);
+            }
+        });
+    }
+
+    private void write(Channel channel, Request request, Ended ended) {
+        Limited limited = new Limited(loop, limitMillis, ended, channel::close);
+        channel.pipeline().get(RestExchange.class).expect(request, limited);
+        channel.writeAndFlush(message(request));
+    }
+
+    static FullHttpRequest message(Request request) {
+        byte[] body = request.json();
+        FullHttpRequest message = new DefaultFullHttpRequest(
+                HttpVersion.HTTP_1_1,
+                HttpMethod.POST,
+                "/v2/models/" + request.model() + "/infer",
+                Unpooled.wrappedBuffer(body));
+        message.headers()
+                .set(HttpHeaderNames.HOST, "127.0.0.1")
+                .set(HttpHeaderNames.CONTENT_TYPE, HttpHeaderValues.APPLICATION_JSON)
+                .set(HttpHeaderNames.CONTENT_LENGTH, body.length);
+        return message;
+    }
+
+    @Override
+    public void close() {
+        loop.submit(() -> Set.copyOf(open).forEach(Channel::close)).syncUninterruptibly();
+    }
+}

@@ -1,0 +1,55 @@
+package dev.isthmus.bench.faults;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import org.jspecify.annotations.Nullable;
+
+/** A folder that goes away with its scenario, also when this program is told to end. */
+final class Scratch implements AutoCloseable {
+    private final Path folder;
+    private final Thread hook = new Thread(this::deleteQuietly, "faults-scratch");
+
+    Scratch() throws IOException {
+        folder = Files.createTempDirectory("isthmus-faults");
+        Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    Path folder() {
+        return folder;
+    }
+
+    private void deleteQuietly() {
+        try {
+            delete();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private void delete() throws IOException {
+        Files.walkFileTree(folder, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                Files.delete(file);
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path emptied, @Nullable IOException problem) throws IOException {
+                Files.delete(emptied);
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+
+    @Override
+    public void close() throws IOException {
+        Runtime.getRuntime().removeShutdownHook(hook);
+        delete();
+    }
+}

@@ -1,0 +1,38 @@
+package dev.isthmus.bench.faults;
+
+import java.io.IOException;
+
+/** SIGSTOP of one of two replicas, then SIGCONT: it keeps its connections, and says nothing. */
+record StopScenario(boolean guarded) implements Scenario {
+    private static final int MAX_FAILED = 10;
+    private static final int VICTIM = 0;
+
+    @Override
+    public String name() {
+        return guarded ? "stop" : "stop-default";
+    }
+
+    @Override
+    public String config(GatewayConfigs configs) {
+        return guarded
+                ? configs.replicas(
+                        "try_timeout: 300ms",
+                        "outliers: {consecutive_failures: 3, ejection: 5s}",
+                        "retry: {on: [unsent, unavailable, timeout]}")
+                : configs.replicas();
+    }
+
+    @Override
+    public Verdict play(Stage stage) throws IOException, ScenarioException, InterruptedException {
+        long stopped = Math.min(3_000, stage.options().millis(0.4));
+        stage.open(() -> {
+            Thread.sleep(stage.options().millis(0.2));
+            Child victim = stage.fleet().stub(VICTIM);
+            victim.signal("STOP");
+            Thread.sleep(stopped);
+            victim.signal("CONT");
+        });
+        Verdict verdict = Verdict.of(stage.failed() <= MAX_FAILED, "stopped for " + stopped + " ms");
+        return guarded ? verdict : new Verdict(Verdict.Result.REPORTED, verdict.notes());
+    }
+}

@@ -1,0 +1,76 @@
+package dev.isthmus.bench.faults;
+
+import dev.isthmus.gateway.net.Transport;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+
+/** A V2 server in a process of its own, so that it can be killed and stopped as a server is. */
+final class StubServer implements AutoCloseable {
+    /** What is printed, with the port after it, when it listens. */
+    static final String LISTENING = "listening ";
+
+    static final String FAIL = "fail";
+    static final String SERVE = "serve";
+
+    private final EventLoopGroup loop =
+            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final StubService service;
+    private final Server server;
+
+    /** Listens on loopback; port 0 takes any. */
+    StubServer(String name, Path folder, int port, long serviceMicros) throws IOException {
+        service = new StubService(name, folder, serviceMicros, loop.next());
+        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+                .bossEventLoopGroup(loop)
+                .workerEventLoopGroup(loop)
+                .channelType(Transport.best().serverChannel())
+                .directExecutor()
+                .addService(service.definition())
+                .build()
+                .start();
+    }
+
+    /**
+     * Runs until standard input ends, so that no stub outlives its driver. A line {@code fail} makes inference fail with
+     * UNAVAILABLE, {@code serve} ends that; each is answered with itself.
+     *
+     * @param arguments name, folder of the ledgers, port (0: any), microseconds of service
+     */
+    public static void main(String[] arguments) throws IOException {
+        try (StubServer stub = new StubServer(
+                        arguments[0],
+                        Path.of(arguments[1]),
+                        Integer.parseInt(arguments[2]),
+                        Long.parseLong(arguments[3]));
+                BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            System.out.println(LISTENING + stub.port());
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                stub.service.failing(line.equals(FAIL));
+                System.out.println(line);
+            }
+        }
+    }
+
+    int port() {
+        return server.getPort();
+    }
+
+    StubService service() {
+        return service;
+    }
+
+    @Override
+    public void close() {
+        server.shutdownNow();
+        loop.shutdownGracefully();
+    }
+}

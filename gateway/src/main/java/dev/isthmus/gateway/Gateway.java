@@ -23,8 +23,9 @@ import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
-import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -45,6 +46,7 @@ public final class Gateway implements AutoCloseable {
     private final Transport transport = Transport.best();
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+    private final MeterRegistry meters = new CompositeMeterRegistry();
     private final Map<String, Upstream> upstreams = new HashMap<>();
     private final List<IngressServer> servers = new ArrayList<>();
     private final Prober prober;
@@ -94,11 +96,7 @@ public final class Gateway implements AutoCloseable {
                             new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
                     });
         }
-        Wire wire = switch (config.protocol()) {
-            case GRPC -> Wire.PROTOBUF;
-            case REST -> Wire.REST;
-        };
-        return new Cluster(name, wire, knowledge, servers);
+        return new Cluster(name, config, knowledge, servers, meters);
     }
 
     private static LocalBackend local(LocalConfig config) {

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.fleet;
+
+import org.jspecify.annotations.NullMarked;

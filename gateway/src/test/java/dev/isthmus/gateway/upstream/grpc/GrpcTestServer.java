@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
 /** A real gRPC server whose every method does the same with its bytes. */
-final class GrpcTestServer implements AutoCloseable {
+public final class GrpcTestServer implements AutoCloseable {
     private static final String SERVICE = "inference.GRPCInferenceService";
 
     private final Server server;
@@ -62,15 +62,15 @@ final class GrpcTestServer implements AutoCloseable {
         return that((request, call) -> answer(call, message));
     }
 
-    static GrpcTestServer echo() throws IOException {
+    public static GrpcTestServer echo() throws IOException {
         return that((request, call) -> answer(call, request));
     }
 
-    static GrpcTestServer failing(Status status) throws IOException {
+    public static GrpcTestServer failing(Status status) throws IOException {
         return that((request, call) -> call.close(status, new Metadata()));
     }
 
-    static GrpcTestServer silent() throws IOException {
+    public static GrpcTestServer silent() throws IOException {
         return that((request, call) -> {});
     }
 
@@ -84,7 +84,7 @@ final class GrpcTestServer implements AutoCloseable {
         return port;
     }
 
-    Endpoint endpoint() {
+    public Endpoint endpoint() {
         return new Endpoint("127.0.0.1", port());
     }
 
@@ -92,15 +92,15 @@ final class GrpcTestServer implements AutoCloseable {
         return taken(headers);
     }
 
-    byte[] request() throws InterruptedException {
+    public byte[] request() throws InterruptedException {
         return taken(requests);
     }
 
-    int requests() {
+    public int requests() {
         return requests.size();
     }
 
-    void awaitCancelled() throws InterruptedException {
+    public void awaitCancelled() throws InterruptedException {
         taken(cancelled);
     }
 

@@ -73,6 +73,9 @@ class RestConnectionTest {
         try (var server = ScriptedServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            // Whether the client has seen the end by then is open.
+            rest.nanoTime.addAndGet(SECOND);
             server.closeConnections();
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             assertThat(server.connections()).isEqualTo(2);

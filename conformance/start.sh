@@ -2,6 +2,7 @@
 # Starts one real server with its test models, on loopback, in the foreground (ended by its pid).
 #   start.sh triton|mlserver|kserve
 #   HTTP_PORT GRPC_PORT METRICS_PORT   ports;  REPO  folder for its generated models (a new one by default)
+#   EXPLICIT=1  Triton loads and unloads models on request; at its start all are loaded
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 name=$1
@@ -16,7 +17,9 @@ case $name in
     triton=$site/pytriton/tritonserver
     [ -d "$REPO" ] || "$venv/bin/python" "$here/gen_triton_repo.py" "$REPO"
     export LD_LIBRARY_PATH="$site/nvidia_pytriton.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PYTHONPATH="$site"
-    exec "$triton/bin/tritonserver" --model-repository="$REPO" \
+    control=()
+    [ -z "${EXPLICIT:-}" ] || control=(--model-control-mode=explicit --load-model='*')
+    exec "$triton/bin/tritonserver" --model-repository="$REPO" ${control[@]+"${control[@]}"} \
       --backend-directory="$triton/backends" --cache-directory="$triton/caches" \
       --http-address=127.0.0.1 --http-port="$HTTP_PORT" \
       --grpc-address=127.0.0.1 --grpc-port="$GRPC_PORT" \

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.routing.Choices;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -108,12 +109,13 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void listen(GatewayConfig config) throws Exception {
-        Map<String, Upstream> byModel = new HashMap<>();
-        config.models()
-                .forEach((model, route) ->
-                        byModel.put(model, required(route.allTargets().get(0).upstream())));
         String fallback = config.defaultUpstream();
-        RoutingTable routes = new RoutingTable(byModel, fallback == null ? null : required(fallback));
+        RoutingTable routes = new RoutingTable(
+                config.models(),
+                this::required,
+                fallback == null ? null : required(fallback),
+                Map::of,
+                Choices.of(System::nanoTime));
         ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
         WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
         GatewayConfig.Answers answers = config.answers();

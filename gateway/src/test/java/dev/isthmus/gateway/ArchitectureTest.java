@@ -100,6 +100,17 @@ class ArchitectureTest {
     }
 
     @Test
+    void routing_knowsUpstreamsByTheirInterface() {
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.gateway.routing..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("dev.isthmus.gateway.fleet..", "dev.isthmus.gateway.upstream.(*)..")
+                .check(CLASSES);
+    }
+
+    @Test
     void librariesOfOnePackage_stayThere() {
         noClasses()
                 .that()

@@ -10,12 +10,14 @@ import java.util.concurrent.Executor;
  *
  * @param deadlineNanos on the scale of {@link System#nanoTime()}; {@link #NO_DEADLINE} for none
  * @param headers lower-case names; only those that may go upstream
+ * @param client all that the client sent, for routing to look at
  * @param affinity calls of the same affinity belong on the same server; {@link #NO_AFFINITY} for any
  */
 public record Call(
         Operation operation,
         long deadlineNanos,
         Map<String, String> headers,
+        HeaderFields client,
         long affinity,
         Executor loop,
         ByteBufAllocator allocator) {
@@ -27,24 +29,29 @@ public record Call(
         headers = Map.copyOf(headers);
     }
 
-    /** A call that may go to any server. */
+    /** A call that may go to any server, of a client whose headers nobody looks at. */
     public Call(
             Operation operation,
             long deadlineNanos,
             Map<String, String> headers,
             Executor loop,
             ByteBufAllocator allocator) {
-        this(operation, deadlineNanos, headers, NO_AFFINITY, loop, allocator);
+        this(operation, deadlineNanos, headers, HeaderFields.NONE, NO_AFFINITY, loop, allocator);
+    }
+
+    /** The same call of a client with these headers. */
+    public Call from(HeaderFields fields) {
+        return new Call(operation, deadlineNanos, headers, fields, affinity, loop, allocator);
     }
 
     /** The same call, which belongs on the server of this affinity. */
     public Call withAffinity(long other) {
-        return new Call(operation, deadlineNanos, headers, other, loop, allocator);
+        return new Call(operation, deadlineNanos, headers, client, other, loop, allocator);
     }
 
     /** The same call with another deadline. */
     public Call withDeadline(long nanos) {
-        return new Call(operation, nanos, headers, affinity, loop, allocator);
+        return new Call(operation, nanos, headers, client, affinity, loop, allocator);
     }
 
     public boolean hasDeadline() {

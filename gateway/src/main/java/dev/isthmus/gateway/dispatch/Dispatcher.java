@@ -67,7 +67,7 @@ public final class Dispatcher implements CallHandler {
                     yield new QuerySink(() -> target.upstream().modelMetadata(call, target.model(), reply));
                 }
                 case Operation.Infer infer ->
-                    new InferFlow(call, infer, routes.pick(infer.model()), reply, transcoder, rules);
+                    new InferFlow(call, infer, routes.route(infer.model()), reply, transcoder, rules);
                 case Operation.InferStream ask -> new StreamFlow(call, ask.separate(), routes, transcoder, reply);
                 case Operation.Generate generate -> {
                     Target target = routes.pick(generate.model());

@@ -7,62 +7,79 @@ import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.routing.Attributes;
+import dev.isthmus.gateway.routing.Pick;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One inference: its request is gathered and put on the upstream's wire, its answer on the client's. The target is chosen
- * before the body is read, so that the body is read in the form that the target wants.
+ * One inference: its request is gathered, its target chosen, the request put on the target's wire and the answer on the
+ * client's. Where it fails before an answer as servers fail, the route's fallback gets it.
  */
 final class InferFlow implements RequestSink, Reply {
     private static final Logger LOG = LoggerFactory.getLogger(InferFlow.class);
 
-    private final Call call;
-    private final Target target;
+    private final Operation.Infer infer;
+    private final Route route;
     private final Reply client;
-    private final boolean stream;
     private final Transcoder transcoder;
     private final RequestBody body;
+    private Call call;
+    private @Nullable Target target;
+    private @Nullable Target fallback;
     private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
-    InferFlow(Call call, Operation.Infer infer, Target target, Reply client, Transcoder transcoder, InferRules rules) {
-        this.call = call;
-        this.target = target;
+    InferFlow(Call call, Operation.Infer infer, Route route, Reply client, Transcoder transcoder, InferRules rules) {
+        this.call = Timeouts.within(call, route.config().timeout());
+        this.infer = infer;
+        this.route = route;
         this.client = client;
         this.transcoder = transcoder;
-        this.stream = infer.stream();
+        this.fallback = route.fallback(infer.model());
         this.body = switch (infer.form()) {
-            case BodyForm.Rest rest -> restBody(rest, infer.model(), rules);
+            case BodyForm.Rest rest -> restBody(rest, rules);
             case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
         };
     }
 
-    private RequestBody restBody(BodyForm.Rest rest, ModelRef asked, InferRules rules) {
+    private RequestBody restBody(BodyForm.Rest rest, InferRules rules) {
         if (rest.jsonLength() == 0) {
-            return new RawBinaryBody(transcoder, call.allocator(), asked, stream);
+            return new RawBinaryBody(transcoder, call.allocator(), infer.model(), infer.stream());
         }
         return new JsonBody(
                 transcoder,
                 call.allocator(),
-                asked,
+                infer.model(),
                 rest.jsonLength(),
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
-                stream,
-                Reading.of(List.of(target.upstream().peer()), rest.jsonLength()),
+                infer.stream(),
+                Reading.of(peers(), rest.jsonLength()),
                 rules.limits());
+    }
+
+    /** What all the servers understand that the request may go to. */
+    private List<Peer> peers() {
+        List<Peer> peers = new ArrayList<>();
+        route.targets(infer.model()).forEach(each -> peers.add(each.upstream().peer()));
+        if (fallback != null) {
+            peers.add(fallback.upstream().peer());
+        }
+        return peers;
     }
 
     @Override
@@ -87,32 +104,43 @@ final class InferFlow implements RequestSink, Reply {
         }
         try {
             body.end();
+            Attributes attributes = new Attributes(call.client(), body.parameters(), body.id());
+            Pick pick = route.pick(infer.model(), attributes);
+            call = call.withAffinity(pick.affinity());
+            if (pick.sequence()) {
+                // Its state is where it began.
+                fallback = null;
+            }
+            send(pick.target());
         } catch (OipException failure) {
             fail(failure);
-            return;
         } catch (RuntimeException fault) {
             fail(fault(fault));
-            return;
-        }
-        if (body.needsMetadata()) {
-            Cancellation asked = target.upstream().modelMetadata(call, target.model(), new Description());
-            // The description may have come at once, and the request gone out.
-            underWay = underWay == Cancellation.NONE ? asked : underWay;
-        } else {
-            send();
         }
     }
 
-    private void send() {
+    private void send(Target chosen) {
+        target = chosen;
+        if (body.needsMetadata()) {
+            Cancellation asked = chosen.upstream().modelMetadata(call, chosen.model(), new Description(chosen));
+            // The description may have come at once, and the request gone out.
+            underWay = underWay == Cancellation.NONE ? asked : underWay;
+        } else {
+            infer(chosen);
+        }
+    }
+
+    private void infer(Target chosen) {
         try {
-            Upstream upstream = target.upstream();
-            Prepared prepared = body.prepare(upstream.peer(), target.model());
-            body.release();
+            Upstream upstream = chosen.upstream();
+            Prepared prepared = body.prepare(upstream.peer(), chosen.model());
+            if (fallback == null) {
+                body.release();
+            }
             form = prepared.form();
-            InferMessage message = prepared.message();
-            underWay = stream
-                    ? upstream.inferEvents(call, target.model(), message, this)
-                    : upstream.infer(call, target.model(), message, this);
+            underWay = infer.stream()
+                    ? upstream.inferEvents(call, chosen.model(), prepared.message(), this)
+                    : upstream.infer(call, chosen.model(), prepared.message(), this);
         } catch (OipException failure) {
             fail(failure);
         } catch (RuntimeException fault) {
@@ -131,6 +159,12 @@ final class InferFlow implements RequestSink, Reply {
 
     /** What the model is, where the request cannot be read without. */
     private final class Description implements Reply {
+        private final Target described;
+
+        Description(Target described) {
+            this.described = described;
+        }
+
         @Override
         public void message(Answer answer) {
             if (answer instanceof Answer.Model model) {
@@ -141,7 +175,7 @@ final class InferFlow implements RequestSink, Reply {
         @Override
         public void complete() {
             if (!over) {
-                send();
+                infer(described);
             }
         }
 
@@ -199,19 +233,32 @@ final class InferFlow implements RequestSink, Reply {
 
     @Override
     public void fail(OipException failure) {
-        if (!over) {
-            over = true;
-            body.release();
-            client.fail(failure);
+        if (over) {
+            return;
         }
+        Target next = fallback;
+        if (next != null && target != null && takesOver(failure)) {
+            fallback = null;
+            underWay = Cancellation.NONE;
+            send(next);
+            return;
+        }
+        over = true;
+        body.release();
+        client.fail(failure);
+    }
+
+    /** Whether it failed as fleets fail, and not because of what was asked; and whether there is time left. */
+    private boolean takesOver(OipException failure) {
+        return switch (failure.code()) {
+            case UNAVAILABLE, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
+                !call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0;
+            default -> false;
+        };
     }
 
     private OipException fault(RuntimeException fault) {
-        LOG.error(
-                "inference on {} of upstream '{}'",
-                target.model(),
-                target.upstream().name(),
-                fault);
+        LOG.error("inference on {} of {}", infer.model(), target, fault);
         return new OipException(ErrorCode.INTERNAL, "internal error", fault);
     }
 }

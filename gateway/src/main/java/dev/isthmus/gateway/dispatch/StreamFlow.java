@@ -4,6 +4,9 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.routing.Attributes;
+import dev.isthmus.gateway.routing.Pick;
+import dev.isthmus.gateway.routing.Picks;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.InferStream;
@@ -21,23 +24,25 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A stream of inference requests. Each goes to the upstream of its model, over one stream for each model, so that requests
- * to one model stay in order. A request that is refused is answered in the stream, which goes on.
+ * A stream of inference requests. Each goes to the target of its model, over one stream for each target and server, so that
+ * requests to one model stay in order: what chance decides it decides once for a stream. A request that is refused is
+ * answered in the stream, which goes on.
  */
 final class StreamFlow implements RequestSink {
     private static final Logger LOG = LoggerFactory.getLogger(StreamFlow.class);
-    private static final AnswerForm FORM = new AnswerForm(Wire.PROTOBUF, true, OutputForms.JSON, false, null, null);
 
     private final Call call;
     private final boolean separate;
     private final RoutingTable routes;
     private final Transcoder transcoder;
     private final Reply client;
-    private final Map<Target, Branch> branches = new LinkedHashMap<>();
+    private final Picks picks = new Picks();
+    private final Map<Place, Branch> branches = new LinkedHashMap<>();
     private boolean ended;
     private boolean over;
 
@@ -75,31 +80,59 @@ final class StreamFlow implements RequestSink {
 
     /** Takes the message. */
     private void send(ProtobufReader.Outline outline, ByteBuf message) {
-        Target target;
+        Pick pick;
+        InferMessage request;
         try {
-            target = routes.pick(outline.model());
+            pick = routes.route(outline.model()).pick(outline.model(), attributes(outline), picks);
         } catch (OipException unknown) {
             message.release();
             throw unknown;
         }
-        InferMessage request = transcoder.request(
-                call.allocator(),
-                new InferMessage.Protobuf(message),
-                target.upstream().peer());
-        Branch branch = branches.get(target);
+        Target target = pick.target();
+        ProtobufBody body = new ProtobufBody(transcoder, call.allocator(), outline);
+        body.add(message);
+        try {
+            request = body.prepare(target.upstream().peer(), target.model()).message();
+        } finally {
+            body.release();
+        }
+        Call placed = call.withAffinity(pick.affinity());
+        Place place = new Place(
+                target,
+                target.upstream().server(placed, target.model()),
+                outline.model().name());
+        Branch branch = branches.get(place);
         if (branch == null) {
-            branch = new Branch(target);
-            branches.put(target, branch);
-            branch.stream = stream(target, branch);
+            branch = new Branch(place);
+            branches.put(place, branch);
+            branch.stream = stream(placed, target, branch);
         }
         branch.stream.send(target.model(), outline.id(), outline.emptyFinal(), request);
     }
 
-    private InferStream stream(Target target, Branch branch) {
+    private Attributes attributes(ProtobufReader.Outline outline) {
+        return new Attributes(call.client(), outline.parameters(), outline.id());
+    }
+
+    /**
+     * Where requests go that stay in order.
+     *
+     * @param server the one of the target's servers; any for requests without affinity
+     * @param asked the model as the client names it
+     */
+    private record Place(Target target, Object server, String asked) {
+        /** The name that answers call the model by; null for the server's. */
+        @Nullable
+        String answered() {
+            return target.model().name().equals(asked) ? null : asked;
+        }
+    }
+
+    private InferStream stream(Call placed, Target target, Branch branch) {
         boolean oneByOne = separate && target.upstream().peer().dialect().wholeStreams();
         return oneByOne
-                ? new UnaryStream(target.upstream(), call, branch)
-                : target.upstream().inferStream(call, branch);
+                ? new UnaryStream(target.upstream(), placed, branch)
+                : target.upstream().inferStream(placed, branch);
     }
 
     @Override
@@ -161,11 +194,11 @@ final class StreamFlow implements RequestSink {
 
     /** The requests to one model, and their answers. */
     private final class Branch implements Reply {
-        private final Target target;
+        private final Place place;
         private InferStream stream = InferStream.ENDED;
 
-        Branch(Target target) {
-            this.target = target;
+        Branch(Place place) {
+            this.place = place;
         }
 
         @Override
@@ -186,9 +219,13 @@ final class StreamFlow implements RequestSink {
                 return;
             }
             try {
-                AnswerForm form = inference.id() == null
-                        ? FORM
-                        : new AnswerForm(Wire.PROTOBUF, false, OutputForms.JSON, false, inference.id(), null);
+                AnswerForm form = new AnswerForm(
+                        Wire.PROTOBUF,
+                        inference.id() == null,
+                        OutputForms.JSON,
+                        false,
+                        inference.id(),
+                        place.answered());
                 client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } catch (OipException e) {
                 client.message(new Answer.StreamError(e, ""));
@@ -207,7 +244,7 @@ final class StreamFlow implements RequestSink {
 
         @Override
         public void complete() {
-            branches.remove(target, this);
+            branches.remove(place, this);
             completeIfDone();
             // What it held back goes to a new branch.
             StreamFlow.this.readMore();
@@ -215,7 +252,7 @@ final class StreamFlow implements RequestSink {
 
         @Override
         public void fail(OipException failure) {
-            branches.remove(target, this);
+            branches.remove(place, this);
             StreamFlow.this.fail(failure);
         }
     }

@@ -128,15 +128,15 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        return call.calls()
-                .open(
-                        new Call(
-                                operation,
-                                call.deadline(),
-                                call.head().forwarded(settings.forwarded()),
-                                call.ctx().executor(),
-                                call.ctx().alloc()),
-                        this);
+        RequestHead head = call.head();
+        Call made = new Call(
+                        operation,
+                        call.deadline(),
+                        head.forwarded(settings.forwarded()),
+                        call.ctx().executor(),
+                        call.ctx().alloc())
+                .from(head::joined);
+        return call.calls().open(made, this);
     }
 
     @Override

@@ -76,10 +76,20 @@ record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<S
     }
 
     private void put(Map<String, String> forwarded, String name) {
-        List<String> values = fields.all(name);
-        if (!values.isEmpty()) {
-            forwarded.put(name, values.size() == 1 ? values.get(0) : String.join(",", values));
+        String value = joined(name);
+        if (value != null) {
+            forwarded.put(name, value);
         }
+    }
+
+    /** The values of all fields of this name. */
+    @Nullable
+    String joined(String name) {
+        List<String> values = fields.all(name);
+        if (values.isEmpty()) {
+            return null;
+        }
+        return values.size() == 1 ? values.get(0) : String.join(",", values);
     }
 
     /** When a REST client gives up, on the scale of {@link System#nanoTime()}: by either of two headers. */

@@ -67,8 +67,8 @@ final class RestExchange implements Reply {
             ContentCoding accepted =
                     settings.compressAbove() < 0 ? null : ContentCoding.accepted(head.field("accept-encoding"));
             long deadline = head.deadline();
-            Call call =
-                    new Call(operation, deadline, head.forwarded(settings.forwarded()), ctx.executor(), ctx.alloc());
+            Call call = new Call(operation, deadline, head.forwarded(settings.forwarded()), ctx.executor(), ctx.alloc())
+                    .from(head::joined);
             opened = new Opened(ctx, events, decoder(head, ctx), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {

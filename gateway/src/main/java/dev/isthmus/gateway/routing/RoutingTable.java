@@ -1,26 +1,149 @@
 package dev.isthmus.gateway.routing;
 
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.ModelPattern;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Which upstream serves which model. Immutable. */
+/**
+ * Which route takes a model: its exact name, then an alias, then what upstreams were found to serve, then patterns, those with
+ * more literal characters first, then the default upstream. Immutable; used by all event loops.
+ */
 public final class RoutingTable {
-    private final Map<String, Upstream> byModel;
+    private static final String DEFAULT = "default";
+    private static final String DISCOVERED = "discovered";
+    private static final int CACHED_NAMES = 4096;
+    private static final int CACHED_LENGTH = 256;
+    private static final int SHOWN_LENGTH = 128;
+
+    private final Map<String, Route> configured;
+    private final Map<String, Route> byName;
+    private final SortedMap<ModelPattern, Route> patterns = new TreeMap<>();
+    // Names are client-made: few are kept, and no long ones.
+    private final Cache<String, Route> byPattern = Caffeine.newBuilder()
+            .maximumSize(CACHED_NAMES)
+            .executor(Runnable::run)
+            .build();
+    private final Supplier<Map<String, Upstream>> discovered;
+    private final Map<Upstream, Route> byDiscovery = new ConcurrentHashMap<>();
     private final @Nullable Upstream fallback;
+    private final @Nullable Route fallbackRoute;
+    private final Choices choices;
 
     /**
-     * A table of the listed models.
+     * A table of the configured models.
      *
-     * @param fallback takes the models that are not listed; null refuses them
+     * @param models by name or pattern
+     * @param upstreams gives the upstream of a name, or throws
+     * @param fallback takes the models that are not known otherwise; null refuses them
+     * @param discovered the models that upstreams were found to serve, now; asked for each call of a model that is not configured
+     * @throws IllegalArgumentException for a model that is configured as it cannot be
      */
-    public RoutingTable(Map<String, Upstream> byModel, @Nullable Upstream fallback) {
-        this.byModel = Map.copyOf(byModel);
+    public RoutingTable(
+            Map<String, ModelConfig> models,
+            Function<String, Upstream> upstreams,
+            @Nullable Upstream fallback,
+            Supplier<Map<String, Upstream>> discovered,
+            Choices choices) {
+        SortedMap<String, Route> routes = new TreeMap<>();
+        models.forEach((name, config) ->
+                routes.put(name, new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, choices)));
+        this.configured = routes;
+        this.byName = Map.copyOf(names(routes));
+        routes.forEach((name, route) -> {
+            if (ModelPattern.is(name)) {
+                patterns.put(new ModelPattern(name), route);
+            }
+        });
+        this.discovered = discovered;
+        this.choices = choices;
         this.fallback = fallback;
+        this.fallbackRoute = fallback == null ? null : whole(DEFAULT, fallback);
+    }
+
+    private static Map<String, Route> names(SortedMap<String, Route> routes) {
+        Map<String, Route> byName = new HashMap<>();
+        routes.values().forEach(route -> route.config().aliases().forEach(alias -> byName.putIfAbsent(alias, route)));
+        routes.forEach((name, route) -> {
+            if (!ModelPattern.is(name)) {
+                byName.put(name, route);
+            }
+        });
+        return byName;
+    }
+
+    /** The route to an upstream as it is. */
+    private Route whole(String key, Upstream upstream) {
+        return new Route(key, null, ModelConfig.of(upstream.name()), name -> upstream, choices);
+    }
+
+    /**
+     * The route that takes a model. Costs one look-up for a configured name.
+     *
+     * @throws OipException NOT_FOUND for a model that no upstream serves
+     */
+    public Route route(ModelRef model) {
+        String name = model.name();
+        Route exact = byName.get(name);
+        if (exact != null) {
+            return exact;
+        }
+        Upstream server = discovered.get().get(name);
+        if (server != null) {
+            return byDiscovery.computeIfAbsent(server, upstream -> whole(DISCOVERED, upstream));
+        }
+        Route route = matching(name);
+        if (route == null) {
+            route = fallbackRoute;
+        }
+        if (route == null) {
+            throw new OipException(ErrorCode.NOT_FOUND, "unknown model '" + shown(name) + "'");
+        }
+        return route;
+    }
+
+    private @Nullable Route matching(String name) {
+        if (patterns.isEmpty()) {
+            return null;
+        }
+        Route cached = name.length() > CACHED_LENGTH ? null : byPattern.getIfPresent(name);
+        if (cached != null) {
+            return cached;
+        }
+        for (Map.Entry<ModelPattern, Route> entry : patterns.entrySet()) {
+            if (entry.getKey().matches(name)) {
+                if (name.length() <= CACHED_LENGTH) {
+                    byPattern.put(name, entry.getValue());
+                }
+                return entry.getValue();
+            }
+        }
+        return null;
+    }
+
+    private static String shown(String name) {
+        return name.length() <= SHOWN_LENGTH
+                ? name
+                : name.substring(0, name.offsetByCodePoints(0, SHOWN_LENGTH / 2)) + "...";
+    }
+
+    /** The routes of the configuration, in the order of their names and patterns. */
+    public Collection<Route> routes() {
+        return configured.values();
     }
 
     /** The upstream that takes what is not listed. */
@@ -39,22 +162,15 @@ public final class RoutingTable {
                     ErrorCode.UNIMPLEMENTED,
                     "this is asked of one server, and there is no default upstream that it could be");
         }
-        return new Target(fallback, ModelRef.of(""));
+        return new Target(fallback, ModelRef.of(""), fallback.name());
     }
 
     /**
-     * The target of calls for this model.
+     * A target for a call of which nothing but its model is known.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
     public Target pick(ModelRef model) {
-        Upstream upstream = byModel.get(model.name());
-        if (upstream == null) {
-            upstream = fallback;
-        }
-        if (upstream == null) {
-            throw new OipException(ErrorCode.NOT_FOUND, "unknown model '" + model.name() + "'");
-        }
-        return new Target(upstream, model);
+        return route(model).pick(model, Attributes.NONE).target();
     }
 }

@@ -42,6 +42,14 @@ public interface Upstream extends AutoCloseable {
         return infer(call, model, message, reply);
     }
 
+    /**
+     * What stands for the server that a call of this affinity goes to now: calls with equal ones may share a stream. For a
+     * call without affinity it is this upstream, whichever of its servers takes it.
+     */
+    default Object server(Call call, ModelRef model) {
+        return this;
+    }
+
     /** Opens a stream of requests to one model and of their answers. */
     default InferStream inferStream(Call call, Reply reply) {
         return new UnaryStream(this, call, reply);

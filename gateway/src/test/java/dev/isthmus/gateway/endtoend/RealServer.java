@@ -27,6 +27,15 @@ final class RealServer implements AutoCloseable {
     final int grpcPort = freePort();
 
     RealServer(String name, Path folder) throws IOException {
+        this(name, folder, Map.of());
+    }
+
+    /** A Triton that loads and unloads models when it is told to. */
+    static RealServer loadingOnRequest(String name, Path folder) throws IOException {
+        return new RealServer(name, Files.createDirectories(folder), Map.of("EXPLICIT", "1"));
+    }
+
+    private RealServer(String name, Path folder, Map<String, String> environment) throws IOException {
         this.name = name;
         this.log = folder.resolve(name + ".log");
         ProcessBuilder builder = new ProcessBuilder(Script.path("start.sh").toString(), name)
@@ -38,7 +47,13 @@ final class RealServer implements AutoCloseable {
                         "GRPC_PORT", Integer.toString(grpcPort),
                         "METRICS_PORT", Integer.toString(freePort()),
                         "REPO", folder.resolve(name).toString()));
+        builder.environment().putAll(environment);
         this.process = builder.start();
+    }
+
+    /** Of the server itself: the script becomes it. */
+    long pid() {
+        return process.pid();
     }
 
     /** The port for a protocol, grpc or rest. */

@@ -324,8 +324,8 @@ class BackPressureTest {
                         null)) {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 0);
             AtomicInteger sent = new AtomicInteger();
-            // The answer repeats the name, so that windows fill in both directions.
-            byte[] mistake = Infer.request("x".repeat(PIECE), "a", 1).toByteArray();
+            // The answer repeats the id, so that windows fill in both directions.
+            byte[] mistake = Infer.request("x", "a".repeat(PIECE), 1).toByteArray();
             assertThat(flood(client, mistake, sent)).isLessThan(BOUND);
             client.take(BOUND);
             for (int i = 0; i < sent.get(); i++) {

@@ -34,6 +34,16 @@ final class Stage implements AutoCloseable {
 
     Stage(Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
             throws Exception {
+        this(upstreams, configs(models), fallback, GatewayConfig.LOCAL.equals(fallback));
+    }
+
+    /** @param local whether the models that are built in are there */
+    Stage(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            @Nullable String fallback,
+            boolean local)
+            throws Exception {
         gateway = Gateway.start(new GatewayConfig(
                 List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
                 null,
@@ -42,8 +52,8 @@ final class Stage implements AutoCloseable {
                 GatewayConfig.Answers.DEFAULT,
                 GatewayConfig.Health.DEFAULT,
                 upstreams,
-                GatewayConfig.LOCAL.equals(fallback) ? GatewayConfig.LocalConfig.EMBEDDED : null,
-                configs(models),
+                local ? GatewayConfig.LocalConfig.EMBEDDED : null,
+                models,
                 fallback));
         channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
                 .usePlaintext()

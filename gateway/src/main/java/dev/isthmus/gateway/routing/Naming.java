@@ -1,0 +1,41 @@
+package dev.isthmus.gateway.routing;
+
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.oip.ModelRef;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a model is called behind the gateway.
+ *
+ * @param name the model's name; null keeps the client's
+ * @param labels versions by the names that clients may use for them
+ * @param defaultVersion for clients that name none; empty lets the server choose
+ */
+record Naming(@Nullable String name, Map<String, String> labels, String defaultVersion) {
+    private static final String LATEST = "latest";
+
+    static Naming of(@Nullable String name, ModelConfig config) {
+        String version = config.defaultVersion();
+        return new Naming(name, config.versions(), version == null ? "" : known(version, config.versions()));
+    }
+
+    private static String known(String version, Map<String, String> labels) {
+        String labelled = labels.get(version);
+        if (labelled != null) {
+            return labelled;
+        }
+        return version.equals(LATEST) ? "" : version;
+    }
+
+    /** @param model the name there; null for the same */
+    ModelRef of(ModelRef asked, @Nullable String model, @Nullable String version) {
+        String called = model != null ? model : name != null ? name : asked.name();
+        String wanted = version != null ? version : version(asked);
+        return called.equals(asked.name()) && wanted.equals(asked.version()) ? asked : new ModelRef(called, wanted);
+    }
+
+    private String version(ModelRef asked) {
+        return asked.version().isEmpty() ? defaultVersion : labels.getOrDefault(asked.version(), asked.version());
+    }
+}

@@ -1,0 +1,28 @@
+package dev.isthmus.gateway.routing;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.random.RandomGenerator;
+
+/**
+ * The arms that one stream of requests was given by chance: a stream keeps them, so that its requests to a model stay in order
+ * on one server. An arm that has no share any more is left. Used by the stream's event loop; as large as the configuration at
+ * most.
+ */
+public final class Picks {
+    private final Map<String, String> armByRoute = new HashMap<>();
+
+    Arm arm(String route, Split split, RandomGenerator random) {
+        if (split.size() == 1) {
+            return split.at(0);
+        }
+        String name = armByRoute.get(route);
+        Arm kept = name == null ? null : split.named(name);
+        if (kept != null && split.share(kept.name()) > 0) {
+            return kept;
+        }
+        Arm arm = split.at(random.nextLong());
+        armByRoute.put(route, arm.name());
+        return arm;
+    }
+}

@@ -1,0 +1,145 @@
+package dev.isthmus.gateway.routing;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** All that is configured for one model, or for all models of a pattern. Immutable but for the shares of its split. */
+public final class Route {
+    private final String key;
+    private final long seed;
+    private final ModelConfig config;
+    private final Split split;
+    private final List<Rule> rules;
+    private final @Nullable StickyKey sticky;
+    private final List<Arm> shadows;
+    private final @Nullable Arm fallback;
+    private final Choices choices;
+    private final boolean needsParameters;
+
+    /**
+     * @param name what targets without a name of their own call the model; null for the client's name
+     * @throws IllegalArgumentException for targets or rules that cannot be
+     */
+    Route(
+            String key,
+            @Nullable String name,
+            ModelConfig config,
+            Function<String, Upstream> upstreams,
+            Choices choices) {
+        Naming naming = Naming.of(name, config);
+        this.key = key;
+        this.seed = Hash.of(key);
+        this.config = config;
+        this.split = new Split(config.allTargets(), target -> Arm.of(target, upstreams, naming));
+        this.rules = config.rules().stream().map(rule -> Rule.of(rule, split)).toList();
+        this.sticky = StickyKey.of(config.sticky());
+        this.shadows = config.shadow().stream()
+                .map(shadow -> Arm.of(shadow, upstreams, naming))
+                .toList();
+        this.fallback = config.fallback() == null ? null : Arm.of(config.fallback(), upstreams, naming);
+        this.choices = choices;
+        this.needsParameters =
+                (sticky != null && !sticky.header()) || rules.stream().anyMatch(Rule::needsParameters);
+    }
+
+    /** The configured name or pattern: what metrics and hashes know the route by. */
+    public String key() {
+        return key;
+    }
+
+    /** What is configured. */
+    public ModelConfig config() {
+        return config;
+    }
+
+    /** The shares of the targets. */
+    public Split split() {
+        return split;
+    }
+
+    /**
+     * Whether rules or the sticky key look at request parameters. Where they do not, parameters are still what says that a
+     * request is one of a sequence.
+     */
+    public boolean needsParameters() {
+        return needsParameters;
+    }
+
+    /** All targets for what a client asks, in the order of their names, those without a share among them. */
+    public List<Target> targets(ModelRef asked) {
+        return split.arms().stream().map(arm -> arm.target(asked)).toList();
+    }
+
+    /** The targets of copied traffic, in the order of the configuration. */
+    public List<Target> shadows(ModelRef asked) {
+        return shadows.isEmpty()
+                ? List.of()
+                : shadows.stream().map(arm -> arm.target(asked)).toList();
+    }
+
+    /** What takes over from a target that failed; null where nothing does. */
+    public @Nullable Target fallback(ModelRef asked) {
+        return fallback == null ? null : fallback.target(asked);
+    }
+
+    /** Chooses for a request on its own: by the first rule that matches, its sequence, the sticky key, or else by chance. */
+    public Pick pick(ModelRef asked, Attributes attributes) {
+        return pick(asked, attributes, null);
+    }
+
+    /**
+     * Chooses for a request.
+     *
+     * @param stream what its stream has been given by chance; null for a request on its own
+     */
+    public Pick pick(ModelRef asked, Attributes attributes, @Nullable Picks stream) {
+        Arm ruled = ruled(attributes);
+        Sequence sequence = Sequence.of(attributes);
+        if (sequence != null) {
+            long hash = Hash.of(seed, sequence.id());
+            Arm arm = sequenceArm(asked, sequence, ruled, hash);
+            return new Pick(arm.target(asked), Hash.affinity(hash), true);
+        }
+        String value = sticky == null ? null : sticky.value(attributes);
+        if (value != null) {
+            long hash = Hash.of(seed, value);
+            Arm arm = ruled == null ? split.at(hash) : ruled;
+            return new Pick(arm.target(asked), Hash.affinity(hash), false);
+        }
+        Arm arm = ruled == null ? chance(stream) : ruled;
+        return new Pick(arm.target(asked), Call.NO_AFFINITY, false);
+    }
+
+    private @Nullable Arm ruled(Attributes attributes) {
+        for (Rule rule : rules) {
+            if (rule.matches(attributes)) {
+                return rule.arm();
+            }
+        }
+        return null;
+    }
+
+    /** A running sequence stays where it is; one that starts goes where the weights of now send it. */
+    private Arm sequenceArm(ModelRef asked, Sequence sequence, @Nullable Arm ruled, long hash) {
+        SequencePins pins = choices.pins();
+        long pin = SequencePins.key(asked.name(), sequence.id());
+        Arm.Place place = sequence.start() ? null : pins.find(pin);
+        Arm pinned = place == null ? null : split.at(place);
+        Arm arm = ruled != null ? ruled : pinned != null ? pinned : split.at(hash);
+        if (sequence.end()) {
+            pins.forget(pin);
+        } else if (!arm.place().equals(place)) {
+            pins.remember(pin, arm.place());
+        }
+        return arm;
+    }
+
+    private Arm chance(@Nullable Picks stream) {
+        return stream == null ? split.at(choices.random().nextLong()) : stream.arm(key, split, choices.random());
+    }
+}

@@ -1,0 +1,110 @@
+package dev.isthmus.gateway.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class StickyTest {
+    private static final int USERS = 20_000;
+    private final Tables tables = new Tables();
+
+    /** One for each user, in order. */
+    private static List<Pick> picks(Route route) {
+        return IntStream.range(0, USERS)
+                .mapToObj(i -> route.pick(Tables.M, Tables.header("x-user", "user-" + i)))
+                .toList();
+    }
+
+    private static boolean onCanary(Pick pick) {
+        return pick.target().arm().equals("canary");
+    }
+
+    private static long moved(List<Pick> before, List<Pick> after) {
+        return IntStream.range(0, USERS)
+                .filter(i -> onCanary(before.get(i)) != onCanary(after.get(i)))
+                .count();
+    }
+
+    @Test
+    void key_isOnTheSameArmAndServer_inEveryGateway() {
+        Route here = new Tables().route(Model.split(10, 90).stickyHeader("X-User"));
+        Route there =
+                new Tables().route(new Model().arm("stable", 9).arm("canary", 1).stickyHeader("x-user"));
+        assertThat(picks(here)).isEqualTo(picks(there));
+    }
+
+    @Test
+    void keys_areSplitByTheWeights() {
+        long canary = picks(tables.route(Model.split(10, 90).stickyHeader("x-user"))).stream()
+                .filter(StickyTest::onCanary)
+                .count();
+        assertThat(canary).isCloseTo(USERS / 10, within(USERS / 200L));
+    }
+
+    @Test
+    void changedWeights_moveNoMoreKeysThanTheyMust() {
+        List<Pick> before = picks(tables.route(Model.split(10, 90).stickyHeader("x-user")));
+        List<Pick> after = picks(tables.route(Model.split(20, 80).stickyHeader("x-user")));
+        assertThat(moved(before, after)).isCloseTo(USERS / 10, within(USERS / 200L));
+        assertThat(after.stream().filter(StickyTest::onCanary))
+                .containsAll(before.stream().filter(StickyTest::onCanary).toList());
+    }
+
+    @Test
+    void override_movesNoMoreKeysThanItMust() {
+        Route route = tables.route(Model.split(10, 90).stickyHeader("x-user"));
+        List<Pick> before = picks(route);
+        route.split().override("canary", 0.2);
+        assertThat(moved(before, picks(route))).isCloseTo(USERS / 10, within(USERS / 200L));
+    }
+
+    @Test
+    void routes_areIndependent() {
+        RoutingTable table = tables.table(Map.of(
+                "m", Model.split(50, 50).stickyHeader("x-user"),
+                "n", Model.split(50, 50).stickyHeader("x-user")));
+        List<Pick> m = picks(table.route(Tables.M));
+        List<Pick> n = picks(table.route(ModelRef.of("n")));
+        assertThat(moved(m, n)).isCloseTo(USERS / 2, within(USERS / 50L));
+    }
+
+    @Test
+    void keysOfOneArm_haveAffinitiesFromTheWholeRange() {
+        Route route = tables.route(Model.split(10, 90).stickyHeader("x-user"));
+        Set<Integer> parts = new HashSet<>();
+        picks(route).stream()
+                .filter(StickyTest::onCanary)
+                .forEach(pick -> parts.add((int) (Hash.unit(pick.affinity()) * 16)));
+        assertThat(parts).hasSize(16);
+    }
+
+    @Test
+    void parameter_isAKeyByItsText() {
+        Route route = tables.route(Model.split(50, 50).stickyParameter("user"));
+        Pick text = route.pick(Tables.M, Tables.parameter("user", new Parameter.Text("12")));
+        assertThat(route.pick(Tables.M, Tables.parameter("user", new Parameter.Int64(12))))
+                .isEqualTo(text);
+        assertThat(text.sequence()).isFalse();
+    }
+
+    @Test
+    void requestsWithoutAKey_goByChance() {
+        Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
+        Set<String> arms = new HashSet<>();
+        for (int i = 0; i < 100; i++) {
+            Pick pick = route.pick(Tables.M, i % 2 == 0 ? Attributes.NONE : Tables.header("x-user", ""));
+            assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
+            arms.add(pick.target().arm());
+        }
+        assertThat(arms).containsExactlyInAnyOrder("canary", "stable");
+    }
+}

@@ -29,7 +29,6 @@ import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
-import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
@@ -60,10 +59,10 @@ public final class Gateway implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
 
-    private final MeterRegistry meters = new CompositeMeterRegistry();
     private final Transport transport = Transport.best();
     private final EventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+    private final MeterRegistry meters = new CompositeMeterRegistry();
     private final Map<String, Upstream> upstreams = new HashMap<>();
     private final List<IngressServer> servers = new ArrayList<>();
     private final Prober prober;
@@ -110,15 +109,12 @@ public final class Gateway implements AutoCloseable {
                 case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
             };
         };
-        Wire wire = switch (config.protocol()) {
-            case GRPC -> Wire.PROTOBUF;
-            case REST -> Wire.REST;
-        };
         EventLoop loop = loops.next();
         Surroundings around = Surroundings.real(
                 loop, ByteBufAllocator.DEFAULT, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop));
         Set<ModelRef> models = modelsOf(name, all);
-        return new Cluster(name, wire, knowledge, ReplicaSet.start(name, config, opening, () -> models, around));
+        return new Cluster(
+                name, config, knowledge, ReplicaSet.start(name, config, opening, () -> models, around), meters);
     }
 
     /** Waits for the names of every upstream, each at most for as long as it may take to connect to it. */

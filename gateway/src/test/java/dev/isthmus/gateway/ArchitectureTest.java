@@ -85,6 +85,22 @@ class ArchitectureTest {
     }
 
     @Test
+    void limits_knowNothingButTheirConfiguration() {
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.gateway.limit..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "dev.isthmus.gateway.dispatch..",
+                        "dev.isthmus.gateway.fleet..",
+                        "dev.isthmus.gateway.ingress..",
+                        "dev.isthmus.gateway.routing..",
+                        "dev.isthmus.gateway.upstream..")
+                .check(CLASSES);
+    }
+
+    @Test
     void routing_knowsUpstreamsByTheirInterface() {
         noClasses()
                 .that()

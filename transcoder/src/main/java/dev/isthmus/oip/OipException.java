@@ -1,5 +1,7 @@
 package dev.isthmus.oip;
 
+import java.time.Duration;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +23,7 @@ public final class OipException extends RuntimeException {
 
     private final ErrorCode code;
     private final Processed processed;
+    private final @Nullable Duration retryAfter;
 
     public OipException(ErrorCode code, String message) {
         this(code, message, null);
@@ -31,10 +34,25 @@ public final class OipException extends RuntimeException {
     }
 
     public OipException(ErrorCode code, String message, @Nullable Throwable cause, Processed processed) {
+        this(code, message, cause, processed, null);
+    }
+
+    private OipException(
+            ErrorCode code,
+            String message,
+            @Nullable Throwable cause,
+            Processed processed,
+            @Nullable Duration retryAfter) {
         // Client errors are frequent and their origin is in the message: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
         this.processed = processed;
+        this.retryAfter = retryAfter;
+    }
+
+    /** A request that nobody has begun because there is no room for it, and when there may be. */
+    public static OipException refused(ErrorCode code, String message, Duration retryAfter) {
+        return new OipException(code, message, null, Processed.NO, retryAfter);
     }
 
     /** A request that breaks the protocol or does not fit the model. */
@@ -49,6 +67,11 @@ public final class OipException extends RuntimeException {
     /** Whether the request may have been executed: what may be tried again depends on it. */
     public Processed processed() {
         return processed;
+    }
+
+    /** When the client may ask again; empty where nothing is known of it. */
+    public Optional<Duration> retryAfter() {
+        return Optional.ofNullable(retryAfter);
     }
 
     /** What the client is shown. */

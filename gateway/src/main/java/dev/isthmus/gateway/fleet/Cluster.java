@@ -4,30 +4,66 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
 
-/** The servers of one configured upstream, seen as one. */
+/** The servers of one configured upstream, seen as one: a call that fails on one may go to another. */
 public final class Cluster implements Upstream {
     private final String name;
     private final Wire wire;
     private final PeerKnowledge knowledge;
     private final ReplicaSet replicas;
+    private final ClusterMetrics metrics;
+    private final Guard guard;
+    private final Tries tries;
 
     /** @param replicas taken: closed with this */
-    public Cluster(String name, Wire wire, PeerKnowledge knowledge, ReplicaSet replicas) {
+    public Cluster(
+            String name, UpstreamConfig config, PeerKnowledge knowledge, ReplicaSet replicas, MeterRegistry meters) {
+        this(name, config, knowledge, replicas, meters, System::nanoTime);
+    }
+
+    /** @param nanoTime as {@link System#nanoTime()} */
+    Cluster(
+            String name,
+            UpstreamConfig config,
+            PeerKnowledge knowledge,
+            ReplicaSet replicas,
+            MeterRegistry meters,
+            LongSupplier nanoTime) {
         this.name = name;
-        this.wire = wire;
+        this.wire = switch (config.protocol()) {
+            case GRPC -> Wire.PROTOBUF;
+            case REST -> Wire.REST;
+        };
         this.knowledge = knowledge;
         this.replicas = replicas;
+        this.metrics = new ClusterMetrics(name, meters);
+        this.guard = new Guard(name, config, nanoTime, metrics);
+        this.tries = new Tries(
+                new UpstreamFailures(name),
+                replicas,
+                new RetryRules(config.retry()),
+                new RetryBudget(config.retry().budget(), nanoTime),
+                config.timeout(),
+                config.tryTimeout(),
+                metrics,
+                nanoTime,
+                () -> ThreadLocalRandom.current().nextLong());
     }
 
     /** Ends when the names among its endpoints were looked up once, with success or without. */
@@ -38,14 +74,6 @@ public final class Cluster implements Upstream {
     /** The servers as they are now. */
     public List<Member> members() {
         return replicas.members(name);
-    }
-
-    private Upstream pick(Call call, ModelRef model) {
-        Replica replica = replicas.pick(call, model, List.of());
-        if (replica == null) {
-            throw new IllegalStateException("a cluster without servers");
-        }
-        return replica.server();
     }
 
     @Override
@@ -65,51 +93,89 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return pick(call, model).infer(call, model, message, reply);
+        return guarded(call, new Question.Inference(model, message, false), reply);
     }
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return pick(call, model).inferEvents(call, model, message, reply);
-    }
-
-    @Override
-    public InferStream inferStream(Call call, Reply reply) {
-        return pick(call, ModelRef.of("")).inferStream(call, reply);
+        return guarded(call, new Question.Inference(model, message, true), reply);
     }
 
     @Override
     public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return pick(call, generate.model()).generate(call, generate, body, reply);
+        return guarded(call, new Question.Passed(generate, body), reply);
+    }
+
+    private Cancellation guarded(Call call, Question question, Reply reply) {
+        Guard.Pass pass;
+        try {
+            pass = guard.enter(question.endless());
+        } catch (OipException refused) {
+            question.release();
+            reply.fail(refused);
+            return Cancellation.NONE;
+        }
+        return Attempts.start(tries, call, question, pass, reply);
     }
 
     @Override
+    public Object server(Call call, ModelRef model) {
+        Replica home = call.affinity() == Call.NO_AFFINITY ? null : replicas.pick(call, model, List.of());
+        return home == null ? this : home;
+    }
+
+    @Override
+    public InferStream inferStream(Call call, Reply reply) {
+        Guard.Pass pass;
+        try {
+            pass = guard.enter(true);
+        } catch (OipException refused) {
+            reply.fail(refused);
+            return InferStream.ENDED;
+        }
+        Replica replica = replicas.pick(call, ModelRef.of(""), List.of());
+        if (replica == null) {
+            pass.ended(Outcome.CANCELLED);
+            reply.fail(tries.noServer());
+            return InferStream.ENDED;
+        }
+        return TrackedStream.open(replica, new Tracked(replica, metrics, tries.nanoTime()), pass, call, reply);
+    }
+
+    /** Not guarded: an operator may have to change a model because its calls fail. */
+    @Override
     public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return pick(call, manage.model()).manage(call, manage, body, reply);
+        return Attempts.start(tries, call, new Question.Passed(manage, body), null, reply);
     }
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
-        return pick(call, ModelRef.of("")).serverReady(call, reply);
+        return ask(call, ModelRef.of(""), Upstream::serverReady, reply);
     }
 
     @Override
     public Cancellation serverMetadata(Call call, Reply reply) {
-        return pick(call, ModelRef.of("")).serverMetadata(call, reply);
+        return ask(call, ModelRef.of(""), Upstream::serverMetadata, reply);
     }
 
     @Override
     public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
-        return pick(call, model).modelReady(call, model, reply);
+        return ask(call, model, (server, ours, answers) -> server.modelReady(ours, model, answers), reply);
     }
 
     @Override
     public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
-        return pick(call, model).modelMetadata(call, model, reply);
+        return ask(call, model, (server, ours, answers) -> server.modelMetadata(ours, model, answers), reply);
+    }
+
+    /** Not guarded: how a server is can be asked at any time. */
+    private Cancellation ask(Call call, ModelRef model, Question.Plain.Sending sending, Reply reply) {
+        return Attempts.start(tries, call, new Question.Plain(model, sending), null, reply);
     }
 
     @Override
     public void close() {
         replicas.close();
+        metrics.close();
     }
 }

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.oip.OipException;
+
 /** How a call to one server ended, as far as it tells of the server's health. */
 enum Outcome {
     /** The server answered, be it with an error of the request's or the model's. */
@@ -7,5 +9,38 @@ enum Outcome {
     /** It failed as servers fail: unreachable, connection lost, timed out, UNAVAILABLE, an answer that is not the protocol's. */
     FAILED,
     /** Nobody waited for the end. */
-    CANCELLED
+    CANCELLED;
+
+    /**
+     * What a failure says.
+     *
+     * @param patient whether the call had all the time that the configuration gives; a client that gives less says nothing
+     *     of the server by it
+     */
+    static Outcome of(OipException failure, boolean patient) {
+        return switch (failure.code()) {
+            case UNAVAILABLE, BAD_UPSTREAM_ANSWER -> FAILED;
+            case DEADLINE_EXCEEDED -> patient ? FAILED : CANCELLED;
+            case CANCELLED,
+                    UNKNOWN,
+                    INVALID_ARGUMENT,
+                    NOT_FOUND,
+                    ALREADY_EXISTS,
+                    PERMISSION_DENIED,
+                    RESOURCE_EXHAUSTED,
+                    FAILED_PRECONDITION,
+                    ABORTED,
+                    OUT_OF_RANGE,
+                    UNIMPLEMENTED,
+                    INTERNAL,
+                    DATA_LOSS,
+                    UNAUTHENTICATED,
+                    METHOD_NOT_ALLOWED,
+                    PAYLOAD_TOO_LARGE,
+                    URI_TOO_LONG,
+                    UNSUPPORTED_MEDIA_TYPE,
+                    EXPECTATION_FAILED,
+                    HEADERS_TOO_LARGE -> ANSWERED;
+        };
+    }
 }

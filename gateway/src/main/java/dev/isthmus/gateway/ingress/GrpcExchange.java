@@ -355,6 +355,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         releaseRequest();
         Http2Headers trailers = trailers();
         trailers.setInt(STATUS, failure.code().grpcStatus()).set(MESSAGE, percentEncoded(failure.message()));
+        failure.retryAfter().ifPresent(wait -> trailers.set(RetryAfter.HEADER, RetryAfter.seconds(wait)));
         if (failure.code() == ErrorCode.UNIMPLEMENTED) {
             trailers.set(ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
         }

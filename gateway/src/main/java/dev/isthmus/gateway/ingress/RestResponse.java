@@ -43,7 +43,10 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     }
 
     static RestResponse error(OipException failure) {
-        return json(failure.code().httpStatus(), JsonAnswers.error(failure.message()));
+        RestResponse plain = json(failure.code().httpStatus(), JsonAnswers.error(failure.message()));
+        return failure.retryAfter()
+                .map(wait -> plain.with(RetryAfter.HEADER, RetryAfter.seconds(wait)))
+                .orElse(plain);
     }
 
     /** With more headers; those that it has stay. */

@@ -1,4 +1,4 @@
-/** Tests of the choice among servers, and of what is known of them. */
+/** Tests of the choice among servers, of what is known of them, and of what is tried again. */
 @NullMarked
 package dev.isthmus.gateway.fleet;
 

@@ -36,7 +36,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
     /** Whether nobody used it for so long that a loss is the server's tidying up, and not the end of the next exchange. */
     boolean stale() {
-        return used() && System.nanoTime() - idleSince >= STALE_NANOS;
+        return used() && pool.nanoTime() - idleSince >= STALE_NANOS;
     }
 
     boolean active() {
@@ -83,7 +83,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     public void channelReadComplete(ChannelHandlerContext context) {
         if (returning) {
             returning = false;
-            idleSince = System.nanoTime();
+            idleSince = pool.nanoTime();
             pool.release(this);
         }
     }

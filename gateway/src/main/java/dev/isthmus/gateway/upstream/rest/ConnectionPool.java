@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,7 @@ final class ConnectionPool {
     private final Bootstrap bootstrap;
     private final PoolLimits limits;
     private final UpstreamFailures failures;
+    private final LongSupplier nanoTime;
     private final Deque<Connection> idle = new ArrayDeque<>();
     private final Deque<Exchange> waiting = new ArrayDeque<>();
     private final Set<Connection> connected = new HashSet<>();
@@ -46,11 +48,16 @@ final class ConnectionPool {
 
     /** @param bootstrap with everything but handler and address */
     private ConnectionPool(
-            UpstreamSettings settings, Bootstrap bootstrap, PoolLimits limits, UpstreamFailures failures) {
+            UpstreamSettings settings,
+            Bootstrap bootstrap,
+            PoolLimits limits,
+            UpstreamFailures failures,
+            LongSupplier nanoTime) {
         this.settings = settings;
         this.bootstrap = bootstrap;
         this.limits = limits;
         this.failures = failures;
+        this.nanoTime = nanoTime;
     }
 
     /** A pool without connections. */
@@ -59,7 +66,8 @@ final class ConnectionPool {
             PoolLimits limits,
             UpstreamFailures failures,
             EventLoop loop,
-            ByteBufAllocator allocator) {
+            ByteBufAllocator allocator,
+            LongSupplier nanoTime) {
         Bootstrap bootstrap = new Bootstrap()
                 .group(loop)
                 .channel(Transport.of(loop).clientChannel())
@@ -69,11 +77,15 @@ final class ConnectionPool {
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.SO_KEEPALIVE, true)
                 .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, MAX_READ));
-        return new ConnectionPool(settings, bootstrap, limits, failures);
+        return new ConnectionPool(settings, bootstrap, limits, failures, nanoTime);
     }
 
     String authority() {
         return settings.authority();
+    }
+
+    long nanoTime() {
+        return nanoTime.getAsLong();
     }
 
     boolean closed() {

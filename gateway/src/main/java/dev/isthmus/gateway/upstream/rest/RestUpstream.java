@@ -26,6 +26,7 @@ import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -49,12 +50,22 @@ public final class RestUpstream implements Upstream {
      */
     public RestUpstream(
             UpstreamSettings settings, PeerKnowledge knowledge, PoolLimits limits, ByteBufAllocator allocator) {
+        this(settings, knowledge, limits, allocator, System::nanoTime);
+    }
+
+    /** @param nanoTime tells how long connections are idle */
+    RestUpstream(
+            UpstreamSettings settings,
+            PeerKnowledge knowledge,
+            PoolLimits limits,
+            ByteBufAllocator allocator,
+            LongSupplier nanoTime) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name());
         this.answers = new RestAnswers(failures);
         this.knowledge = knowledge;
         this.pools = new PerLoop<>(
-                loop -> ConnectionPool.open(settings, limits, failures, loop, allocator),
+                loop -> ConnectionPool.open(settings, limits, failures, loop, allocator, nanoTime),
                 ConnectionPool::close,
                 failures::closed);
     }

@@ -63,15 +63,15 @@ public final class GrpcTestServer implements AutoCloseable {
         return that((request, call) -> answer(call, message));
     }
 
-    static GrpcTestServer echo() throws IOException {
+    public static GrpcTestServer echo() throws IOException {
         return that((request, call) -> answer(call, request));
     }
 
-    static GrpcTestServer failing(Status status) throws IOException {
+    public static GrpcTestServer failing(Status status) throws IOException {
         return that((request, call) -> call.close(status, new Metadata()));
     }
 
-    static GrpcTestServer silent() throws IOException {
+    public static GrpcTestServer silent() throws IOException {
         return that((request, call) -> {});
     }
 
@@ -93,15 +93,15 @@ public final class GrpcTestServer implements AutoCloseable {
         return taken(headers);
     }
 
-    byte[] request() throws InterruptedException {
+    public byte[] request() throws InterruptedException {
         return taken(requests);
     }
 
-    int requests() {
+    public int requests() {
         return requests.size();
     }
 
-    void awaitCancelled() throws InterruptedException {
+    public void awaitCancelled() throws InterruptedException {
         taken(cancelled);
     }
 

@@ -20,6 +20,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Upstreams under test; closing fails where one of them, or a request, still holds a buffer. */
 final class RestBench implements AutoCloseable {
@@ -27,6 +28,9 @@ final class RestBench implements AutoCloseable {
     static final int LIMIT = 32 << 20;
 
     private final UpstreamBench bench;
+    /** What the pools take for the time. */
+    final AtomicLong nanoTime = new AtomicLong();
+
     private final List<RestUpstream> upstreams = new ArrayList<>();
     private final List<ByteBuf> bodies = new ArrayList<>();
 
@@ -49,7 +53,7 @@ final class RestBench implements AutoCloseable {
     RestUpstream upstream(PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint endpoint) {
         var settings = UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), maxBytes);
         RestUpstream upstream = new RestUpstream(
-                settings, new PeerKnowledge(ServerDialect.AUTO, binary, false), pool, bench.allocator());
+                settings, new PeerKnowledge(ServerDialect.AUTO, binary, false), pool, bench.allocator(), nanoTime::get);
         upstreams.add(upstream);
         return upstream;
     }

@@ -4,6 +4,7 @@ import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
 import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.RecordedReply;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class RestConnectionTest {
     private static final Duration MINUTE = Duration.ofSeconds(60);
+    private static final long SECOND = Duration.ofSeconds(1).toNanos();
 
     private final RestBench rest = new RestBench();
 
@@ -71,30 +73,65 @@ class RestConnectionTest {
         try (var server = ScriptedServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            // Whether the client has seen the end by then is open.
+            rest.nanoTime.addAndGet(SECOND);
             server.closeConnections();
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             assertThat(server.connections()).isEqualTo(2);
         }
     }
 
-    @Test
-    void request_onAKeptConnectionThatIsClosedUnanswered_isSentOnceMore() throws Exception {
-        // Each connection answers its first request only.
+    /** Answers the first request of each connection and closes it at the second. */
+    private static ScriptedServer answeringOnce() throws Exception {
         var answered = new ArrayList<Integer>();
-        try (var server = ScriptedServer.that((request, out) -> {
+        return ScriptedServer.that((request, out) -> {
             if (answered.contains(request.connection())) {
                 return false;
             }
             answered.add(request.connection());
             write(out, ok("{\"c\":" + request.connection() + "}"));
             return true;
-        })) {
+        });
+    }
+
+    @Test
+    void inference_onAConnectionIdleForASecondThatIsClosedUnanswered_isSentOnceMore() throws Exception {
+        try (var server = answeringOnce()) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{\"c\":1}");
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(SECOND);
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{\"c\":2}");
             server.request();
             String first = server.request().body();
             assertThat(server.request().body()).isEqualTo(first).isNotEmpty();
+        }
+    }
+
+    @Test
+    void inference_onAConnectionJustUsedThatIsClosedUnanswered_fails() throws Exception {
+        try (var server = answeringOnce()) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(SECOND - 1);
+            OipException failure = rest.infer(upstream).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(failure.processed()).isEqualTo(OipException.Processed.MAYBE);
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void question_onAConnectionJustUsedThatIsClosedUnanswered_isSentOnceMore() throws Exception {
+        try (var server = answeringOnce()) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            var reply = rest.bench().send(r -> upstream.serverReady(rest.bench().call(), r));
+            assertThat(reply.answer()).isEqualTo(new Answer.Ready(true));
+            assertThat(server.connections()).isEqualTo(2);
         }
     }
 

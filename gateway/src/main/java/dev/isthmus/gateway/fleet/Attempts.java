@@ -1,0 +1,201 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call to a cluster: tried at one server after the other as long as that is safe, in time and within the budget. The
+ * request is kept for that until the first answer. Lives on the event loop of the call.
+ */
+final class Attempts implements Cancellation {
+    private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private final Tries shared;
+    private final Call call;
+    private final Question question;
+    private final Guard.@Nullable Pass pass;
+    private final Reply client;
+    private final Deadline deadline;
+    private final List<Replica> tried = new ArrayList<>(2);
+    private @Nullable Try current;
+    private @Nullable Future<?> pause;
+    private boolean over;
+
+    private Attempts(Tries shared, Call call, Question question, Guard.@Nullable Pass pass, Reply client) {
+        this.shared = shared;
+        this.call = call;
+        this.question = question;
+        this.pass = pass;
+        this.client = client;
+        this.deadline = Deadline.of(
+                call, question.endless(), shared.timeout(), shared.nanoTime().getAsLong());
+    }
+
+    /**
+     * Begins a call.
+     *
+     * @param question taken
+     * @param pass of a call that is guarded; null for others
+     */
+    static Cancellation start(Tries shared, Call call, Question question, Guard.@Nullable Pass pass, Reply client) {
+        Attempts attempts = new Attempts(shared, call, question, pass, client);
+        Replica first = attempts.pick();
+        if (first == null) {
+            attempts.failed(shared.noServer(), Outcome.CANCELLED);
+        } else {
+            attempts.send(first);
+        }
+        return attempts;
+    }
+
+    private @Nullable Replica pick() {
+        return shared.replicas().pick(call, question.model(), tried);
+    }
+
+    private void send(Replica replica) {
+        tried.add(replica);
+        long now = shared.nanoTime().getAsLong();
+        long left = deadline.left(now);
+        long nanos = Math.min(left, shared.eachTryNanos());
+        boolean shorter = nanos < left;
+        Tracked tracked = new Tracked(replica, shared.metrics(), shared.nanoTime());
+        Try next = new Try(this, client, tracked, shorter || !deadline.own());
+        current = next;
+        boolean unchanged = question.endless() || (!shorter && tried.size() == 1);
+        next.start(replica.server(), question, unchanged ? call : call.withDeadline(now + nanos), !repeatable());
+        if (shorter && question.endless() && call.loop() instanceof ScheduledExecutorService loop) {
+            next.within(nanos, shared.failures().timedOut(nanos, null), loop);
+        }
+    }
+
+    private boolean repeatable() {
+        return tried.size() <= shared.rules().config().retries()
+                && shared.rules().keeps(question);
+    }
+
+    /** Why a failure that came before any answer may be followed by another try; null where it may not. */
+    @Nullable
+    RetryOn reason(OipException failure) {
+        return repeatable() ? shared.rules().reason(failure, question.repeat()) : null;
+    }
+
+    /** The first answer has come: from here on nothing is repeated. */
+    void answered() {
+        question.release();
+        if (pass != null) {
+            pass.answered();
+        }
+        if (tried.size() == 1) {
+            shared.budget().earn();
+        }
+    }
+
+    void completed() {
+        end(Outcome.ANSWERED);
+        showHeaders();
+        client.complete();
+    }
+
+    /** A try has failed before any answer. */
+    void failedUnanswered(OipException failure, Outcome outcome) {
+        RetryOn reason = reason(failure);
+        if (reason == null || !again(reason, failure, outcome)) {
+            failed(failure, outcome);
+        }
+    }
+
+    private boolean again(RetryOn reason, OipException failure, Outcome outcome) {
+        Replica next = pick();
+        if (next == null || !(call.loop() instanceof ScheduledExecutorService loop)) {
+            return false;
+        }
+        long wait = tried.contains(next) ? shared.pause(tried.size()) : 0;
+        if (deadline.left(shared.nanoTime().getAsLong()) <= wait) {
+            return false;
+        }
+        if (!shared.budget().take()) {
+            shared.metrics().budgetExhausted();
+            return false;
+        }
+        shared.metrics().retried(reason);
+        if (wait == 0) {
+            send(next);
+        } else {
+            pause = loop.schedule(() -> paused(failure, outcome), wait, TimeUnit.NANOSECONDS);
+        }
+        return true;
+    }
+
+    private void paused(OipException failure, Outcome outcome) {
+        if (over) {
+            return;
+        }
+        Replica next = pick();
+        if (next == null) {
+            failed(failure, outcome);
+        } else {
+            send(next);
+        }
+    }
+
+    /** The call has failed for good. */
+    void failed(OipException failure, Outcome outcome) {
+        end(outcome);
+        showHeaders();
+        client.fail(shown(failure));
+    }
+
+    /** A later try that runs out of the call's time was given less than the client was. */
+    private OipException shown(OipException failure) {
+        boolean late = failure.code() == ErrorCode.DEADLINE_EXCEEDED
+                && failure.processed() == Processed.MAYBE
+                && deadline.left(shared.nanoTime().getAsLong()) <= SLACK_NANOS;
+        return late && tried.size() > 1 ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
+    }
+
+    private void showHeaders() {
+        if (current != null) {
+            current.showHeaders();
+        }
+    }
+
+    private void end(Outcome outcome) {
+        over = true;
+        question.release();
+        if (pass != null) {
+            pass.ended(outcome);
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (over) {
+            return;
+        }
+        end(Outcome.CANCELLED);
+        if (pause != null) {
+            pause.cancel(false);
+        }
+        if (current != null) {
+            current.cancel();
+        }
+    }
+
+    @Override
+    public void resume() {
+        if (!over && current != null) {
+            current.resume();
+        }
+    }
+}

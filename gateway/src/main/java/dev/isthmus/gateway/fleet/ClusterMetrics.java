@@ -1,0 +1,127 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** What is counted of one cluster. Closing takes its meters out of the registry. */
+final class ClusterMetrics implements AutoCloseable {
+
+    /** Why a call was not let in. */
+    enum Rejection {
+        BREAKER,
+        BULKHEAD,
+        NO_SERVER
+    }
+
+    private static final Duration[] BOUNDS =
+            List.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000).stream()
+                    .map(Duration::ofMillis)
+                    .toArray(Duration[]::new);
+
+    private final MeterRegistry registry;
+    private final Tags upstream;
+    private final Queue<Meter> meters = new ConcurrentLinkedQueue<>();
+    private final Map<Outcome, Timer> tries = new EnumMap<>(Outcome.class);
+    private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
+    private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
+    private final Counter exhausted;
+
+    ClusterMetrics(String upstream, MeterRegistry registry) {
+        this.registry = registry;
+        this.upstream = Tags.of("upstream", upstream);
+        for (Outcome outcome : Outcome.values()) {
+            tries.put(outcome, timer(outcome));
+        }
+        for (RetryOn reason : RetryOn.values()) {
+            retries.put(reason, counter("isthmus.upstream.retries", "Further tries.", "reason", reason));
+        }
+        for (Rejection reason : Rejection.values()) {
+            rejections.put(
+                    reason, counter("isthmus.upstream.rejected", "Calls that were not let in.", "reason", reason));
+        }
+        exhausted = kept(Counter.builder("isthmus.upstream.retry.budget.exhausted")
+                .description("Further tries that there was no budget for.")
+                .tags(this.upstream)
+                .register(registry));
+    }
+
+    private Timer timer(Outcome outcome) {
+        return kept(Timer.builder("isthmus.upstream.requests")
+                .description("Tries at a server, until the first answer or the failure.")
+                .tags(upstream.and("outcome", label(outcome)))
+                .serviceLevelObjectives(BOUNDS)
+                .register(registry));
+    }
+
+    private Counter counter(String name, String what, String key, Enum<?> value) {
+        return kept(Counter.builder(name)
+                .description(what)
+                .tags(upstream.and(key, label(value)))
+                .register(registry));
+    }
+
+    private static String label(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
+    }
+
+    private <T extends Meter> T kept(T meter) {
+        meters.add(meter);
+        return meter;
+    }
+
+    /** Shows the state of a guard. */
+    void watch(Guard guard) {
+        kept(Gauge.builder("isthmus.upstream.breaker.state", guard, Guard::state)
+                .description("0: calls pass, 1: a few may try, 2: none passes.")
+                .tags(upstream)
+                .register(registry));
+        kept(Gauge.builder("isthmus.upstream.under.way", guard, Guard::underWay)
+                .description("Calls under way.")
+                .tags(upstream)
+                .register(registry));
+    }
+
+    void tried(Outcome outcome, long nanos) {
+        Timer timer = tries.get(outcome);
+        if (timer != null) {
+            timer.record(nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    void retried(RetryOn reason) {
+        increment(retries.get(reason));
+    }
+
+    void rejected(Rejection reason) {
+        increment(rejections.get(reason));
+    }
+
+    void budgetExhausted() {
+        exhausted.increment();
+    }
+
+    private static void increment(@Nullable Counter counter) {
+        if (counter != null) {
+            counter.increment();
+        }
+    }
+
+    @Override
+    public void close() {
+        meters.forEach(registry::remove);
+    }
+}

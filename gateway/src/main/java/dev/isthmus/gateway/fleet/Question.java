@@ -1,0 +1,225 @@
+package dev.isthmus.gateway.fleet;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/** What a server is asked, as often as it is tried. Owns its body until {@link #release()} or its last sending. */
+interface Question {
+
+    /** Whether it may be asked again. */
+    enum Repeat {
+        NEVER,
+        /** Where the server has not begun it, or the configuration says so. */
+        INFERENCE,
+        /** It changes nothing, however often it is asked. */
+        ALWAYS
+    }
+
+    /** The model that is asked; its name is empty where it is the server. */
+    ModelRef model();
+
+    Repeat repeat();
+
+    /** Whether the answer may take as long as it wants. */
+    boolean endless();
+
+    /** The size of its body. */
+    long bytes();
+
+    /**
+     * Sends it.
+     *
+     * @param last whether it is not sent again, so that the body goes with it
+     */
+    Cancellation send(Upstream server, Call call, Reply reply, boolean last);
+
+    /** Gives the body back. Idempotent. */
+    void release();
+
+    /** A question without a body, which is always safe to ask. */
+    record Plain(ModelRef model, Sending sending) implements Question {
+
+        /** Asks it. */
+        @FunctionalInterface
+        interface Sending {
+            Cancellation send(Upstream server, Call call, Reply reply);
+        }
+
+        @Override
+        public Repeat repeat() {
+            return Repeat.ALWAYS;
+        }
+
+        @Override
+        public boolean endless() {
+            return false;
+        }
+
+        @Override
+        public long bytes() {
+            return 0;
+        }
+
+        @Override
+        public Cancellation send(Upstream server, Call call, Reply reply, boolean last) {
+            return sending.send(server, call, reply);
+        }
+
+        @Override
+        public void release() {}
+    }
+
+    /** An inference. */
+    final class Inference implements Question {
+        private final ModelRef model;
+        private final boolean events;
+        private final long bytes;
+        private @Nullable InferMessage message;
+
+        /** @param message taken */
+        Inference(ModelRef model, InferMessage message, boolean events) {
+            this.model = model;
+            this.events = events;
+            this.message = message;
+            this.bytes = switch (message) {
+                case InferMessage.Rest rest -> rest.body().content().readableBytes();
+                case InferMessage.Protobuf protobuf -> protobuf.message().readableBytes();
+                // Decoded ones go to the local backend, which is no cluster.
+                case InferMessage.Request request -> Long.MAX_VALUE;
+                case InferMessage.Response response -> Long.MAX_VALUE;
+            };
+        }
+
+        @Override
+        public ModelRef model() {
+            return model;
+        }
+
+        @Override
+        public Repeat repeat() {
+            return Repeat.INFERENCE;
+        }
+
+        @Override
+        public boolean endless() {
+            return events;
+        }
+
+        @Override
+        public long bytes() {
+            return bytes;
+        }
+
+        @Override
+        public Cancellation send(Upstream server, Call call, Reply reply, boolean last) {
+            InferMessage own = requireNonNull(message);
+            InferMessage sent = last ? own : own.retained();
+            if (last) {
+                message = null;
+            }
+            return events ? server.inferEvents(call, model, sent, reply) : server.infer(call, model, sent, reply);
+        }
+
+        @Override
+        public void release() {
+            InferMessage kept = message;
+            message = null;
+            if (kept != null) {
+                kept.release();
+            }
+        }
+    }
+
+    /** A body that is passed on unread. */
+    final class Passed implements Question {
+        private final Operation operation;
+        private final ModelRef model;
+        private final Repeat repeat;
+        private final long bytes;
+        private @Nullable ByteBuf body;
+
+        /** @param body taken */
+        Passed(Operation.Generate generate, ByteBuf body) {
+            this(generate, generate.model(), Repeat.NEVER, body);
+        }
+
+        /** @param body taken */
+        Passed(Operation.Manage manage, ByteBuf body) {
+            this(manage, manage.model(), repeat(manage), body);
+        }
+
+        private Passed(Operation operation, ModelRef model, Repeat repeat, ByteBuf body) {
+            this.operation = operation;
+            this.model = model;
+            this.repeat = repeat;
+            this.body = body;
+            this.bytes = body.readableBytes();
+        }
+
+        private static Repeat repeat(Operation.Manage manage) {
+            return switch (manage.extension()) {
+                case MODEL_CONFIG, MODEL_STATISTICS, REPOSITORY_INDEX -> Repeat.ALWAYS;
+                case TRACE_SETTING,
+                        LOG_SETTINGS,
+                        REPOSITORY_LOAD,
+                        REPOSITORY_UNLOAD,
+                        SYSTEM_SHARED_MEMORY_STATUS,
+                        SYSTEM_SHARED_MEMORY_REGISTER,
+                        SYSTEM_SHARED_MEMORY_UNREGISTER,
+                        CUDA_SHARED_MEMORY_STATUS,
+                        CUDA_SHARED_MEMORY_REGISTER,
+                        CUDA_SHARED_MEMORY_UNREGISTER -> Repeat.NEVER;
+            };
+        }
+
+        @Override
+        public ModelRef model() {
+            return model;
+        }
+
+        @Override
+        public Repeat repeat() {
+            return repeat;
+        }
+
+        @Override
+        public boolean endless() {
+            return operation instanceof Operation.Generate generate && generate.stream();
+        }
+
+        @Override
+        public long bytes() {
+            return bytes;
+        }
+
+        @Override
+        public Cancellation send(Upstream server, Call call, Reply reply, boolean last) {
+            ByteBuf own = requireNonNull(body);
+            ByteBuf sent = last ? own : own.retainedDuplicate();
+            if (last) {
+                body = null;
+            }
+            return operation instanceof Operation.Manage manage
+                    ? server.manage(call, manage, sent, reply)
+                    : server.generate(call, (Operation.Generate) operation, sent, reply);
+        }
+
+        @Override
+        public void release() {
+            ByteBuf kept = body;
+            body = null;
+            if (kept != null) {
+                kept.release();
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.config.UpstreamConfig.Retry;
+import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.fleet.Question.Repeat;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import org.jspecify.annotations.Nullable;
+
+/** Which failures may be followed by another try. */
+record RetryRules(Retry config) {
+    /** What Triton refuses a request with that its scheduler has no room for; over REST with various statuses. */
+    private static final String QUEUE_FULL = "Exceeds maximum queue size";
+
+    /** The reason for another try after a failure that came before any answer; null where there is none. */
+    @Nullable
+    RetryOn reason(OipException failure, Repeat repeat) {
+        RetryOn kind = kind(failure);
+        boolean harmless = repeat == Repeat.ALWAYS && kind == RetryOn.LOST;
+        return kind != null
+                        && repeat != Repeat.NEVER
+                        && (harmless || config.on().contains(kind))
+                ? kind
+                : null;
+    }
+
+    private static @Nullable RetryOn kind(OipException failure) {
+        boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
+        return switch (failure.processed()) {
+            case NO -> RetryOn.UNSENT;
+            case MAYBE -> timedOut ? RetryOn.TIMEOUT : RetryOn.LOST;
+            // A server that was told the deadline may say so itself, just before we do.
+            case YES -> timedOut ? RetryOn.TIMEOUT : refused(failure) ? RetryOn.UNAVAILABLE : null;
+        };
+    }
+
+    private static boolean refused(OipException failure) {
+        return failure.code() == ErrorCode.UNAVAILABLE || failure.message().contains(QUEUE_FULL);
+    }
+
+    /** Whether a request of this size is kept for another try. */
+    boolean keeps(Question question) {
+        return config.retries() > 0 && question.repeat() != Repeat.NEVER && question.bytes() <= config.maxBody();
+    }
+}

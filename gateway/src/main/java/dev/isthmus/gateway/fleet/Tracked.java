@@ -1,0 +1,44 @@
+package dev.isthmus.gateway.fleet;
+
+import java.util.function.LongSupplier;
+
+/** One request at one server, as the server's record and the metrics see it: its end is told once. Lives on the call's loop. */
+final class Tracked {
+    private final Replica replica;
+    private final ClusterMetrics metrics;
+    private final LongSupplier nanoTime;
+    private final long start;
+    private long nanos;
+    private boolean answered;
+    private boolean ended;
+
+    /** The request goes out. */
+    Tracked(Replica replica, ClusterMetrics metrics, LongSupplier nanoTime) {
+        this.replica = replica;
+        this.metrics = metrics;
+        this.nanoTime = nanoTime;
+        this.start = nanoTime.getAsLong();
+        replica.started();
+    }
+
+    /** An answer has come; the first one counts. */
+    void answer() {
+        if (!answered) {
+            answered = true;
+            nanos = nanoTime.getAsLong() - start;
+        }
+    }
+
+    boolean answered() {
+        return answered;
+    }
+
+    void end(Outcome outcome) {
+        if (!ended) {
+            ended = true;
+            long until = answered ? nanos : nanoTime.getAsLong() - start;
+            replica.ended(outcome, until);
+            metrics.tried(outcome, until);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.OipException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** One try of a call at one server. What the server says besides is kept until it is known whether its answer counts. */
+final class Try implements Reply {
+    private final Attempts attempts;
+    private final Reply client;
+    private final Tracked tracked;
+    private final boolean patient;
+    private final Map<String, String> headers = new LinkedHashMap<>();
+    private Cancellation underWay = Cancellation.NONE;
+    private @Nullable Future<?> timer;
+    private boolean over;
+
+    /** @param patient as in {@link Outcome#of} */
+    Try(Attempts attempts, Reply client, Tracked tracked, boolean patient) {
+        this.attempts = attempts;
+        this.client = client;
+        this.tracked = tracked;
+        this.patient = patient;
+    }
+
+    /** Sends the question. The end may come before this returns. */
+    void start(Upstream server, Question question, Call call, boolean last) {
+        Cancellation started = question.send(server, call, this, last);
+        if (over) {
+            started.cancel();
+        } else {
+            underWay = started;
+        }
+    }
+
+    /** Ends the try with this failure unless an answer comes in time. */
+    void within(long nanos, OipException late, ScheduledExecutorService loop) {
+        if (!over && !tracked.answered()) {
+            timer = loop.schedule(() -> abandon(late), nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void abandon(OipException failure) {
+        if (!over) {
+            underWay.cancel();
+            fail(failure);
+        }
+    }
+
+    /** Nobody waits for it any more. */
+    void cancel() {
+        if (!over) {
+            end(Outcome.CANCELLED);
+            underWay.cancel();
+        }
+    }
+
+    void resume() {
+        underWay.resume();
+    }
+
+    private void end(Outcome outcome) {
+        over = true;
+        stopTimer();
+        tracked.end(outcome);
+    }
+
+    private void stopTimer() {
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    /** Shows the client what the server said besides its answer. */
+    void showHeaders() {
+        if (!headers.isEmpty()) {
+            client.headers(Map.copyOf(headers));
+            headers.clear();
+        }
+    }
+
+    @Override
+    public void headers(Map<String, String> more) {
+        if (over) {
+            return;
+        }
+        if (tracked.answered()) {
+            client.headers(more);
+        } else {
+            headers.putAll(more);
+        }
+    }
+
+    @Override
+    public void message(Answer answer) {
+        if (over) {
+            answer.release();
+            return;
+        }
+        if (!tracked.answered()) {
+            if (answer instanceof Answer.StreamError error && attempts.reason(error.failure()) != null) {
+                abandon(error.failure());
+                return;
+            }
+            stopTimer();
+            tracked.answer();
+            attempts.answered();
+            showHeaders();
+        }
+        client.message(answer);
+    }
+
+    @Override
+    public void complete() {
+        if (!over) {
+            end(Outcome.ANSWERED);
+            attempts.completed();
+        }
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        if (over) {
+            return;
+        }
+        Outcome outcome = Outcome.of(failure, patient);
+        end(outcome);
+        if (tracked.answered()) {
+            attempts.failed(failure, outcome);
+        } else {
+            attempts.failedUnanswered(failure, outcome);
+        }
+    }
+
+    @Override
+    public boolean writable() {
+        return client.writable();
+    }
+
+    @Override
+    public void readMore() {
+        client.readMore();
+    }
+}

@@ -1,0 +1,73 @@
+package dev.isthmus.gateway.limit;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.github.resilience4j.bulkhead.Bulkhead;
+import io.github.resilience4j.bulkhead.BulkheadConfig;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** How many calls may be under way in the whole gateway: more are refused at once, so that those inside go on. */
+public final class Admission {
+    private static final Duration SOON = Duration.ofSeconds(1);
+
+    private final int most;
+    private final Bulkhead bulkhead;
+    private final Counter shed;
+
+    /** @param maxRequests calls under way at once */
+    public Admission(int maxRequests, MeterRegistry meters) {
+        this.most = maxRequests;
+        this.bulkhead = Bulkhead.of(
+                "gateway",
+                BulkheadConfig.custom()
+                        .maxConcurrentCalls(maxRequests)
+                        .maxWaitDuration(Duration.ZERO)
+                        .build());
+        this.shed = Counter.builder("isthmus.requests.shed")
+                .description("Calls refused because too many were under way.")
+                .register(meters);
+        Gauge.builder("isthmus.requests.under.way", this, Admission::underWay)
+                .description("Calls under way.")
+                .register(meters);
+    }
+
+    /**
+     * Lets a call in.
+     *
+     * @throws OipException UNAVAILABLE, where as many are under way as may be
+     */
+    public Permit enter() {
+        if (bulkhead.tryAcquirePermission()) {
+            return new Permit(bulkhead);
+        }
+        shed.increment();
+        throw OipException.refused(
+                ErrorCode.UNAVAILABLE, "the gateway has " + most + " calls under way and takes no more", SOON);
+    }
+
+    /** Calls that are inside. */
+    int underWay() {
+        return most - bulkhead.getMetrics().getAvailableConcurrentCalls();
+    }
+
+    /** The place of one call. */
+    public static final class Permit {
+        private final Bulkhead bulkhead;
+        private final AtomicBoolean left = new AtomicBoolean();
+
+        private Permit(Bulkhead bulkhead) {
+            this.bulkhead = bulkhead;
+        }
+
+        /** The call is over. Idempotent. */
+        public void giveBack() {
+            if (left.compareAndSet(false, true)) {
+                bulkhead.releasePermission();
+            }
+        }
+    }
+}

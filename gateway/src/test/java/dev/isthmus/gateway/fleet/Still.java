@@ -1,0 +1,48 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.UpstreamConfig;
+import dev.isthmus.gateway.config.UpstreamConfig.Balance;
+import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
+import dev.isthmus.gateway.config.UpstreamConfig.Checks;
+import dev.isthmus.gateway.config.UpstreamConfig.Outliers;
+import dev.isthmus.gateway.config.UpstreamConfig.Retry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.time.Duration;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/** Servers that are used in turn, never asked how they are, and never ejected. */
+final class Still {
+    private Still() {}
+
+    static ReplicaSet replicas(Opening opening, LongSupplier nanoTime, Endpoint... endpoints) {
+        UpstreamConfig turns = UpstreamConfig.of(Protocol.GRPC, endpoints)
+                .guarded(
+                        new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
+                        Checks.DEFAULT,
+                        new Outliers(0, Duration.ofSeconds(1), 0, 0),
+                        Retry.DEFAULT,
+                        Breaker.DEFAULT);
+        EmbeddedChannel stillness = new EmbeddedChannel();
+        stillness.freezeTime();
+        Surroundings around = new Surroundings(
+                stillness.eventLoop(),
+                UnpooledByteBufAllocator.DEFAULT,
+                new SimpleMeterRegistry(),
+                nanoTime,
+                new Random(1),
+                (addresses, refresh, listener) -> {
+                    throw new AssertionError("no names are looked up");
+                },
+                (metrics, answer) -> {
+                    throw new AssertionError("no queues are looked at");
+                });
+        return ReplicaSet.start("triton", turns, opening, Set::of, around);
+    }
+}

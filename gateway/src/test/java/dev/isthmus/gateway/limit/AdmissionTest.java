@@ -1,0 +1,40 @@
+package dev.isthmus.gateway.limit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class AdmissionTest {
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    private final Admission admission = new Admission(2, meters);
+
+    private OipException refusal() {
+        return catchThrowableOfType(OipException.class, admission::enter);
+    }
+
+    @Test
+    void callsBeyondTheLimit_areShed() {
+        admission.enter();
+        admission.enter();
+        assertThat(refusal()).hasMessage("the gateway has 2 calls under way and takes no more");
+        assertThat(refusal().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(refusal().retryAfter()).contains(Duration.ofSeconds(1));
+        assertThat(meters.get("isthmus.requests.shed").counter().count()).isEqualTo(3);
+        assertThat(meters.get("isthmus.requests.under.way").gauge().value()).isEqualTo(2);
+    }
+
+    @Test
+    void permit_givenBackTwice_countsOnce() {
+        Admission.Permit first = admission.enter();
+        admission.enter();
+        first.giveBack();
+        first.giveBack();
+        admission.enter();
+        assertThat(refusal()).isNotNull();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.limit;
+
+import org.jspecify.annotations.NullMarked;

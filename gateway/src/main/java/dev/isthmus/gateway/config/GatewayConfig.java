@@ -59,6 +59,18 @@ public record GatewayConfig(
                 List.of(listener), admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
     }
 
+    /** The same with another address for operators. */
+    public GatewayConfig withAdmin(@Nullable Admin other) {
+        return new GatewayConfig(
+                listeners, other, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+    }
+
+    /** The same with other limits. */
+    public GatewayConfig withLimits(Limits other) {
+        return new GatewayConfig(
+                listeners, admin, other, headers, answers, health, upstreams, local, models, defaultUpstream);
+    }
+
     /** The same with other servers. */
     public GatewayConfig withUpstreams(Map<String, UpstreamConfig> others) {
         return new GatewayConfig(

@@ -1,53 +1,54 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.config.ConfigDocument;
+import dev.isthmus.gateway.config.ConfigException;
+import dev.isthmus.gateway.config.ConfigSource;
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.ServerAddress;
-import dev.isthmus.gateway.config.UpstreamConfig;
-import dev.isthmus.gateway.dispatch.Dispatcher;
-import dev.isthmus.gateway.dispatch.InferRules;
-import dev.isthmus.gateway.dispatch.Prober;
-import dev.isthmus.gateway.fleet.Cluster;
-import dev.isthmus.gateway.ingress.IngressServer;
-import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.routing.RoutingTable;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
-import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
-import dev.isthmus.gateway.upstream.local.LocalUpstream;
-import dev.isthmus.gateway.upstream.rest.PoolLimits;
-import dev.isthmus.gateway.upstream.rest.RestUpstream;
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.gateway.reload.Reload;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.ServerMetadata;
-import dev.isthmus.transcoder.Wire;
-import dev.isthmus.transcoder.WireLimits;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
-import java.util.HashMap;
+import java.time.Duration;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The gateway, wired and running from its construction to {@link #close()}. */
+/**
+ * The gateway, running from its construction to {@link #close()}: what outlives every configuration, and the
+ * {@link Generation} of the current one.
+ */
 public final class Gateway implements AutoCloseable {
-    private static final List<String> EXTENSIONS = List.of("binary_tensor_data");
+    private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
+    private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
+    private static final int MOST_CHANGES = 100;
 
-    private final Transport transport = Transport.best();
-    private final EventLoopGroup loops =
-            new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
-    private final Map<String, Upstream> upstreams = new HashMap<>();
-    private final List<IngressServer> servers = new ArrayList<>();
-    private final Prober prober;
+    private final EventLoopGroup loops;
+    private final ProcessMetrics metrics = new ProcessMetrics();
+    private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
+    private final Generation.Ground ground;
+    private final Listeners listeners;
+    private final AdminRoutes adminRoutes = new AdminRoutes();
+    private final @Nullable ConfigSource source;
+    private @Nullable AdminServer admin;
+    private volatile Generation current;
 
     /**
      * Starts a gateway; its ports are bound when this returns.
@@ -56,9 +57,31 @@ public final class Gateway implements AutoCloseable {
      * @throws Exception when a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
-        Gateway gateway = new Gateway(config);
+        return start(config, null);
+    }
+
+    /**
+     * As {@link #start(GatewayConfig)}, with what the source says now and at each {@link #reload()}.
+     *
+     * @throws ConfigException when the source says nothing usable
+     */
+    public static Gateway start(ConfigSource source) throws Exception {
+        return start(source.load(), source);
+    }
+
+    private static Gateway start(GatewayConfig config, @Nullable ConfigSource source) throws Exception {
+        Transport transport = Transport.best();
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
+                0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+        Gateway gateway;
         try {
-            gateway.listen(config);
+            gateway = new Gateway(config, source, transport, loops);
+        } catch (RuntimeException e) {
+            end(loops);
+            throw e;
+        }
+        try {
+            gateway.open(config, transport);
             return gateway;
         } catch (Exception e) {
             gateway.close();
@@ -66,100 +89,157 @@ public final class Gateway implements AutoCloseable {
         }
     }
 
-    private Gateway(GatewayConfig config) {
-        config.upstreams().forEach((name, upstream) -> upstreams.put(name, remote(name, upstream, config)));
-        if (config.local() != null) {
-            upstreams.put(GatewayConfig.LOCAL, new LocalUpstream(local(config.local())));
-        }
-        prober = new Prober(List.copyOf(upstreams.values()), loops.next(), ByteBufAllocator.DEFAULT);
+    private Gateway(GatewayConfig config, @Nullable ConfigSource source, Transport transport, EventLoopGroup loops) {
+        this.source = source;
+        this.loops = loops;
+        CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
+        ScheduledExecutorService closer =
+                Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
+        ground = new Generation.Ground(loops, new UpstreamPool(), calls, closer, CALLS_GO_ON, this::forget);
+        listeners = new Listeners(
+                transport,
+                loops,
+                new Entry(
+                        (call, reply) -> enter().entry().rest().open(call, reply),
+                        (call, reply) -> enter().entry().grpc().open(call, reply),
+                        () -> current().entry().settings().get()));
+        new AdminPages(this, metrics).addTo(adminRoutes);
+        current = new Generation(1, config, ground, false);
     }
 
-    private Upstream remote(String name, UpstreamConfig config, GatewayConfig all) {
-        var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
-        List<Upstream> servers = new ArrayList<>();
-        for (ServerAddress address : config.endpoints()) {
-            Endpoint endpoint = ((ServerAddress.At) address).endpoint();
-            UpstreamSettings settings = new UpstreamSettings(
-                    name,
-                    endpoint,
-                    endpoint.authority(),
-                    config.timeout(),
-                    config.connectTimeout(),
-                    all.limits().maxBodySize(),
-                    all.headers().returned());
-            servers.add(
-                    switch (config.protocol()) {
-                        case GRPC -> new GrpcUpstream(settings, knowledge, ByteBufAllocator.DEFAULT);
-                        case REST ->
-                            new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
-                    });
+    private void open(GatewayConfig config, Transport transport) throws Exception {
+        Admin operators = config.admin();
+        if (operators != null) {
+            admin = AdminServer.listen(transport, loops, operators, adminRoutes);
         }
-        Wire wire = switch (config.protocol()) {
-            case GRPC -> Wire.PROTOBUF;
-            case REST -> Wire.REST;
-        };
-        return new Cluster(name, wire, knowledge, servers);
+        listeners.prepare(config.listeners()).commit();
+        current.start();
     }
 
-    private static LocalBackend local(LocalConfig config) {
-        int threads =
-                config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
-        return config.modelRepository() == null
-                ? LocalBackend.embedded(threads, config.queueSize())
-                : LocalBackend.of(config.modelRepository(), config.embeddedModels(), threads, config.queueSize());
+    /** The generation that a call is handed to; it stays until the call has ended. */
+    private Generation enter() {
+        Generation now = current;
+        while (!now.enter()) {
+            // It was retired since it was read: there is another one.
+            now = current;
+        }
+        return now;
     }
 
-    private void listen(GatewayConfig config) throws Exception {
-        Map<String, Upstream> byModel = new HashMap<>();
-        config.models()
-                .forEach((model, route) ->
-                        byModel.put(model, required(route.allTargets().get(0).upstream())));
-        String fallback = config.defaultUpstream();
-        RoutingTable routes = new RoutingTable(byModel, fallback == null ? null : required(fallback));
-        ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
-        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
-        GatewayConfig.Answers answers = config.answers();
-        InferRules rules = new InferRules(limits, answers.nonFinite());
-        Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, rules);
-        IngressSettings settings = new IngressSettings(
-                config.limits().maxBodySize(),
-                config.limits().maxConcurrentStreams(),
-                config.headers().forwarded(),
-                IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
-                new IngressSettings.Health(
-                        answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
-                answers.compress() ? answers.compressAbove() : -1);
-        for (GatewayConfig.Listener listener : config.listeners()) {
-            InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());
-            servers.add(IngressServer.listen(transport, loops, address, dispatcher, settings));
-        }
-        prober.start();
+    Generation current() {
+        return current;
     }
 
-    private Upstream required(String name) {
-        Upstream upstream = upstreams.get(name);
-        if (upstream == null) {
-            throw new IllegalArgumentException("no upstream is named '" + name + "'");
+    /** Has the configuration read again and served; its outcome is also logged and counted. Blocks. */
+    public synchronized Reload reload() {
+        if (source == null) {
+            return rejected(
+                    new Reload.Rejected(false, List.of("the gateway was started without a configuration file")));
         }
-        return upstream;
+        try {
+            return reload(source.load());
+        } catch (ConfigException e) {
+            return rejected(new Reload.Rejected(true, e.problems()));
+        }
+    }
+
+    /**
+     * Serves another configuration. New calls get it at once; those under way end under the one that they began with. Where
+     * it cannot be put into effect, nothing changes. Blocks.
+     */
+    public synchronized Reload reload(GatewayConfig config) {
+        if (loops.isShuttingDown()) {
+            return rejected(new Reload.Rejected(false, List.of("the gateway is being stopped")));
+        }
+        Generation old = current;
+        GatewayConfig wanted = config.withAdmin(old.config().admin());
+        List<String> warnings = wanted.equals(config)
+                ? List.of()
+                : List.of("admin: the change takes effect when the gateway is started anew");
+        List<String> changes = ConfigDocument.changes(old.config(), wanted, MOST_CHANGES);
+        if (!wanted.equals(old.config())) {
+            try {
+                replace(old, wanted);
+            } catch (OipException e) {
+                return rejected(new Reload.Rejected(false, List.of(e.message())));
+            } catch (Exception e) {
+                return rejected(
+                        new Reload.Rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
+            }
+        }
+        return applied(new Reload.Applied(current.number(), changes, warnings));
+    }
+
+    private void replace(Generation old, GatewayConfig config) throws Exception {
+        Generation next = new Generation(old.number() + 1, config, ground, old.ready());
+        Listeners.Change change;
+        try {
+            change = listeners.prepare(config.listeners());
+        } catch (Exception e) {
+            next.close();
+            throw e;
+        }
+        next.start();
+        current = next;
+        change.commit();
+        old.retire();
+    }
+
+    private Reload applied(Reload.Applied applied) {
+        applied.warnings().forEach(LOG::warn);
+        LOG.info("configuration {} is served; changes: {}", applied.generation(), applied.changes());
+        reloads.applied(applied.generation());
+        return applied;
+    }
+
+    private Reload rejected(Reload.Rejected rejected) {
+        LOG.error(
+                "the new configuration is refused, the one before is still served:\n{}",
+                String.join("\n", rejected.problems()));
+        reloads.rejected();
+        return rejected;
+    }
+
+    /** A generation has been closed: the meters of its routes go with it. */
+    private synchronized void forget() {
+        ground.calls().retain(current.routeKeys());
+    }
+
+    /** What operators are answered; more may be added. */
+    public AdminRoutes adminRoutes() {
+        return adminRoutes;
     }
 
     /** The addresses that are listened on, with the ports that were chosen. */
     public List<InetSocketAddress> addresses() {
-        return servers.stream().map(IngressServer::address).toList();
+        return listeners.addresses();
+    }
+
+    /** The address of the operators' side, with the port that was chosen. */
+    public Optional<InetSocketAddress> adminAddress() {
+        return Optional.ofNullable(admin).map(AdminServer::address);
     }
 
     /** Whether every upstream was ready when it was last asked. */
     public boolean ready() {
-        return prober.allReady();
+        return current.ready();
     }
 
     /** Stops accepting and ends everything. */
     @Override
-    public void close() {
-        servers.forEach(IngressServer::close);
-        prober.close();
-        upstreams.values().forEach(Upstream::close);
+    public synchronized void close() {
+        listeners.close();
+        if (admin != null) {
+            admin.close();
+        }
+        ground.closer().shutdownNow();
+        current.stop();
+        ground.pool().close();
+        end(loops);
+        metrics.close();
+    }
+
+    private static void end(EventLoopGroup loops) {
         loops.shutdownGracefully(QUIET_MILLIS, PATIENCE_MILLIS, TimeUnit.MILLISECONDS)
                 .syncUninterruptibly();
     }

@@ -55,8 +55,13 @@ public record GatewayConfig(
     }
 
     public GatewayConfig withListener(Listener listener) {
+        return withListeners(List.of(listener));
+    }
+
+    /** The same on other addresses. */
+    public GatewayConfig withListeners(List<Listener> others) {
         return new GatewayConfig(
-                List.of(listener), admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+                others, admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
     }
 
     /** The same with another address for operators. */

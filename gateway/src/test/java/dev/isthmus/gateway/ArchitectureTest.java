@@ -75,6 +75,8 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.call..",
                         "dev.isthmus.gateway.dispatch..",
                         "dev.isthmus.gateway.routing..",
+                        "dev.isthmus.gateway.metrics..",
+                        "dev.isthmus.gateway.reload..",
                         "dev.isthmus.gateway.config..")
                 .should()
                 .dependOnClassesThat()

@@ -126,7 +126,7 @@ class AdminServerTest {
                 .contains("isthmus_requests_seconds_count{code=\"OK\",model=\"digits\",operation=\"model_metadata\","
                         + "protocol=\"rest\"} 1")
                 .contains("isthmus_requests_seconds_bucket{code=\"NOT_FOUND\",model=\"default\","
-                        + "operation=\"model_metadata\",protocol=\"rest\",le=\"0.0005\"}")
+                        + "operation=\"model_metadata\",protocol=\"rest\",le=\"5.0E-4\"}")
                 .contains("isthmus_request_phase_seconds_count{")
                 .contains("isthmus_request_size_bytes_count{")
                 .contains("isthmus_response_size_bytes_sum{")

@@ -1,71 +1,56 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.config.ConfigDiff;
+import dev.isthmus.gateway.config.ConfigException;
+import dev.isthmus.gateway.config.ConfigSource;
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.ModelConfig;
-import dev.isthmus.gateway.config.UpstreamConfig;
-import dev.isthmus.gateway.dispatch.Dispatcher;
-import dev.isthmus.gateway.dispatch.InferRules;
-import dev.isthmus.gateway.dispatch.Prober;
-import dev.isthmus.gateway.fleet.Cluster;
-import dev.isthmus.gateway.fleet.Opening;
-import dev.isthmus.gateway.fleet.ReplicaSet;
-import dev.isthmus.gateway.fleet.Surroundings;
-import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
-import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
-import dev.isthmus.gateway.ingress.IngressServer;
-import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.reload.Reload;
 import dev.isthmus.gateway.routing.Choices;
-import dev.isthmus.gateway.routing.RoutingTable;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
-import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
-import dev.isthmus.gateway.upstream.local.LocalUpstream;
-import dev.isthmus.gateway.upstream.rest.PoolLimits;
-import dev.isthmus.gateway.upstream.rest.RestUpstream;
-import dev.isthmus.local.LocalBackend;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.oip.ServerMetadata;
-import dev.isthmus.transcoder.WireLimits;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
-import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
-import java.util.concurrent.ExecutionException;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The gateway, wired and running from its construction to {@link #close()}. */
+/**
+ * The gateway, running from its construction to {@link #close()}: what outlives every configuration, and the
+ * {@link Generation} of the current one.
+ */
 public final class Gateway implements AutoCloseable {
-    private static final List<String> EXTENSIONS = List.of("binary_tensor_data");
+    private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
+    private static final int MOST_CHANGES = 100;
+    private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
 
-    private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
-
-    private final Transport transport = Transport.best();
-    private final EventLoopGroup loops =
-            new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
-    private final MeterRegistry meters = new CompositeMeterRegistry();
-    private final Map<String, Upstream> upstreams = new HashMap<>();
-    private final List<IngressServer> servers = new ArrayList<>();
-    private final Prober prober;
+    private final EventLoopGroup loops;
+    private final ProcessMetrics metrics = new ProcessMetrics();
+    private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
+    private final Generation.Ground ground;
+    private final Listeners listeners;
+    private final AdminRoutes adminRoutes = new AdminRoutes();
+    private final @Nullable ConfigSource source;
+    private @Nullable AdminServer admin;
+    private volatile Generation current;
 
     /**
      * Starts a gateway; its ports are bound when this returns.
@@ -74,10 +59,31 @@ public final class Gateway implements AutoCloseable {
      * @throws Exception when a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
-        Gateway gateway = new Gateway(config);
+        return start(config, null);
+    }
+
+    /**
+     * As {@link #start(GatewayConfig)}, with what the source says now and at each {@link #reload()}.
+     *
+     * @throws ConfigException when the source says nothing usable
+     */
+    public static Gateway start(ConfigSource source) throws Exception {
+        return start(source.load(), source);
+    }
+
+    private static Gateway start(GatewayConfig config, @Nullable ConfigSource source) throws Exception {
+        Transport transport = Transport.best();
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
+                0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
+        Gateway gateway;
         try {
-            gateway.awaitNames(config);
-            gateway.listen(config);
+            gateway = new Gateway(config, source, transport, loops);
+        } catch (RuntimeException e) {
+            end(loops);
+            throw e;
+        }
+        try {
+            gateway.open(config, transport);
             return gateway;
         } catch (Exception e) {
             gateway.close();
@@ -85,128 +91,174 @@ public final class Gateway implements AutoCloseable {
         }
     }
 
-    private Gateway(GatewayConfig config) {
-        config.upstreams().forEach((name, upstream) -> upstreams.put(name, remote(name, upstream, config)));
-        if (config.local() != null) {
-            upstreams.put(GatewayConfig.LOCAL, new LocalUpstream(local(config.local())));
+    private Gateway(GatewayConfig config, @Nullable ConfigSource source, Transport transport, EventLoopGroup loops) {
+        this.source = source;
+        this.loops = loops;
+        CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
+        ScheduledExecutorService closer =
+                Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
+        ground = new Generation.Ground(
+                loops,
+                new UpstreamPool(),
+                Upstreams.Ground.real(loops.next(), metrics.registry()),
+                Choices.of(System::nanoTime),
+                calls,
+                closer,
+                CALLS_GO_ON,
+                this::forget);
+        listeners = new Listeners(
+                transport,
+                loops,
+                new Entry(
+                        (call, reply) -> enter().entry().rest().open(call, reply),
+                        (call, reply) -> enter().entry().grpc().open(call, reply),
+                        () -> current().entry().settings().get()));
+        new AdminPages(this, metrics).addTo(adminRoutes);
+        current = new Generation(1, config, ground, false);
+    }
+
+    private void open(GatewayConfig config, Transport transport) throws Exception {
+        Admin operators = config.admin();
+        if (operators != null) {
+            admin = AdminServer.listen(transport, loops, operators, adminRoutes);
         }
-        prober = new Prober(List.copyOf(upstreams.values()), loops.next(), ByteBufAllocator.DEFAULT);
+        listeners.prepare(config.listeners()).commit();
+        current.start();
     }
 
-    private Cluster remote(String name, UpstreamConfig config, GatewayConfig all) {
-        var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
-        Opening opening = (address, authority) -> {
-            UpstreamSettings settings = new UpstreamSettings(
-                    name,
-                    address,
-                    authority,
-                    config.timeout(),
-                    config.connectTimeout(),
-                    all.limits().maxBodySize(),
-                    all.headers().returned());
-            return switch (config.protocol()) {
-                case GRPC -> new GrpcUpstream(settings, knowledge, ByteBufAllocator.DEFAULT);
-                case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
-            };
-        };
-        EventLoop loop = loops.next();
-        Surroundings around = Surroundings.real(
-                loop, ByteBufAllocator.DEFAULT, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop));
-        Set<ModelRef> models = modelsOf(name, all);
-        return new Cluster(
-                name, config, knowledge, ReplicaSet.start(name, config, opening, () -> models, around), meters);
+    /** The generation that a call is handed to; it stays until the call has ended. */
+    private Generation enter() {
+        Generation now = current;
+        while (!now.enter()) {
+            // It was retired since it was read: there is another one.
+            now = current;
+        }
+        return now;
     }
 
-    /** Waits for the names of every upstream, each at most for as long as it may take to connect to it. */
-    private void awaitNames(GatewayConfig config) throws InterruptedException {
-        long begun = System.nanoTime();
-        for (Map.Entry<String, UpstreamConfig> each : config.upstreams().entrySet()) {
-            long left = each.getValue().connectTimeout().toNanos() - (System.nanoTime() - begun);
+    Generation current() {
+        return current;
+    }
+
+    /** Has the configuration read again and served; its outcome is also logged and counted. Blocks. */
+    public synchronized Reload reload() {
+        if (source == null) {
+            return rejected(
+                    new Reload.Rejected(false, List.of("the gateway was started without a configuration file")));
+        }
+        try {
+            return reload(source.load());
+        } catch (ConfigException e) {
+            return rejected(new Reload.Rejected(true, e.problems()));
+        }
+    }
+
+    /**
+     * Serves another configuration. New calls get it at once; those under way end under the one that they began with. Where
+     * it cannot be put into effect, nothing changes. Blocks.
+     */
+    public synchronized Reload reload(GatewayConfig config) {
+        if (loops.isShuttingDown()) {
+            return rejected(new Reload.Rejected(false, List.of("the gateway is being stopped")));
+        }
+        Generation old = current;
+        GatewayConfig wanted = config.withAdmin(old.config().admin());
+        List<String> warnings = wanted.equals(config)
+                ? List.of()
+                : List.of("admin: the change takes effect when the gateway is started anew");
+        List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
+        if (!wanted.equals(old.config())) {
             try {
-                if (upstreams.get(each.getKey()) instanceof Cluster cluster) {
-                    cluster.lookedUp().get(left, TimeUnit.NANOSECONDS);
-                }
-            } catch (ExecutionException | TimeoutException e) {
-                LOG.warn("upstream '{}' starts before its names are known", each.getKey());
+                replace(old, wanted);
+            } catch (OipException e) {
+                return rejected(new Reload.Rejected(false, List.of(e.message())));
+            } catch (Exception e) {
+                return rejected(
+                        new Reload.Rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
             }
         }
+        return applied(new Reload.Applied(current.number(), first(changes), warnings));
     }
 
-    /** The models that are configured to go to an upstream, as it knows them. */
-    private static Set<ModelRef> modelsOf(String upstream, GatewayConfig config) {
-        Set<ModelRef> models = new HashSet<>();
-        config.models().forEach((name, model) -> {
-            for (ModelConfig.Target target : model.allTargets()) {
-                if (target.upstream().equals(upstream) && name.indexOf('*') < 0) {
-                    models.add(new ModelRef(
-                            Objects.requireNonNullElse(target.model(), name),
-                            Objects.requireNonNullElse(target.version(), "")));
-                }
-            }
-        });
-        return Set.copyOf(models);
-    }
-
-    private static LocalBackend local(LocalConfig config) {
-        int threads =
-                config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
-        return config.modelRepository() == null
-                ? LocalBackend.embedded(threads, config.queueSize())
-                : LocalBackend.of(config.modelRepository(), config.embeddedModels(), threads, config.queueSize());
-    }
-
-    private void listen(GatewayConfig config) throws Exception {
-        String fallback = config.defaultUpstream();
-        RoutingTable routes = new RoutingTable(
-                config.models(),
-                this::required,
-                fallback == null ? null : required(fallback),
-                Map::of,
-                Choices.of(System::nanoTime));
-        ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
-        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
-        GatewayConfig.Answers answers = config.answers();
-        InferRules rules = new InferRules(limits, answers.nonFinite());
-        Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, rules);
-        IngressSettings settings = new IngressSettings(
-                config.limits().maxBodySize(),
-                config.limits().maxConcurrentStreams(),
-                config.headers().forwarded(),
-                IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
-                new IngressSettings.Health(
-                        answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
-                answers.compress() ? answers.compressAbove() : -1);
-        for (GatewayConfig.Listener listener : config.listeners()) {
-            InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());
-            servers.add(IngressServer.listen(transport, loops, address, dispatcher, settings));
+    private static List<String> first(List<String> changes) {
+        if (changes.size() <= MOST_CHANGES) {
+            return changes;
         }
-        prober.start();
+        List<String> shown = new ArrayList<>(changes.subList(0, MOST_CHANGES));
+        shown.add("and " + (changes.size() - MOST_CHANGES) + " more");
+        return shown;
     }
 
-    private Upstream required(String name) {
-        Upstream upstream = upstreams.get(name);
-        if (upstream == null) {
-            throw new IllegalArgumentException("no upstream is named '" + name + "'");
+    private void replace(Generation old, GatewayConfig config) throws Exception {
+        Generation next = new Generation(old.number() + 1, config, ground, old.ready());
+        Listeners.Change change;
+        try {
+            change = listeners.prepare(config.listeners());
+        } catch (Exception e) {
+            next.close();
+            throw e;
         }
-        return upstream;
+        next.start();
+        current = next;
+        change.commit();
+        old.retire();
+    }
+
+    private Reload applied(Reload.Applied applied) {
+        applied.warnings().forEach(LOG::warn);
+        LOG.info("configuration {} is served; changes: {}", applied.generation(), applied.changes());
+        reloads.applied(applied.generation());
+        return applied;
+    }
+
+    private Reload rejected(Reload.Rejected rejected) {
+        LOG.error(
+                "the new configuration is refused, the one before is still served:\n{}",
+                String.join("\n", rejected.problems()));
+        reloads.rejected();
+        return rejected;
+    }
+
+    /** A generation has been closed: the meters of its routes go with it. */
+    private synchronized void forget() {
+        ground.calls().retain(current.routeKeys());
+    }
+
+    /** What operators are answered; more may be added. */
+    public AdminRoutes adminRoutes() {
+        return adminRoutes;
     }
 
     /** The addresses that are listened on, with the ports that were chosen. */
     public List<InetSocketAddress> addresses() {
-        return servers.stream().map(IngressServer::address).toList();
+        return listeners.addresses();
+    }
+
+    /** The address of the operators' side, with the port that was chosen. */
+    public Optional<InetSocketAddress> adminAddress() {
+        return Optional.ofNullable(admin).map(AdminServer::address);
     }
 
     /** Whether every upstream was ready when it was last asked. */
     public boolean ready() {
-        return prober.allReady();
+        return current.ready();
     }
 
     /** Stops accepting and ends everything. */
     @Override
-    public void close() {
-        servers.forEach(IngressServer::close);
-        prober.close();
-        upstreams.values().forEach(Upstream::close);
+    public synchronized void close() {
+        listeners.close();
+        if (admin != null) {
+            admin.close();
+        }
+        ground.closer().shutdownNow();
+        current.stop();
+        ground.pool().close();
+        end(loops);
+        metrics.close();
+    }
+
+    private static void end(EventLoopGroup loops) {
         loops.shutdownGracefully(QUIET_MILLIS, PATIENCE_MILLIS, TimeUnit.MILLISECONDS)
                 .syncUninterruptibly();
     }

@@ -77,6 +77,8 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.routing..",
                         "dev.isthmus.gateway.fleet",
                         "dev.isthmus.gateway.catalogue..",
+                        "dev.isthmus.gateway.metrics..",
+                        "dev.isthmus.gateway.reload..",
                         "dev.isthmus.gateway.config..")
                 .should()
                 .dependOnClassesThat()

@@ -1,13 +1,6 @@
 package dev.isthmus.gateway.cli;
 
-import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.Version;
-import dev.isthmus.gateway.config.ConfigException;
-import dev.isthmus.gateway.config.ConfigLoader;
-import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.oip.OipException;
-import java.io.PrintWriter;
-import java.net.BindException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +24,7 @@ import picocli.CommandLine.Spec;
             ConfigCommands.Schema.class
         })
 public final class IsthmusCommand implements Callable<Integer> {
-    private static final int REFUSED = 2;
+    static final int REFUSED = 2;
 
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -51,7 +44,7 @@ public final class IsthmusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        return serve(null, null, null, spec);
+        return new Serving(null, null, null, false).run(spec);
     }
 
     /** The version of the build. */
@@ -87,41 +80,14 @@ public final class IsthmusCommand implements Callable<Integer> {
                 description = "Listen on this address instead of the configured ones.")
         private @Nullable String host;
 
+        @Option(
+                names = "--no-watch",
+                description = "Do not reload the configuration when its file changes; SIGHUP still does.")
+        private boolean unwatched;
+
         @Override
         public Integer call() {
-            return serve(config, host, port, spec);
+            return new Serving(config, host, port, !unwatched).run(spec);
         }
-    }
-
-    private static int serve(@Nullable Path file, @Nullable String host, @Nullable Integer port, CommandSpec spec) {
-        PrintWriter err = spec.commandLine().getErr();
-        try {
-            GatewayConfig config = file == null ? GatewayConfig.embedded() : ConfigLoader.load(file);
-            if (host != null || port != null) {
-                GatewayConfig.Listener first = config.listeners().get(0);
-                config = config.withListener(new GatewayConfig.Listener(
-                        host == null ? first.host() : host, port == null ? first.port() : port));
-            }
-            Gateway gateway = Gateway.start(config);
-            Runtime.getRuntime().addShutdownHook(new Thread(gateway::close, "isthmus-shutdown"));
-            gateway.addresses()
-                    .forEach(address -> spec.commandLine()
-                            .getOut()
-                            .println("Isthmus " + Version.current() + " takes REST and gRPC on "
-                                    + address.getHostString() + ":" + address.getPort()));
-            if (file == null) {
-                new Demo(gateway.addresses().get(0), spec.commandLine().getOut()).run();
-            }
-            return 0;
-        } catch (ConfigException e) {
-            e.problems().forEach(err::println);
-        } catch (OipException e) {
-            err.println("isthmus: " + e.message());
-        } catch (BindException e) {
-            err.println("isthmus: the address cannot be listened on: " + e.getMessage());
-        } catch (Exception e) {
-            err.println("isthmus: " + e);
-        }
-        return REFUSED;
     }
 }

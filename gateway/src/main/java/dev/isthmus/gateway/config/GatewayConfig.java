@@ -68,8 +68,25 @@ public record GatewayConfig(
     }
 
     public GatewayConfig withListener(Listener listener) {
+        return withListeners(List.of(listener));
+    }
+
+    /** The same on other addresses. */
+    public GatewayConfig withListeners(List<Listener> others) {
         return new GatewayConfig(
-                List.of(listener), admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+                others, admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+    }
+
+    /** The same with another address for operators. */
+    public GatewayConfig withAdmin(@Nullable Admin other) {
+        return new GatewayConfig(
+                listeners, other, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+    }
+
+    /** The same with other limits. */
+    public GatewayConfig withLimits(Limits other) {
+        return new GatewayConfig(
+                listeners, admin, other, headers, answers, health, upstreams, local, models, defaultUpstream);
     }
 
     /** The same with other servers. */

@@ -57,6 +57,16 @@ public final class Prober implements AutoCloseable {
         return true;
     }
 
+    /** Whether every upstream was heard of. */
+    public boolean allAsked() {
+        for (int i = 0; i < upstreams.size(); i++) {
+            if (ready.get(i) == null) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private void probe() {
         for (int i = 0; i < upstreams.size(); i++) {
             if (!asking[i]) {

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.metrics.OwnMeters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
@@ -12,8 +12,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -32,16 +30,15 @@ final class ClusterMetrics implements AutoCloseable {
                     .map(Duration::ofMillis)
                     .toArray(Duration[]::new);
 
-    private final MeterRegistry registry;
     private final Tags upstream;
-    private final Queue<Meter> meters = new ConcurrentLinkedQueue<>();
+    private final OwnMeters meters;
     private final Map<Outcome, Timer> tries = new EnumMap<>(Outcome.class);
     private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
     private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
     private final Counter exhausted;
 
     ClusterMetrics(String upstream, MeterRegistry registry) {
-        this.registry = registry;
+        this.meters = new OwnMeters(registry);
         this.upstream = Tags.of("upstream", upstream);
         for (Outcome outcome : Outcome.values()) {
             tries.put(outcome, timer(outcome));
@@ -53,46 +50,34 @@ final class ClusterMetrics implements AutoCloseable {
             rejections.put(
                     reason, counter("isthmus.upstream.rejected", "Calls that were not let in.", "reason", reason));
         }
-        exhausted = kept(Counter.builder("isthmus.upstream.retry.budget.exhausted")
+        exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Further tries that there was no budget for.")
-                .tags(this.upstream)
-                .register(registry));
+                .tags(this.upstream)::register);
     }
 
     private Timer timer(Outcome outcome) {
-        return kept(Timer.builder("isthmus.upstream.requests")
+        return meters.add(Timer.builder("isthmus.upstream.requests")
                 .description("Tries at a server, until the first answer or the failure.")
                 .tags(upstream.and("outcome", label(outcome)))
-                .serviceLevelObjectives(BOUNDS)
-                .register(registry));
+                .serviceLevelObjectives(BOUNDS)::register);
     }
 
     private Counter counter(String name, String what, String key, Enum<?> value) {
-        return kept(Counter.builder(name)
-                .description(what)
-                .tags(upstream.and(key, label(value)))
-                .register(registry));
+        return meters.add(Counter.builder(name).description(what).tags(upstream.and(key, label(value)))::register);
     }
 
     private static String label(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT);
     }
 
-    private <T extends Meter> T kept(T meter) {
-        meters.add(meter);
-        return meter;
-    }
-
     /** Shows the state of a guard. */
     void watch(Guard guard) {
-        kept(Gauge.builder("isthmus.upstream.breaker.state", guard, Guard::state)
+        meters.add(Gauge.builder("isthmus.upstream.breaker.state", guard, Guard::state)
                 .description("0: calls pass, 1: a few may try, 2: none passes.")
-                .tags(upstream)
-                .register(registry));
-        kept(Gauge.builder("isthmus.upstream.under.way", guard, Guard::underWay)
+                .tags(upstream)::register);
+        meters.add(Gauge.builder("isthmus.upstream.under.way", guard, Guard::underWay)
                 .description("Calls under way.")
-                .tags(upstream)
-                .register(registry));
+                .tags(upstream)::register);
     }
 
     void tried(Outcome outcome, long nanos) {
@@ -122,6 +107,6 @@ final class ClusterMetrics implements AutoCloseable {
 
     @Override
     public void close() {
-        meters.forEach(registry::remove);
+        meters.close();
     }
 }

@@ -1,43 +1,36 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.metrics.OwnMeters;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.function.LongSupplier;
 
 /** The meters of one server, as long as it belongs to its set. */
 final class EndpointMeters implements AutoCloseable {
-    private final MeterRegistry registry;
-    private final List<Meter> meters = new ArrayList<>();
+    private final OwnMeters meters;
 
     /** @param queue whether the server is asked what waits in it */
     EndpointMeters(MeterRegistry registry, String upstream, Replica replica, LongSupplier nanoTime, boolean queue) {
-        this.registry = registry;
+        this.meters = new OwnMeters(registry);
         Tags tags = Tags.of("upstream", upstream, "endpoint", replica.label());
         meters.add(Gauge.builder("isthmus.endpoint.healthy", replica, it -> it.usable(nanoTime.getAsLong()) ? 1 : 0)
                 .description("1 where the server gets calls: it is ready, as far as is known, and not ejected")
-                .tags(tags)
-                .register(registry));
+                .tags(tags)::register);
         meters.add(FunctionCounter.builder(
                         "isthmus.endpoint.ejections",
                         replica,
                         it -> it.ejection().count())
                 .description("how often the server was ejected because its calls failed")
-                .tags(tags)
-                .register(registry));
+                .tags(tags)::register);
         meters.add(Gauge.builder("isthmus.endpoint.under.way", replica, Replica::underWay)
                 .description("calls that the server has not answered yet")
-                .tags(tags)
-                .register(registry));
+                .tags(tags)::register);
         if (queue) {
             meters.add(Gauge.builder("isthmus.endpoint.pending", replica, it -> pending(it, nanoTime))
                     .description("requests that wait in the server; NaN where it does not say")
-                    .tags(tags)
-                    .register(registry));
+                    .tags(tags)::register);
         }
     }
 
@@ -48,6 +41,6 @@ final class EndpointMeters implements AutoCloseable {
 
     @Override
     public void close() {
-        meters.forEach(registry::remove);
+        meters.close();
     }
 }

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -38,8 +37,7 @@ import org.slf4j.LoggerFactory;
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
-    private final CallHandler calls;
-    private final IngressSettings settings;
+    private final Entry entry;
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -48,9 +46,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean pumping;
     private long discarded;
 
-    Http1Handler(CallHandler calls, IngressSettings settings) {
-        this.calls = calls;
-        this.settings = settings;
+    Http1Handler(Entry entry) {
+        this.entry = entry;
     }
 
     @Override
@@ -89,7 +86,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
-        RestExchange started = new RestExchange(new Writer(ctx), settings);
+        RestExchange started =
+                new RestExchange(new Writer(ctx), entry.settings().get());
         exchange = started;
         bodyEnded = false;
         discarded = 0;
@@ -102,7 +100,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             return;
         }
         RequestHead head = RequestHead.of(request.method().name(), request.uri(), request.headers());
-        started.open(head, HttpUtil.getContentLength(request, -1L), ctx, calls);
+        started.open(head, HttpUtil.getContentLength(request, -1L), ctx, entry.rest());
         if (HttpUtil.is100ContinueExpected(request)) {
             if (started.answered()) {
                 // The client keeps its body back and has the answer: there is nothing to discard, and no telling where
@@ -136,7 +134,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (last) {
             bodyEnded = true;
             current.end();
-        } else if (current.answered() && discarded > settings.maxBodyBytes()) {
+        } else if (current.answered() && discarded > entry.settings().get().maxBodyBytes()) {
             ctx.close();
         }
     }

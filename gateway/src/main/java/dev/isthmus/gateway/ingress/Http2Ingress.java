@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
@@ -60,12 +59,10 @@ final class Http2Ingress extends Http2ConnectionHandler {
 
     /** Builds the handler of one connection. */
     static final class Builder extends AbstractHttp2ConnectionHandlerBuilder<Http2Ingress, Builder> {
-        private final CallHandler calls;
-        private final IngressSettings settings;
+        private final Entry entry;
 
-        Builder(CallHandler calls, IngressSettings settings) {
-            this.calls = calls;
-            this.settings = settings;
+        Builder(Entry entry) {
+            this.entry = entry;
             Http2Connection connection = new DefaultHttp2Connection(true);
             UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
             distributor.minAllocationChunk(WRITE_QUANTUM);
@@ -73,7 +70,7 @@ final class Http2Ingress extends Http2ConnectionHandler {
             connection(connection);
             initialSettings(new Http2Settings()
                     .initialWindowSize(STREAM_WINDOW)
-                    .maxConcurrentStreams(settings.maxConcurrentStreams())
+                    .maxConcurrentStreams(entry.settings().get().maxConcurrentStreams())
                     .maxHeaderListSize(IngressSettings.MAX_HEADER_BYTES));
             decoderEnforceMaxRstFramesPerWindow(200, 30);
         }
@@ -87,7 +84,7 @@ final class Http2Ingress extends Http2ConnectionHandler {
         protected Http2Ingress build(
                 Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
             Http2Ingress handler = new Http2Ingress(decoder, encoder, initial);
-            Http2Streams streams = new Http2Streams(handler, calls, settings);
+            Http2Streams streams = new Http2Streams(handler, entry);
             decoder.connection().addListener(streams.closing());
             encoder.flowController().listener(streams::writabilityChanged);
             frameListener(streams);
@@ -98,14 +95,12 @@ final class Http2Ingress extends Http2ConnectionHandler {
     /** Gives each stream's frames to its exchange. */
     private static final class Http2Streams extends Http2FrameAdapter {
         private final Http2Ingress handler;
-        private final CallHandler calls;
-        private final IngressSettings settings;
+        private final Entry entry;
         private final Http2Connection.PropertyKey key;
 
-        Http2Streams(Http2Ingress handler, CallHandler calls, IngressSettings settings) {
+        Http2Streams(Http2Ingress handler, Entry entry) {
             this.handler = handler;
-            this.calls = calls;
-            this.settings = settings;
+            this.entry = entry;
             this.key = handler.connection().newKey();
         }
 
@@ -130,11 +125,11 @@ final class Http2Ingress extends Http2ConnectionHandler {
             Http2Exchange exchange = stream.getProperty(key);
             if (exchange == null) {
                 Http2Responder responder = new Http2Responder(ctx, handler, streamId);
-                exchange = GrpcExchange.isGrpc(headers)
-                        ? new GrpcExchange(responder, settings)
-                        : new Http2RestExchange(responder, settings);
+                boolean grpc = GrpcExchange.isGrpc(headers);
+                IngressSettings settings = entry.settings().get();
+                exchange = grpc ? new GrpcExchange(responder, settings) : new Http2RestExchange(responder, settings);
                 stream.setProperty(key, exchange);
-                exchange.open(ctx, headers, calls);
+                exchange.open(ctx, headers, grpc ? entry.grpc() : entry.rest());
             }
             // Trailers of a request say nothing that is needed here.
             if (endOfStream) {

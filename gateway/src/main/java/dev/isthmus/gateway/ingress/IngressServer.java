@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
@@ -26,12 +25,7 @@ public final class IngressServer implements AutoCloseable {
      * @throws Exception when the port cannot be bound
      */
     public static IngressServer listen(
-            Transport transport,
-            EventLoopGroup loops,
-            InetSocketAddress address,
-            CallHandler calls,
-            IngressSettings settings)
-            throws Exception {
+            Transport transport, EventLoopGroup loops, InetSocketAddress address, Entry entry) throws Exception {
         Channel channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
@@ -40,7 +34,7 @@ public final class IngressServer implements AutoCloseable {
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(
                         ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ))
-                .childHandler(new Pipelines(calls, settings))
+                .childHandler(new Pipelines(entry))
                 .bind(address)
                 .sync()
                 .channel();

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.HeaderNames;
 
 /**
- * What one listener accepts.
+ * What is accepted and how it is answered.
  *
  * @param maxBodyBytes a request's body, or one gRPC message; also after decompression
  * @param maxConcurrentStreams open streams of one HTTP/2 connection

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.net.StrictRequestDecoder;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelPipeline;
@@ -13,12 +13,10 @@ final class Pipelines extends ChannelInitializer<Channel> {
     private static final int HEAD_TIMEOUT_SECONDS = 10;
     private static final String HEAD_TIMEOUT = "head-timeout";
 
-    private final CallHandler calls;
-    private final IngressSettings settings;
+    private final Entry entry;
 
-    Pipelines(CallHandler calls, IngressSettings settings) {
-        this.calls = calls;
-        this.settings = settings;
+    Pipelines(Entry entry) {
+        this.entry = entry;
     }
 
     @Override
@@ -31,11 +29,14 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     void http1(ChannelPipeline pipeline) {
         pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(new StrictRequestDecoder(), new HttpResponseEncoder(), new Http1Handler(calls, settings));
+        pipeline.addLast(
+                new StrictRequestDecoder(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES),
+                new HttpResponseEncoder(),
+                new Http1Handler(entry));
     }
 
     void http2(ChannelPipeline pipeline) {
         pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(new Http2Ingress.Builder(calls, settings).build());
+        pipeline.addLast(new Http2Ingress.Builder(entry).build());
     }
 }

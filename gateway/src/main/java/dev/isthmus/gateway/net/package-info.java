@@ -1,5 +1,5 @@
 /**
- * What ingress and the upstreams share of Netty: which transport an event loop runs on. No protocol, no handler.
+ * What ingress, admin and the upstreams share of Netty: the transport of an event loop, the reading of HTTP/1.1 requests.
  */
 @NullMarked
 package dev.isthmus.gateway.net;

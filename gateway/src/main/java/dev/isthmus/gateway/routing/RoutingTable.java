@@ -24,8 +24,11 @@ import org.jspecify.annotations.Nullable;
  * more literal characters first, then the default upstream. Immutable; used by all event loops.
  */
 public final class RoutingTable {
-    private static final String DEFAULT = "default";
-    private static final String DISCOVERED = "discovered";
+    /** The key of the default upstream's route. */
+    public static final String DEFAULT = "default";
+    /** The key of the routes of models that upstreams were found to serve. */
+    public static final String DISCOVERED = "discovered";
+
     private static final int CACHED_NAMES = 4096;
     private static final int CACHED_LENGTH = 256;
     private static final int SHOWN_LENGTH = 128;

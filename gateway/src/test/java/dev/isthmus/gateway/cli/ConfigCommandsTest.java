@@ -194,6 +194,7 @@ class ConfigCommandsTest {
         assertThat(run("diff", before, after)).isEqualTo(1);
         assertThat(out.toString().lines())
                 .containsExactly(
+                        "listeners: [{host: 127.0.0.1, port: 8080}] -> [{host: 127.0.0.1, port: 9}]",
                         "limits: max_body_size: 64MiB -> 1MiB",
                         "upstream 't': try_timeout: 2s -> none",
                         "upstream 't': breaker: window: 100 -> 50",
@@ -203,8 +204,6 @@ class ConfigCommandsTest {
                                 + " {name: canary, upstream: m, version: 9, weight: 1}] -> [{name: stable, upstream: t,"
                                 + " model: resnet50, weight: 2}, {name: canary, upstream: m, version: 9, weight: 1}]",
                         "default_upstream: m -> t",
-                        "only after a restart: listeners: [{host: 127.0.0.1, port: 8080}] -> [{host: 127.0.0.1, port:"
-                                + " 9}]",
                         "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901}");
     }
 

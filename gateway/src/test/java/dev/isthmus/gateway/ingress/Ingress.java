@@ -25,18 +25,18 @@ final class Ingress implements AutoCloseable {
 
     Ingress(Transport transport, CallHandler calls, long maxBodyBytes) throws Exception {
         loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
+        IngressSettings settings = new IngressSettings(
+                maxBodyBytes,
+                100,
+                GatewayConfig.Headers.DEFAULT.forwarded(),
+                IngressSettings.StreamForm.TRITON,
+                IngressSettings.Health.DEFAULT,
+                1024);
         server = IngressServer.listen(
                 transport,
                 loops,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                calls,
-                new IngressSettings(
-                        maxBodyBytes,
-                        100,
-                        GatewayConfig.Headers.DEFAULT.forwarded(),
-                        IngressSettings.StreamForm.TRITON,
-                        IngressSettings.Health.DEFAULT,
-                        1024));
+                new Entry(calls, calls, () -> settings));
     }
 
     int port() {

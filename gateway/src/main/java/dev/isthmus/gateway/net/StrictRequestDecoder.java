@@ -1,17 +1,23 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.net;
 
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 
-/** Netty's decoder with the ingress's limits, and without its tolerance for two ways of giving a body's length. */
-final class StrictRequestDecoder extends HttpRequestDecoder {
+/** Netty's decoder with limits, and without its tolerance for two ways of giving a body's length. */
+public final class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_PART = 256 * 1024;
 
-    StrictRequestDecoder() {
+    /**
+     * A decoder of requests.
+     *
+     * @param maxLine bytes of a request line
+     * @param maxHeaders bytes of all header fields
+     */
+    public StrictRequestDecoder(int maxLine, int maxHeaders) {
         super(new HttpDecoderConfig()
-                .setMaxInitialLineLength(IngressSettings.MAX_REQUEST_LINE)
-                .setMaxHeaderSize(IngressSettings.MAX_HEADER_BYTES)
+                .setMaxInitialLineLength(maxLine)
+                .setMaxHeaderSize(maxHeaders)
                 .setMaxChunkSize(MAX_PART)
                 .setAllowDuplicateContentLengths(false)
                 .setValidateHeaders(true));

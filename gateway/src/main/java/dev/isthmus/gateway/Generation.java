@@ -1,0 +1,230 @@
+package dev.isthmus.gateway;
+
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.dispatch.Dispatcher;
+import dev.isthmus.gateway.dispatch.InferRules;
+import dev.isthmus.gateway.dispatch.Prober;
+import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.Protocol;
+import dev.isthmus.gateway.routing.Choices;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.WireLimits;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoopGroup;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Everything made from one configuration. Its calls are counted: when the next generation has taken over and the last call
+ * has ended, it is closed. Used by all event loops.
+ */
+final class Generation {
+    private static final Logger LOG = LoggerFactory.getLogger(Generation.class);
+    private static final List<String> EXTENSIONS = List.of("binary_tensor_data");
+    /** What stands for models that no route takes. */
+    private static final String OTHER = "other";
+
+    private final long number;
+    private final long madeNanos = System.nanoTime();
+    private final GatewayConfig config;
+    private final Upstreams upstreams;
+    private final RoutingTable routes;
+    private final Prober prober;
+    private final boolean readyBefore;
+    private final Entry entry;
+    private final Ground ground;
+    /** The calls under way, and one more until this is retired. */
+    private final AtomicInteger holders = new AtomicInteger(1);
+
+    private volatile @Nullable ScheduledFuture<?> limit;
+
+    /**
+     * What all generations of a gateway share.
+     *
+     * @param closer closes generations; its threads may block
+     * @param patience how long calls may go on after the next generation has taken over
+     * @param closed called when a generation has been closed
+     */
+    record Ground(
+            EventLoopGroup loops,
+            UpstreamPool pool,
+            Upstreams.Ground upstreams,
+            Choices choices,
+            CallMetrics calls,
+            ScheduledExecutorService closer,
+            Duration patience,
+            Runnable closed) {}
+
+    /**
+     * Makes everything, and asks nobody yet. May block.
+     *
+     * @param readyBefore what is said of readiness until the upstreams have answered
+     * @throws OipException when the local backend's repository cannot be read
+     * @throws IllegalArgumentException when a name refers to nothing
+     */
+    Generation(long number, GatewayConfig config, Ground ground, boolean readyBefore) {
+        this.number = number;
+        this.config = config;
+        this.readyBefore = readyBefore;
+        this.ground = ground;
+        this.upstreams = new Upstreams(config, ground.pool(), ground.upstreams());
+        upstreams.awaitNames(config);
+        this.prober = new Prober(upstreams.all(), ground.loops().next(), ByteBufAllocator.DEFAULT);
+        try {
+            CallMetrics calls = ground.calls();
+            routes = routes();
+            Dispatcher dispatcher = dispatcher(routes);
+            IngressSettings settings = settings(config);
+            this.entry = new Entry(
+                    calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
+                    calls.around(dispatcher, Protocol.GRPC, this::routeKey, this::leave),
+                    () -> settings);
+        } catch (RuntimeException e) {
+            upstreams.close();
+            throw e;
+        }
+    }
+
+    private RoutingTable routes() {
+        String fallback = config.defaultUpstream();
+        return new RoutingTable(
+                config.models(),
+                upstreams::required,
+                fallback == null ? null : upstreams.required(fallback),
+                Map::of,
+                ground.choices());
+    }
+
+    private Dispatcher dispatcher(RoutingTable routes) {
+        ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
+        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
+        return new Dispatcher(
+                routes,
+                this::ready,
+                self,
+                new InferRules(limits, config.answers().nonFinite()));
+    }
+
+    private static IngressSettings settings(GatewayConfig config) {
+        GatewayConfig.Answers answers = config.answers();
+        return new IngressSettings(
+                config.limits().maxBodySize(),
+                config.limits().maxConcurrentStreams(),
+                config.headers().forwarded(),
+                IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
+                new IngressSettings.Health(
+                        answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
+                answers.compress() ? answers.compressAbove() : -1);
+    }
+
+    private String routeKey(ModelRef model) {
+        try {
+            return routes.route(model).key();
+        } catch (OipException unknown) {
+            return OTHER;
+        }
+    }
+
+    /** The keys of all routes. */
+    Set<String> routeKeys() {
+        Set<String> keys = new HashSet<>(config.models().keySet());
+        keys.addAll(List.of(RoutingTable.DEFAULT, RoutingTable.DISCOVERED, OTHER));
+        return keys;
+    }
+
+    /** Begins to ask the upstreams. */
+    void start() {
+        ground.upstreams().checked().configure(config);
+        prober.start();
+    }
+
+    /** Asks the upstreams no more. */
+    void stop() {
+        prober.close();
+    }
+
+    /** When it was made, on the scale of {@link System#nanoTime()}. */
+    long madeNanos() {
+        return madeNanos;
+    }
+
+    long number() {
+        return number;
+    }
+
+    GatewayConfig config() {
+        return config;
+    }
+
+    /** Where calls go, each after an {@link #enter()}, and how ingress takes them. */
+    Entry entry() {
+        return entry;
+    }
+
+    /** Whether every upstream was ready when it was last asked. */
+    boolean ready() {
+        return prober.allAsked() ? prober.allReady() : readyBefore;
+    }
+
+    /** A call is about to be handed over; false where this generation is over and another one has taken its place. */
+    boolean enter() {
+        int now = holders.get();
+        while (now > 0) {
+            if (holders.compareAndSet(now, now + 1)) {
+                return true;
+            }
+            now = holders.get();
+        }
+        return false;
+    }
+
+    private void leave() {
+        if (holders.decrementAndGet() == 0) {
+            try {
+                ground.closer().execute(this::close);
+            } catch (RejectedExecutionException ended) {
+                // The gateway is being closed, and everything with it.
+                LOG.debug("generation {} ends with the gateway", number);
+            }
+        }
+    }
+
+    /** Another generation takes the calls from now on: this one is closed with its last call, or when patience is over. */
+    void retire() {
+        prober.close();
+        limit = ground.closer().schedule(this::expire, ground.patience().toMillis(), TimeUnit.MILLISECONDS);
+        leave();
+    }
+
+    private void expire() {
+        LOG.warn("configuration {}: {} calls go on too long, and end where their upstream is gone", number, holders);
+        close();
+    }
+
+    /** Gives the upstreams back; those that no other generation has are closed. May block, and be called more than once. */
+    void close() {
+        ScheduledFuture<?> scheduled = limit;
+        if (scheduled != null) {
+            scheduled.cancel(false);
+        }
+        prober.close();
+        upstreams.close();
+        ground.closed().run();
+    }
+}

@@ -1,0 +1,157 @@
+package dev.isthmus.gateway.admin;
+
+import dev.isthmus.gateway.admin.AdminRoutes.Found;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection of an operator: one request at a time, answered on a thread that may block. A client that does not wait for
+ * its answer is closed.
+ */
+final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest> {
+    private static final Logger LOG = LoggerFactory.getLogger(AdminConnection.class);
+
+    private final AdminRoutes routes;
+    private final AdminToken token;
+    private final Executor threads;
+    private boolean answering;
+
+    AdminConnection(AdminRoutes routes, AdminToken token, Executor threads) {
+        this.routes = routes;
+        this.token = token;
+        this.threads = threads;
+    }
+
+    /** A request as it is handed to another thread. */
+    private record Asked(
+            Found route,
+            AdminRequest request,
+            boolean changes,
+            @Nullable String authorization) {}
+
+    @Override
+    protected void channelRead0(ChannelHandlerContext ctx, FullHttpRequest request) {
+        if (answering) {
+            ctx.close();
+            return;
+        }
+        boolean keepAlive =
+                HttpUtil.isKeepAlive(request) && request.decoderResult().isSuccess();
+        AdminAnswer refusal = request.decoderResult().isSuccess()
+                ? begin(ctx, request, keepAlive)
+                : AdminAnswer.error(400, "malformed HTTP request");
+        if (refusal != null) {
+            write(ctx, refusal, keepAlive);
+        }
+    }
+
+    private @Nullable AdminAnswer begin(ChannelHandlerContext ctx, FullHttpRequest request, boolean keepAlive) {
+        QueryStringDecoder uri = new QueryStringDecoder(request.uri());
+        String method = request.method().name();
+        Found route = routes.find(method, uri.rawPath());
+        if (route == null) {
+            return unknown(method, uri.rawPath());
+        }
+        Asked asked;
+        try {
+            String tail = new QueryStringDecoder(route.tail()).path();
+            asked = new Asked(
+                    route,
+                    new AdminRequest(tail, uri.parameters(), request.content().toString(StandardCharsets.UTF_8)),
+                    method.equals(AdminRoutes.POST),
+                    request.headers().get(HttpHeaderNames.AUTHORIZATION));
+        } catch (IllegalArgumentException malformed) {
+            return AdminAnswer.error(400, "malformed URL");
+        }
+        try {
+            answering = true;
+            threads.execute(() -> handOver(ctx, answer(asked), keepAlive));
+            return null;
+        } catch (RejectedExecutionException busy) {
+            answering = false;
+            return AdminAnswer.error(503, "too many requests wait for an answer here");
+        }
+    }
+
+    private AdminAnswer unknown(String method, String path) {
+        List<String> methods = routes.methods(path);
+        return methods.isEmpty()
+                ? AdminAnswer.json(404, Map.of("error", "there is no such path here", "paths", routes.all()))
+                : AdminAnswer.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method);
+    }
+
+    private AdminAnswer answer(Asked asked) {
+        try {
+            if (asked.changes()) {
+                token.require(asked.authorization());
+            }
+            return asked.route().handler().answer(asked.request());
+        } catch (OipException refused) {
+            return AdminAnswer.error(refused.code().httpStatus(), refused.message());
+        } catch (RuntimeException fault) {
+            LOG.error("admin request", fault);
+            return AdminAnswer.error(500, "internal error");
+        }
+    }
+
+    private void handOver(ChannelHandlerContext ctx, AdminAnswer answer, boolean keepAlive) {
+        try {
+            ctx.executor().execute(() -> answered(ctx, answer, keepAlive));
+        } catch (RejectedExecutionException ended) {
+            LOG.debug("an operator's answer came when the loops had ended", ended);
+        }
+    }
+
+    private void answered(ChannelHandlerContext ctx, AdminAnswer answer, boolean keepAlive) {
+        answering = false;
+        if (ctx.channel().isActive()) {
+            write(ctx, answer, keepAlive);
+        }
+    }
+
+    private static void write(ChannelHandlerContext ctx, AdminAnswer answer, boolean keepAlive) {
+        byte[] body = answer.body().getBytes(StandardCharsets.UTF_8);
+        FullHttpResponse response = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(answer.status()), Unpooled.wrappedBuffer(body));
+        response.headers()
+                .set(HttpHeaderNames.CONTENT_TYPE, answer.contentType())
+                .set(HttpHeaderNames.CACHE_CONTROL, "no-store")
+                .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
+        HttpUtil.setKeepAlive(response, keepAlive);
+        ChannelFuture written = ctx.writeAndFlush(response);
+        if (!keepAlive) {
+            written.addListener(ChannelFutureListener.CLOSE);
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        if (cause instanceof IOException) {
+            LOG.debug("connection of an operator", cause);
+        } else {
+            LOG.warn("connection of an operator: {}", cause.toString());
+        }
+        ctx.close();
+    }
+}

@@ -1,0 +1,60 @@
+package dev.isthmus.gateway.admin;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** What the admin listener answers. Routes may be added at any time, by any thread. */
+public final class AdminRoutes {
+    static final String GET = "GET";
+    static final String POST = "POST";
+    private static final List<String> METHODS = List.of(GET, POST);
+
+    private final Map<String, AdminHandler> handlers = new ConcurrentHashMap<>();
+
+    /** A route that was found. */
+    record Found(AdminHandler handler, String tail) {}
+
+    /**
+     * Adds a route, or replaces the one that was there.
+     *
+     * @param method GET for what only shows; POST for what changes something, which needs the token
+     * @param path as it stands in the URL; one that ends in {@code /*} takes all below it
+     */
+    public AdminRoutes route(String method, String path, AdminHandler handler) {
+        if (!METHODS.contains(method) || !path.startsWith("/")) {
+            throw new IllegalArgumentException(
+                    "a route is GET or POST and a path from '/', got " + method + " " + path);
+        }
+        handlers.put(method + " " + path, handler);
+        return this;
+    }
+
+    /** @param path without the query, not decoded */
+    @Nullable
+    Found find(String method, String path) {
+        AdminHandler exact = handlers.get(method + " " + path);
+        if (exact != null) {
+            return new Found(exact, "");
+        }
+        for (int slash = path.lastIndexOf('/'); slash >= 0; slash = path.lastIndexOf('/', slash - 1)) {
+            AdminHandler below = handlers.get(method + " " + path.substring(0, slash) + "/*");
+            if (below != null && slash + 1 < path.length()) {
+                return new Found(below, path.substring(slash + 1));
+            }
+        }
+        return null;
+    }
+
+    /** The methods that a path takes; empty for a path that is not known. */
+    List<String> methods(String path) {
+        return METHODS.stream().filter(method -> find(method, path) != null).toList();
+    }
+
+    /** All routes, as a list for people. */
+    List<String> all() {
+        return List.copyOf(new TreeSet<>(handlers.keySet()));
+    }
+}

@@ -1,0 +1,85 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.Version;
+import dev.isthmus.gateway.config.ConfigException;
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.GatewayConfig.Listener;
+import dev.isthmus.gateway.reload.ConfigFile;
+import dev.isthmus.gateway.reload.ConfigWatch;
+import dev.isthmus.gateway.reload.Hangup;
+import dev.isthmus.oip.OipException;
+import java.io.PrintWriter;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+
+/**
+ * The gateway as a process.
+ *
+ * @param file null for the embedded models
+ * @param host put in place of the configured ones; null for none
+ * @param port put in place of the configured ones; null for none
+ * @param watched whether the file is loaded again when it changes
+ */
+record Serving(
+        @Nullable Path file,
+        @Nullable String host,
+        @Nullable Integer port,
+        boolean watched) {
+
+    /** Starts it and leaves it running; returns the exit code. */
+    int run(CommandSpec spec) {
+        PrintWriter err = spec.commandLine().getErr();
+        try {
+            start(spec.commandLine().getOut());
+            return 0;
+        } catch (ConfigException e) {
+            e.problems().forEach(err::println);
+        } catch (OipException e) {
+            err.println("isthmus: " + e.message());
+        } catch (BindException e) {
+            err.println("isthmus: the address cannot be listened on: " + e.getMessage());
+        } catch (Exception e) {
+            err.println("isthmus: " + e);
+        }
+        return IsthmusCommand.REFUSED;
+    }
+
+    private void start(PrintWriter out) throws Exception {
+        if (file == null) {
+            Gateway gateway = Gateway.start(overridden(GatewayConfig.embedded()));
+            announce(gateway, out);
+            new Demo(gateway.addresses().get(0), out).run();
+            return;
+        }
+        ConfigFile source = new ConfigFile(file, this::overridden);
+        Gateway gateway = Gateway.start(source);
+        announce(gateway, out);
+        ConfigWatch watch = ConfigWatch.start(source, gateway::reload, watched);
+        Hangup.on(watch::ask);
+    }
+
+    private GatewayConfig overridden(GatewayConfig config) {
+        if (host == null && port == null) {
+            return config;
+        }
+        Listener first = config.listeners().get(0);
+        return config.withListener(
+                new Listener(host == null ? first.host() : host, port == null ? first.port() : port));
+    }
+
+    private static void announce(Gateway gateway, PrintWriter out) {
+        Runtime.getRuntime().addShutdownHook(new Thread(gateway::close, "isthmus-shutdown"));
+        for (InetSocketAddress address : gateway.addresses()) {
+            out.println("Isthmus " + Version.current() + " takes REST and gRPC on " + text(address));
+        }
+        gateway.adminAddress().ifPresent(address -> out.println("Operators are answered on " + text(address)));
+    }
+
+    private static String text(InetSocketAddress address) {
+        return address.getHostString() + ":" + address.getPort();
+    }
+}

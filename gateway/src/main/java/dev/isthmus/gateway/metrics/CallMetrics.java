@@ -1,0 +1,73 @@
+package dev.isthmus.gateway.metrics;
+
+import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.oip.ModelRef;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** The meters of all calls. They outlive reloads; those of routes that are gone are taken out. */
+public final class CallMetrics {
+    /** The route of calls that name no model. */
+    public static final String NO_MODEL = "none";
+
+    private final MeterRegistry registry;
+    private final LongSupplier nanoTime;
+    private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
+    private final Map<Protocol, LongAdder> underWay = new EnumMap<>(Protocol.class);
+
+    /** @param nanoTime as {@link System#nanoTime()} */
+    public CallMetrics(MeterRegistry registry, LongSupplier nanoTime) {
+        this.registry = registry;
+        this.nanoTime = nanoTime;
+        for (Protocol protocol : Protocol.values()) {
+            LongAdder count = new LongAdder();
+            underWay.put(protocol, count);
+            Gauge.builder("isthmus.requests.under.way", count, LongAdder::sum)
+                    .description("Calls that have begun and not ended")
+                    .tag("protocol", protocol.label())
+                    .register(registry);
+        }
+    }
+
+    /**
+     * Measures the calls of a handler.
+     *
+     * @param routeKeys the configured key of a model's route, out of a set that the configuration bounds
+     * @param ended called when a call has ended, exactly once for each, on its loop
+     */
+    public CallHandler around(
+            CallHandler handler, Protocol protocol, Function<ModelRef, String> routeKeys, Runnable ended) {
+        LongAdder count = underWay.computeIfAbsent(protocol, each -> new LongAdder());
+        return new MeteredHandler(
+                handler,
+                operation -> route(routeKeys, OperationKind.model(operation)).of(protocol, OperationKind.of(operation)),
+                count,
+                nanoTime,
+                ended);
+    }
+
+    private RouteMeters route(Function<ModelRef, String> keys, @Nullable ModelRef model) {
+        String key = model == null ? NO_MODEL : keys.apply(model);
+        RouteMeters known = routes.get(key);
+        return known == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : known;
+    }
+
+    /** Takes out the meters of all routes but these and those that no configuration names. */
+    public void retain(Set<String> keys) {
+        routes.entrySet().removeIf(each -> {
+            boolean gone = !keys.contains(each.getKey()) && !each.getKey().equals(NO_MODEL);
+            if (gone) {
+                each.getValue().close();
+            }
+            return gone;
+        });
+    }
+}

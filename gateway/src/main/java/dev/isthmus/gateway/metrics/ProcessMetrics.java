@@ -1,0 +1,50 @@
+package dev.isthmus.gateway.metrics;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufAllocatorMetricProvider;
+
+/** The registry of one gateway, with the meters of its process. */
+public final class ProcessMetrics implements AutoCloseable {
+    /** The form that {@link #scrape} writes. */
+    public static final String CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+    private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    private final JvmGcMetrics collections = new JvmGcMetrics();
+
+    public ProcessMetrics() {
+        new JvmMemoryMetrics().bindTo(registry);
+        new JvmThreadMetrics().bindTo(registry);
+        collections.bindTo(registry);
+        if (ByteBufAllocator.DEFAULT instanceof ByteBufAllocatorMetricProvider measured) {
+            Gauge.builder(
+                            "isthmus.buffers.direct",
+                            measured,
+                            each -> each.metric().usedDirectMemory())
+                    .description("Memory outside the heap that buffers of requests and answers are cut from")
+                    .baseUnit("bytes")
+                    .register(registry);
+        }
+    }
+
+    public MeterRegistry registry() {
+        return registry;
+    }
+
+    /** Everything, in Prometheus' text format. */
+    public String scrape() {
+        return registry.scrape(CONTENT_TYPE);
+    }
+
+    @Override
+    public void close() {
+        collections.close();
+        registry.close();
+    }
+}

@@ -1,0 +1,89 @@
+package dev.isthmus.gateway.reload;
+
+import dev.isthmus.gateway.config.ConfigException;
+import dev.isthmus.gateway.config.ConfigLoader;
+import dev.isthmus.gateway.config.ConfigSource;
+import dev.isthmus.gateway.config.GatewayConfig;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A configuration file, and whether there is something new in it. It is looked at by its content alone: times and sizes say
+ * nothing when a file is written in place twice within a tick of the clock, and little when a link to it is moved. May be
+ * used by any thread.
+ */
+public final class ConfigFile implements ConfigSource {
+    /** What is to be done after a look. */
+    public enum Look {
+        /** Nothing: it is as it was when it was last loaded, or it is not there. */
+        SAME,
+        /** It must be seen once more, soon: it may be half written. */
+        UNSETTLED,
+        /** It is to be loaded. */
+        CHANGED
+    }
+
+    private static final Logger LOG = LoggerFactory.getLogger(ConfigFile.class);
+    /** Of a file; more cannot be a configuration. */
+    private static final int MOST = 16 << 20;
+
+    private final Path path;
+    private final UnaryOperator<GatewayConfig> overrides;
+    private String loaded = "";
+    private String lastSeen = "";
+    private boolean missing;
+
+    /** @param overrides what is to be put over what the file says */
+    public ConfigFile(Path path, UnaryOperator<GatewayConfig> overrides) {
+        this.path = path;
+        this.overrides = overrides;
+    }
+
+    @Override
+    public synchronized GatewayConfig load() throws ConfigException {
+        // First the digest: what is written from now on is a change.
+        String now = digest();
+        loaded = now == null ? loaded : now;
+        return overrides.apply(ConfigLoader.load(path));
+    }
+
+    /** Looks at the file. It has changed when two looks at a time found the same, which was not loaded yet. */
+    public synchronized Look look() {
+        String now = digest();
+        if (now == null) {
+            if (!missing) {
+                LOG.warn("{} cannot be read: the configuration stays as it is", path);
+            }
+            missing = true;
+            return Look.SAME;
+        }
+        missing = false;
+        if (now.equals(loaded)) {
+            lastSeen = "";
+            return Look.SAME;
+        }
+        boolean settled = now.equals(lastSeen);
+        lastSeen = settled ? "" : now;
+        return settled ? Look.CHANGED : Look.UNSETTLED;
+    }
+
+    private @Nullable String digest() {
+        try (InputStream in = Files.newInputStream(path)) {
+            byte[] content = in.readNBytes(MOST);
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+        } catch (IOException e) {
+            return null;
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+}

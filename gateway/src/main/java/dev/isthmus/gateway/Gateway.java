@@ -1,5 +1,7 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.catalogue.ServerReadiness;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
@@ -7,7 +9,6 @@ import dev.isthmus.gateway.config.ServerAddress;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.InferRules;
-import dev.isthmus.gateway.dispatch.Prober;
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
@@ -25,6 +26,8 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -34,7 +37,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** The gateway, wired and running from its construction to {@link #close()}. */
 public final class Gateway implements AutoCloseable {
@@ -47,7 +54,10 @@ public final class Gateway implements AutoCloseable {
             new MultiThreadIoEventLoopGroup(0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
     private final Map<String, Upstream> upstreams = new HashMap<>();
     private final List<IngressServer> servers = new ArrayList<>();
-    private final Prober prober;
+    private final MeterRegistry meters = new SimpleMeterRegistry();
+    private final RoutingTable routes;
+    private final ModelPlaces places;
+    private final Catalogue catalogue;
 
     /**
      * Starts a gateway; its ports are bound when this returns.
@@ -71,7 +81,39 @@ public final class Gateway implements AutoCloseable {
         if (config.local() != null) {
             upstreams.put(GatewayConfig.LOCAL, new LocalUpstream(local(config.local())));
         }
-        prober = new Prober(List.copyOf(upstreams.values()), loops.next(), ByteBufAllocator.DEFAULT);
+        routes = routes(config);
+        places = new ModelPlaces(config, routes, this::required);
+        catalogue = catalogue(config);
+    }
+
+    private RoutingTable routes(GatewayConfig config) {
+        Map<String, Upstream> byModel = new HashMap<>();
+        config.models()
+                .forEach((model, route) ->
+                        byModel.put(model, required(route.allTargets().get(0).upstream())));
+        String fallback = config.defaultUpstream();
+        return new RoutingTable(byModel, fallback == null ? null : required(fallback));
+    }
+
+    private Catalogue catalogue(GatewayConfig config) {
+        List<Upstream> sorted = new TreeMap<>(upstreams).values().stream().toList();
+        ServerReadiness policy = switch (config.health().serverReady()) {
+            case ALL -> ServerReadiness.ALL;
+            case ANY -> ServerReadiness.ANY;
+            case MODELS -> ServerReadiness.MODELS;
+        };
+        Set<Upstream> discovering = config.upstreams().entrySet().stream()
+                .filter(upstream -> upstream.getValue().discover())
+                .map(upstream -> required(upstream.getKey()))
+                .collect(Collectors.toUnmodifiableSet());
+        ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
+        return new Catalogue(
+                sorted,
+                places,
+                new Catalogue.Rules(self, policy, discovering),
+                new Catalogue.Ground(
+                        loops.next(), ByteBufAllocator.DEFAULT, System::nanoTime, new SplittableRandom(), meters),
+                Dispatcher.indexQuestion());
     }
 
     private Upstream remote(String name, UpstreamConfig config, GatewayConfig all) {
@@ -110,17 +152,10 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void listen(GatewayConfig config) throws Exception {
-        Map<String, Upstream> byModel = new HashMap<>();
-        config.models()
-                .forEach((model, route) ->
-                        byModel.put(model, required(route.allTargets().get(0).upstream())));
-        String fallback = config.defaultUpstream();
-        RoutingTable routes = new RoutingTable(byModel, fallback == null ? null : required(fallback));
-        ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
         WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
         GatewayConfig.Answers answers = config.answers();
         InferRules rules = new InferRules(limits, answers.nonFinite());
-        Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, rules);
+        Dispatcher dispatcher = new Dispatcher(routes, places, catalogue, rules);
         IngressSettings settings = new IngressSettings(
                 config.limits().maxBodySize(),
                 config.limits().maxConcurrentStreams(),
@@ -133,7 +168,7 @@ public final class Gateway implements AutoCloseable {
             InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());
             servers.add(IngressServer.listen(transport, loops, address, dispatcher, settings));
         }
-        prober.start();
+        catalogue.start();
     }
 
     private Upstream required(String name) {
@@ -149,16 +184,21 @@ public final class Gateway implements AutoCloseable {
         return servers.stream().map(IngressServer::address).toList();
     }
 
-    /** Whether every upstream was ready when it was last asked. */
+    /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
     public boolean ready() {
-        return prober.allReady();
+        return catalogue.ready();
+    }
+
+    /** What is known of the servers behind it. */
+    public Catalogue catalogue() {
+        return catalogue;
     }
 
     /** Stops accepting and ends everything. */
     @Override
     public void close() {
         servers.forEach(IngressServer::close);
-        prober.close();
+        catalogue.close();
         upstreams.values().forEach(Upstream::close);
         loops.shutdownGracefully(QUIET_MILLIS, PATIENCE_MILLIS, TimeUnit.MILLISECONDS)
                 .syncUninterruptibly();

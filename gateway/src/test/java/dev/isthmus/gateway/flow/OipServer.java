@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A real gRPC server that does what a script says; what else it is asked, it answers UNIMPLEMENTED. */
@@ -77,9 +78,19 @@ final class OipServer implements AutoCloseable {
     final BlockingQueue<String> cancelled = new LinkedBlockingQueue<>();
 
     OipServer(Script script) throws IOException {
+        this(script, List.of());
+    }
+
+    /** A server that does not even answer for itself whether it is ready, and what it is. */
+    static OipServer complete(Script script) throws IOException {
+        return new OipServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"));
+    }
+
+    private OipServer(Script script, List<String> further) throws IOException {
         this.script = script;
         var service = ServerServiceDefinition.builder(SERVICE);
-        METHODS.forEach(name -> service.addMethod(bytes(name), (call, headers) -> open(name, call, headers)));
+        Stream.concat(METHODS.stream(), further.stream())
+                .forEach(name -> service.addMethod(bytes(name), (call, headers) -> open(name, call, headers)));
         server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
                 .directExecutor()
                 .maxInboundMessageSize(64 << 20)

@@ -34,21 +34,43 @@ final class Stage implements AutoCloseable {
 
     Stage(Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
             throws Exception {
-        gateway = Gateway.start(new GatewayConfig(
+        this(config(upstreams, configs(models), GatewayConfig.Health.DEFAULT, fallback));
+    }
+
+    private Stage(GatewayConfig config) throws Exception {
+        gateway = Gateway.start(config);
+        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
+                .usePlaintext()
+                .directExecutor()
+                .build();
+    }
+
+    private static GatewayConfig config(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            GatewayConfig.Health health,
+            @Nullable String fallback) {
+        return new GatewayConfig(
                 List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
                 null,
                 new GatewayConfig.Limits(LIMIT, 100, 10_000),
                 new GatewayConfig.Headers(PASSED, PASSED),
                 GatewayConfig.Answers.DEFAULT,
-                GatewayConfig.Health.DEFAULT,
+                health,
                 upstreams,
                 GatewayConfig.LOCAL.equals(fallback) ? GatewayConfig.LocalConfig.EMBEDDED : null,
-                configs(models),
-                fallback));
-        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
-                .usePlaintext()
-                .directExecutor()
-                .build();
+                models,
+                fallback);
+    }
+
+    /** Models of several upstreams. */
+    static Stage fleet(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            GatewayConfig.Health health,
+            @Nullable String fallback)
+            throws Exception {
+        return new Stage(config(upstreams, models, health, fallback));
     }
 
     private static Map<String, ModelConfig> configs(Map<String, String> models) {
@@ -82,6 +104,10 @@ final class Stage implements AutoCloseable {
             BinaryTensorData binary,
             boolean sharedMemory) {
         return UpstreamConfig.of(protocol, endpoint).speaking(dialect, binary, sharedMemory);
+    }
+
+    Gateway gateway() {
+        return gateway;
     }
 
     int port() {

@@ -22,6 +22,11 @@ public final class Repositories {
         return upstream.peer().dialect() == Dialect.KSERVE && upstream.peer().wire() == Wire.REST;
     }
 
+    /** Whether an extension of this name has load and unload only: over gRPC KServe does not list its models. */
+    static boolean withoutIndex(String extension) {
+        return extension.equals(KSERVE);
+    }
+
     /** Whether models can be loaded and unloaded. */
     public static boolean loads(Upstream upstream) {
         return indexed(upstream) || upstream.extensions().contains(KSERVE);

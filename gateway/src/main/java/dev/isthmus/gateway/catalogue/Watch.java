@@ -79,7 +79,7 @@ final class Watch {
         return Repositories.listed(upstream);
     }
 
-    /** Its extensions, named or not; null as long as it never answered. */
+    /** Its extensions, named or not, without a repository that has no index; null as long as it never answered. */
     @Nullable
     ServerExtensions extensions() {
         if (metadata == null) {
@@ -87,6 +87,9 @@ final class Watch {
         }
         List<String> named = metadata.extensions();
         List<String> names = named.isEmpty() ? upstream.peer().dialect().unnamedExtensions() : named;
-        return new ServerExtensions(names, upstream.peer().sharedMemory());
+        List<String> told = names.stream()
+                .filter(name -> listed() || !Repositories.withoutIndex(name))
+                .toList();
+        return new ServerExtensions(told, upstream.peer().sharedMemory());
     }
 }

@@ -108,14 +108,23 @@ final class OipServer implements AutoCloseable {
     }
 
     private ServerCall.Listener<byte[]> open(String method, ServerCall<byte[], byte[]> call, Metadata headers) {
-        opened.add(new Seen(method, headers, Context.current().getDeadline()));
+        Deadline deadline = Context.current().getDeadline();
+        // The gateway asks for these itself, whenever it likes: tests do not see them.
+        boolean own = (method.equals("ModelMetadata") || method.equals("RepositoryIndex"))
+                && deadline != null
+                && deadline.timeRemaining(TimeUnit.SECONDS) < 6;
+        if (!own) {
+            opened.add(new Seen(method, headers, deadline));
+        }
         call.request(1);
         return new ServerCall.Listener<>() {
             private boolean answering;
 
             @Override
             public void onMessage(byte[] message) {
-                messages.add(message);
+                if (!own) {
+                    messages.add(message);
+                }
                 if (!answering) {
                     answering = true;
                     call.sendHeaders(answerHeaders);

@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.config.ConfigDiff;
 import dev.isthmus.gateway.config.ConfigException;
 import dev.isthmus.gateway.config.ConfigSource;
@@ -239,7 +240,12 @@ public final class Gateway implements AutoCloseable {
         return Optional.ofNullable(admin).map(AdminServer::address);
     }
 
-    /** Whether every upstream was ready when it was last asked. */
+    /** What is known of the servers behind it. */
+    public Catalogue catalogue() {
+        return current.catalogue();
+    }
+
+    /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
     public boolean ready() {
         return current.ready();
     }

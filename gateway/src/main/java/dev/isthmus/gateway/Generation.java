@@ -1,20 +1,23 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.catalogue.Places;
+import dev.isthmus.gateway.catalogue.ServerReadiness;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.InferRules;
-import dev.isthmus.gateway.dispatch.Prober;
+import dev.isthmus.gateway.fleet.Surroundings;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.Protocol;
 import dev.isthmus.gateway.routing.Choices;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.WireLimits;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.time.Duration;
 import java.util.HashSet;
@@ -26,6 +29,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,7 +49,7 @@ final class Generation {
     private final GatewayConfig config;
     private final Upstreams upstreams;
     private final RoutingTable routes;
-    private final Prober prober;
+    private final Catalogue catalogue;
     private final boolean readyBefore;
     private final Entry entry;
     private final Ground ground;
@@ -85,11 +89,12 @@ final class Generation {
         this.ground = ground;
         this.upstreams = new Upstreams(config, ground.pool(), ground.upstreams());
         upstreams.awaitNames(config);
-        this.prober = new Prober(upstreams.all(), ground.loops().next(), ByteBufAllocator.DEFAULT);
         try {
             CallMetrics calls = ground.calls();
             routes = routes();
-            Dispatcher dispatcher = dispatcher(routes);
+            Places places = new ModelPlaces(routes, config.health().modelReady());
+            catalogue = catalogue(places);
+            Dispatcher dispatcher = new Dispatcher(routes, places, catalogue, rules(config));
             IngressSettings settings = settings(config);
             this.entry = new Entry(
                     calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
@@ -107,18 +112,37 @@ final class Generation {
                 config.models(),
                 upstreams::required,
                 fallback == null ? null : upstreams.required(fallback),
-                Map::of,
+                this::discovered,
                 ground.choices());
     }
 
-    private Dispatcher dispatcher(RoutingTable routes) {
-        ServerMetadata self = new ServerMetadata("isthmus", Version.current(), EXTENSIONS);
+    private Map<String, Upstream> discovered() {
+        return catalogue.discovered();
+    }
+
+    private Catalogue catalogue(Places places) {
+        ServerReadiness policy = switch (config.health().serverReady()) {
+            case ALL -> ServerReadiness.ALL;
+            case ANY -> ServerReadiness.ANY;
+            case MODELS -> ServerReadiness.MODELS;
+        };
+        Set<Upstream> discovering = config.upstreams().entrySet().stream()
+                .filter(upstream -> upstream.getValue().discover())
+                .map(upstream -> upstreams.required(upstream.getKey()))
+                .collect(Collectors.toUnmodifiableSet());
+        Surroundings around = ground.upstreams().around();
+        return new Catalogue(
+                upstreams.all(),
+                places,
+                new Catalogue.Rules(new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, discovering),
+                new Catalogue.Ground(
+                        ground.loops().next(), around.allocator(), around.nanoTime(), around.random(), around.meters()),
+                Dispatcher.indexQuestion());
+    }
+
+    private static InferRules rules(GatewayConfig config) {
         WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
-        return new Dispatcher(
-                routes,
-                this::ready,
-                self,
-                new InferRules(limits, config.answers().nonFinite()));
+        return new InferRules(limits, config.answers().nonFinite());
     }
 
     private static IngressSettings settings(GatewayConfig config) {
@@ -151,12 +175,12 @@ final class Generation {
     /** Begins to ask the upstreams. */
     void start() {
         ground.upstreams().checked().configure(config);
-        prober.start();
+        catalogue.start();
     }
 
     /** Asks the upstreams no more. */
     void stop() {
-        prober.close();
+        catalogue.close();
     }
 
     /** When it was made, on the scale of {@link System#nanoTime()}. */
@@ -172,14 +196,19 @@ final class Generation {
         return config;
     }
 
+    /** What is known of the servers. */
+    Catalogue catalogue() {
+        return catalogue;
+    }
+
     /** Where calls go, each after an {@link #enter()}, and how ingress takes them. */
     Entry entry() {
         return entry;
     }
 
-    /** Whether every upstream was ready when it was last asked. */
+    /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
     boolean ready() {
-        return prober.allAsked() ? prober.allReady() : readyBefore;
+        return catalogue.settled() ? catalogue.ready() : readyBefore;
     }
 
     /** A call is about to be handed over; false where this generation is over and another one has taken its place. */
@@ -207,7 +236,7 @@ final class Generation {
 
     /** Another generation takes the calls from now on: this one is closed with its last call, or when patience is over. */
     void retire() {
-        prober.close();
+        catalogue.close();
         limit = ground.closer().schedule(this::expire, ground.patience().toMillis(), TimeUnit.MILLISECONDS);
         leave();
     }
@@ -223,7 +252,7 @@ final class Generation {
         if (scheduled != null) {
             scheduled.cancel(false);
         }
-        prober.close();
+        catalogue.close();
         upstreams.close();
         ground.closed().run();
     }

@@ -22,9 +22,9 @@ import dev.isthmus.local.LocalBackend;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -35,7 +35,7 @@ import org.slf4j.LoggerFactory;
 final class Upstreams implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Upstreams.class);
 
-    private final Map<String, Lease> leases = new HashMap<>();
+    private final Map<String, Lease> leases = new TreeMap<>();
 
     /**
      * What upstreams need of the gateway around them.
@@ -124,6 +124,7 @@ final class Upstreams implements AutoCloseable {
                 : LocalBackend.of(config.modelRepository(), config.embeddedModels(), threads, config.queueSize());
     }
 
+    /** In the order of their names. */
     List<Upstream> all() {
         return leases.values().stream().map(Lease::upstream).toList();
     }

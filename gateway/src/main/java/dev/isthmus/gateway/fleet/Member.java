@@ -10,6 +10,7 @@ import java.util.Map;
  * @param upstream the cluster's name
  * @param label host and port as configured and resolved: for operators, never for clients
  * @param server takes questions meant for this server alone
+ * @param asked whether it was asked at all
  * @param ready whether it said so when it was last asked; true before that
  * @param reason why it is not ready; empty where it is
  * @param models which of the configured models are ready on it, as far as they were asked for
@@ -19,6 +20,7 @@ public record Member(
         String upstream,
         String label,
         Upstream server,
+        boolean asked,
         boolean ready,
         String reason,
         Map<ModelRef, Boolean> models,

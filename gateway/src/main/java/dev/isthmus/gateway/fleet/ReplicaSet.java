@@ -83,6 +83,7 @@ public final class ReplicaSet implements AutoCloseable {
                 upstream,
                 replica.label(),
                 replica.server(),
+                seen.server() != Readiness.Server.UNKNOWN,
                 seen.server() != Readiness.Server.NOT_READY,
                 seen.reason(),
                 seen.models(),

@@ -94,6 +94,16 @@ public interface Upstream extends AutoCloseable {
     /** The reply gets one {@code Answer.Model}, or NOT_FOUND. */
     Cancellation modelMetadata(Call call, ModelRef model, Reply reply);
 
+    /**
+     * Asks for the names of the server's models where it has no repository index but such a list; the reply gets one
+     * {@code Answer.Document}: KServe's {@code {"models": [...]}}.
+     */
+    default Cancellation modelNames(Call call, Reply reply) {
+        reply.fail(
+                new OipException(ErrorCode.UNIMPLEMENTED, "upstream '" + name() + "' is not known to list its models"));
+        return Cancellation.NONE;
+    }
+
     /** Closes connections; calls under way fail with UNAVAILABLE. */
     @Override
     void close();

@@ -114,8 +114,8 @@ class ChecksTest {
 
             awaitReady(true);
             assertThat(set.members("u"))
-                    .containsExactly(
-                            new Member("u", server.label(), set.all().getFirst().server(), true, "", Map.of(), false));
+                    .containsExactly(new Member(
+                            "u", server.label(), set.all().getFirst().server(), true, true, "", Map.of(), false));
             assertThat(server.asked("/v2")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
         }

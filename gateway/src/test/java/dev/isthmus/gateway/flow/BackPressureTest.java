@@ -173,7 +173,7 @@ class BackPressureTest {
         return ScriptedServer.that((request, out) -> {
             write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
             String one = request.head().contains("generate") ? event : json;
-            if (request.head().startsWith("POST")) {
+            if (request.head().startsWith("POST /v2/models/")) {
                 send(out, one, sent);
             }
             write(out, "0\r\n\r\n");
@@ -266,7 +266,7 @@ class BackPressureTest {
         CountDownLatch go = new CountDownLatch(1);
         AtomicInteger taken = new AtomicInteger();
         try (ScriptedServer server = ScriptedServer.that((request, out) -> {
-                    if (request.head().startsWith("POST")) {
+                    if (request.head().startsWith("POST /v2/models/")) {
                         taken.incrementAndGet();
                         awaitLatch(go);
                     }
@@ -293,7 +293,7 @@ class BackPressureTest {
         String answer = "{\"model_name\":\"m\",\"id\":\"a\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"UINT8\","
                 + "\"shape\":[" + PIECE + "],\"data\":[0" + ",0".repeat(PIECE - 1) + "]}]}";
         try (ScriptedServer server = ScriptedServer.that((request, out) -> {
-                    if (request.head().startsWith("POST")) {
+                    if (request.head().startsWith("POST /v2/models/")) {
                         answered.incrementAndGet();
                     }
                     write(out, ScriptedServer.ok(answer));

@@ -44,21 +44,44 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback,
             boolean local)
             throws Exception {
-        gateway = Gateway.start(new GatewayConfig(
+        this(config(upstreams, models, GatewayConfig.Health.DEFAULT, fallback, local));
+    }
+
+    private Stage(GatewayConfig config) throws Exception {
+        gateway = Gateway.start(config);
+        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
+                .usePlaintext()
+                .directExecutor()
+                .build();
+    }
+
+    private static GatewayConfig config(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            GatewayConfig.Health health,
+            @Nullable String fallback,
+            boolean local) {
+        return new GatewayConfig(
                 List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
                 null,
                 new GatewayConfig.Limits(LIMIT, 100, 10_000),
                 new GatewayConfig.Headers(PASSED, PASSED),
                 GatewayConfig.Answers.DEFAULT,
-                GatewayConfig.Health.DEFAULT,
+                health,
                 upstreams,
                 local ? GatewayConfig.LocalConfig.EMBEDDED : null,
                 models,
-                fallback));
-        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
-                .usePlaintext()
-                .directExecutor()
-                .build();
+                fallback);
+    }
+
+    /** Models of several upstreams. */
+    static Stage fleet(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            GatewayConfig.Health health,
+            @Nullable String fallback)
+            throws Exception {
+        return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
     }
 
     private static Map<String, ModelConfig> configs(Map<String, String> models) {
@@ -94,6 +117,10 @@ final class Stage implements AutoCloseable {
         return UpstreamConfig.of(protocol, endpoint).speaking(dialect, binary, sharedMemory);
     }
 
+    Gateway gateway() {
+        return gateway;
+    }
+
     int port() {
         return gateway.addresses().get(0).getPort();
     }
@@ -110,7 +137,7 @@ final class Stage implements AutoCloseable {
     /** The next request with a body that a server was sent; the gateway's own questions are passed over. */
     static ScriptedServer.Seen posted(ScriptedServer server) throws InterruptedException {
         ScriptedServer.Seen seen = server.request();
-        while (!seen.head().startsWith("POST")) {
+        while (!seen.head().startsWith("POST") || seen.head().startsWith("POST /v2/repository/index ")) {
             seen = server.request();
         }
         return seen;

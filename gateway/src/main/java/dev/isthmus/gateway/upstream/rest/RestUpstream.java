@@ -215,6 +215,12 @@ public final class RestUpstream implements Upstream {
         return askModel(call, model, "", reader, reply);
     }
 
+    @Override
+    public Cancellation modelNames(Call call, Reply reply) {
+        AnswerReader reader = (status, headers, content) -> answers.document(status, content);
+        return ask(call, () -> "/v2/models", reader, reply);
+    }
+
     private Cancellation askModel(Call call, ModelRef model, String what, AnswerReader reader, Reply reply) {
         return ask(call, () -> ModelPath.of(asked(model)) + what, reader, reply);
     }

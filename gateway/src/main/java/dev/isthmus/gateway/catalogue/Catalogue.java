@@ -1,0 +1,297 @@
+package dev.isthmus.gateway.catalogue;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.catalogue.Shared.Found;
+import dev.isthmus.gateway.fleet.Member;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.ServerMetadata;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the servers behind the gateway say of themselves, as that of one server. It is asked for in the background and told
+ * from a snapshot, so that a client's question never becomes many; what nobody asked for before is looked up once for all who
+ * want it. All questions are asked on one event loop; answers may be read on any thread.
+ */
+public final class Catalogue implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
+    private static final long TICK_MILLIS = 250;
+    private static final int UNDER_WAY = 4;
+
+    private final List<Upstream> upstreams;
+    private final Places places;
+    private final ScheduledExecutorService loop;
+    private final Watches watches;
+    private final Snapshots snapshots;
+    private final ReadyChecks checks;
+    private final Indexes indexes;
+    private final Models models;
+    private final CatalogueMeters meters;
+    private @Nullable ScheduledFuture<?> ticks;
+
+    /**
+     * What the catalogue tells by.
+     *
+     * @param self what the gateway says of itself
+     * @param policy when it is ready
+     * @param discovering the upstreams whose models are all routed to them
+     */
+    public record Rules(ServerMetadata self, ServerReadiness policy, Set<Upstream> discovering) {
+
+        public Rules {
+            discovering = Set.copyOf(discovering);
+        }
+    }
+
+    /**
+     * What the catalogue runs on.
+     *
+     * @param loop an event loop
+     * @param random spreads its questions; used on the loop
+     */
+    public record Ground(
+            ScheduledExecutorService loop,
+            ByteBufAllocator allocator,
+            LongSupplier nanoTime,
+            RandomGenerator random,
+            MeterRegistry meters) {}
+
+    /**
+     * A catalogue that has asked nobody yet.
+     *
+     * @param upstreams in the order that decides where servers disagree
+     */
+    public Catalogue(List<Upstream> upstreams, Places places, Rules rules, Ground ground, IndexQuestion index) {
+        this.upstreams = List.copyOf(upstreams);
+        this.places = places;
+        this.loop = ground.loop();
+        this.watches = new Watches(upstreams);
+        this.snapshots = new Snapshots(rules, places, watches, loop);
+        this.meters = new CatalogueMeters(ground.meters());
+        LongSupplier time = ground.nanoTime();
+        Questions questions = new Questions(loop, ground.allocator(), meters::failed, index);
+        Lane lane = new Lane(UNDER_WAY);
+        this.indexes = new Indexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
+        this.models = new Models(watches, places, questions, lane, new DriftLog(), time, ground.random());
+        this.checks = new ReadyChecks(
+                watches, places, questions, time, ground.random(), indexes::returned, snapshots::changed);
+        meters.register(places.configured(), this::readiness, models.drift()::count);
+    }
+
+    private double readiness(String model) {
+        return Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0;
+    }
+
+    /** Begins to ask. */
+    public void start() {
+        ticks = loop.scheduleWithFixedDelay(this::tick, 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void tick() {
+        try {
+            if (watches.refresh()) {
+                snapshots.changed();
+            }
+            checks.tick();
+            indexes.tick();
+            models.tick();
+            indexes.publish();
+        } catch (RuntimeException e) {
+            // Otherwise the executor would ask never again, and say nothing.
+            LOG.error("the catalogue could not ask its servers", e);
+        }
+    }
+
+    /** Whether the gateway is ready by its policy, as its servers were when they were last asked. */
+    public boolean ready() {
+        return snapshots.now().server().ready();
+    }
+
+    /** Whether every server has been asked whether it is ready. */
+    public boolean settled() {
+        return snapshots.now().settled();
+    }
+
+    /** The gateway's metadata, with the extensions that hold for the fleet. */
+    public ServerMetadata serverMetadata() {
+        return snapshots.now().metadata();
+    }
+
+    /**
+     * Tells whether a model is ready: the reply gets one {@code Answer.ModelReady}.
+     *
+     * @throws OipException NOT_FOUND for a model that no upstream serves
+     */
+    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+        Place place = places.of(model);
+        if (place.configured() && model.version().isEmpty()) {
+            Boolean ready = snapshots.now().models().get(model.name());
+            if (ready != null) {
+                return answered(reply, new Answer.ModelReady(model, ready));
+            }
+        }
+        Consumer<Found<Boolean>> tell = found -> tellReady(call, model, found, reply);
+        Optional<Found<Boolean>> known = models.ready().known(model);
+        if (known.isPresent()) {
+            tell.accept(known.get());
+            return Cancellation.NONE;
+        }
+        return new Awaited<>(call, reply, tell).begin(loop, then -> models.ready(model, then));
+    }
+
+    private void tellReady(Call call, ModelRef model, Found<Boolean> found, Reply reply) {
+        switch (found) {
+            case Found.Value<Boolean> value -> reply.only(new Answer.ModelReady(model, value.value()));
+            case Found.Failure<Boolean> failure -> {
+                if (forItsClient(failure.failure())) {
+                    Target target = places.of(model).targets().getFirst();
+                    target.upstream().modelReady(call, target.model(), reply);
+                } else {
+                    reply.fail(failure.failure());
+                }
+            }
+        }
+    }
+
+    /**
+     * Tells the metadata of a model: the reply gets one {@code Answer.Model}.
+     *
+     * @throws OipException NOT_FOUND for a model that no upstream serves
+     */
+    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+        // What was known of a model that routing knows no more is not told.
+        places.of(model);
+        Consumer<Found<ModelMetadata>> tell = found -> tellMetadata(call, model, found, reply);
+        Optional<Found<ModelMetadata>> known = models.metadata().known(model);
+        if (known.isPresent()) {
+            tell.accept(known.get());
+            return Cancellation.NONE;
+        }
+        return new Awaited<>(call, reply, tell).begin(loop, then -> models.describe(model, then));
+    }
+
+    private void tellMetadata(Call call, ModelRef model, Found<ModelMetadata> found, Reply reply) {
+        switch (found) {
+            case Found.Value<ModelMetadata> value -> reply.only(new Answer.Model(value.value()));
+            case Found.Failure<ModelMetadata> failure -> {
+                if (forItsClient(failure.failure())) {
+                    Target target = places.of(model).targets().getFirst();
+                    target.upstream().modelMetadata(call, target.model(), reply);
+                } else {
+                    reply.fail(failure.failure());
+                }
+            }
+        }
+    }
+
+    /** The server wants to know who asks, which is the client's to say. */
+    private static boolean forItsClient(OipException failure) {
+        return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
+    }
+
+    private static Cancellation answered(Reply reply, Answer answer) {
+        reply.only(answer);
+        return Cancellation.NONE;
+    }
+
+    /**
+     * Gets the fleet's repository index, in which nothing is older than a second.
+     *
+     * @param then on the call's loop; never after the call was cancelled
+     */
+    public Cancellation index(Call call, Reply reply, Consumer<RepositoryIndex> then) {
+        return new Awaited<>(call, reply, then).begin(loop, indexes::fresh);
+    }
+
+    /** Everything behind the gateway. */
+    public List<Upstream> upstreams() {
+        return upstreams;
+    }
+
+    /** The upstreams whose servers tell which models they have. */
+    public List<Upstream> repositories() {
+        return upstreams.stream()
+                .filter(upstream -> Repositories.indexed(upstream) || Repositories.listed(upstream))
+                .toList();
+    }
+
+    /** Whether the index has models under other names than those of their upstreams. */
+    public boolean renames() {
+        return indexes.renames();
+    }
+
+    /** Upstreams that discover their models, by the models that they list. Immutable, and swapped when it changes. */
+    public Map<String, Upstream> discovered() {
+        return indexes.discovered();
+    }
+
+    /** Models of these upstreams were loaded or unloaded: what is known of them is asked for anew. */
+    public void changed(Set<Upstream> upstreams) {
+        try {
+            loop.execute(() -> refresh(Set.copyOf(upstreams)));
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("the catalogue is closed");
+        }
+    }
+
+    private void refresh(Set<Upstream> upstreams) {
+        checks.hurry(upstreams);
+        indexes.hurry(upstreams);
+        models.hurry(upstreams);
+    }
+
+    /** The servers of an upstream, as they were when they were last asked. */
+    public List<Member> members(Upstream upstream) {
+        Map<Upstream, Member> seen = snapshots.now().members();
+        return Watches.members(upstream).stream()
+                .map(member -> seen.getOrDefault(member.server(), member))
+                .toList();
+    }
+
+    /** For the admin side: the index with the state on each server. */
+    public ObjectNode indexDocument() {
+        return indexes.index().detailed();
+    }
+
+    /** For the admin side: where servers disagree about models. */
+    public ObjectNode driftDocument() {
+        return models.drift().document();
+    }
+
+    /** For the admin side: the servers, and whether they and the configured models on them are ready. */
+    public ObjectNode membersDocument() {
+        return snapshots.now().document();
+    }
+
+    /** Asks no more. */
+    @Override
+    public void close() {
+        if (ticks != null) {
+            ticks.cancel(false);
+        }
+        meters.close();
+    }
+}

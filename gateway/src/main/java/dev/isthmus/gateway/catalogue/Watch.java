@@ -1,0 +1,102 @@
+package dev.isthmus.gateway.catalogue;
+
+import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.Member;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.ServerMetadata;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What is known of one server. Used on the catalogue's loop. */
+final class Watch {
+    /** Its upstream as routing knows it. */
+    final Upstream upstream;
+
+    final Map<ModelRef, Boolean> models = new HashMap<>();
+    Member member;
+    /** Null as long as it has not told them. */
+    @Nullable
+    ServerMetadata metadata;
+    /** Null as long as it was not asked. */
+    @Nullable
+    Boolean ready;
+
+    String reason = "it was not asked yet";
+
+    @Nullable
+    Listing listing;
+    /** When the index that is known was asked for. */
+    long listedNanos;
+    /** When its index was asked for last. */
+    long askedNanos;
+    /** The models that it listed when it last did. */
+    Set<String> names = Set.of();
+
+    Watch(Upstream upstream, Member member) {
+        this.upstream = upstream;
+        this.member = member;
+    }
+
+    Upstream server() {
+        return member.server();
+    }
+
+    Source source() {
+        return new Source(member.upstream(), member.label());
+    }
+
+    /** Whether its cluster finds out by itself how it is. */
+    boolean checked() {
+        return upstream instanceof Cluster;
+    }
+
+    boolean isReady() {
+        return Boolean.TRUE.equals(ready) && member.ready();
+    }
+
+    /** Whether it was asked whether the model is ready. */
+    boolean knows(ModelRef model) {
+        return models.containsKey(model) || member.models().containsKey(model);
+    }
+
+    boolean isReady(ModelRef model) {
+        Boolean checked = member.models().get(model);
+        return Boolean.TRUE.equals(checked == null ? models.get(model) : checked);
+    }
+
+    /** The member with what was found out about it. */
+    Member seen() {
+        Map<ModelRef, Boolean> all = new HashMap<>(models);
+        all.putAll(member.models());
+        boolean now = isReady();
+        String why = now ? "" : member.ready() ? reason : member.reason();
+        return new Member(
+                member.upstream(), member.label(), member.server(), ready != null, now, why, all, member.ejected());
+    }
+
+    boolean indexed() {
+        return Repositories.indexed(upstream);
+    }
+
+    boolean listed() {
+        return Repositories.listed(upstream);
+    }
+
+    /** Its extensions, named or not, without a repository that has no index; null as long as it never answered. */
+    @Nullable
+    ServerExtensions extensions() {
+        if (metadata == null) {
+            return null;
+        }
+        List<String> named = metadata.extensions();
+        List<String> names = named.isEmpty() ? upstream.peer().dialect().unnamedExtensions() : named;
+        List<String> told = names.stream()
+                .filter(name -> listed() || !Repositories.withoutIndex(name))
+                .toList();
+        return new ServerExtensions(told, upstream.peer().sharedMemory());
+    }
+}

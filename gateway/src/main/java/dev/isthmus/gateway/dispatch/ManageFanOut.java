@@ -1,0 +1,144 @@
+package dev.isthmus.gateway.dispatch;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One management operation asked of several servers, sixteen at once, in protobuf. Lives on the call's loop. */
+final class ManageFanOut implements Cancellation {
+    private static final int UNDER_WAY = 16;
+
+    private final Call call;
+    private final Operation.Manage manage;
+    private final byte[] request;
+    private final List<ServerAsked> servers;
+    private final Consumer<List<Told>> then;
+    private final List<One> asked = new ArrayList<>();
+    private int open;
+    private boolean asking;
+    private boolean over;
+
+    /**
+     * What one server said: one of the two.
+     *
+     * @param content a protobuf message; empty where the server sent none
+     */
+    record Told(
+            ServerAsked server,
+            ByteString content,
+            @Nullable OipException failure) {}
+
+    /**
+     * @param request the client's, in protobuf
+     * @param then gets what each server said, in the order of the servers
+     */
+    ManageFanOut(
+            Call call, Operation.Manage manage, byte[] request, List<ServerAsked> servers, Consumer<List<Told>> then) {
+        this.call = call;
+        this.manage = manage.as(false);
+        this.request = request;
+        this.servers = servers;
+        this.then = then;
+    }
+
+    ManageFanOut begin() {
+        next();
+        return this;
+    }
+
+    private void next() {
+        if (asking || over) {
+            return;
+        }
+        // Servers may answer before the call returns: not one within the other.
+        asking = true;
+        while (asked.size() < servers.size() && open < UNDER_WAY) {
+            One one = new One(servers.get(asked.size()));
+            asked.add(one);
+            open++;
+            one.ask();
+        }
+        asking = false;
+        if (open == 0) {
+            over = true;
+            then.accept(asked.stream().map(One::told).toList());
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (!over) {
+            over = true;
+            asked.forEach(one -> one.underWay.cancel());
+        }
+    }
+
+    private final class One implements Reply {
+        private final ServerAsked server;
+        private Cancellation underWay = Cancellation.NONE;
+        private ByteString content = ByteString.EMPTY;
+        private @Nullable OipException failure;
+        private boolean ended;
+
+        One(ServerAsked server) {
+            this.server = server;
+        }
+
+        void ask() {
+            try {
+                byte[] body = ManageNames.request(manage.extension(), request, server.model());
+                Operation.Manage there = manage.to(server.model());
+                ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
+                Cancellation started = bridge.send(call, Unpooled.wrappedBuffer(body));
+                underWay = ended ? Cancellation.NONE : started;
+            } catch (InvalidProtocolBufferException e) {
+                fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + e.getMessage(), e));
+            }
+        }
+
+        Told told() {
+            return new Told(server, content, failure);
+        }
+
+        @Override
+        public void message(Answer answer) {
+            if (answer instanceof Answer.Document document) {
+                content = ByteString.copyFrom(document.content().nioBuffer());
+            }
+            answer.release();
+        }
+
+        @Override
+        public void complete() {
+            end();
+        }
+
+        @Override
+        public void fail(OipException why) {
+            if (!ended) {
+                failure = why;
+                end();
+            }
+        }
+
+        private void end() {
+            if (!ended) {
+                ended = true;
+                underWay = Cancellation.NONE;
+                open--;
+                next();
+            }
+        }
+    }
+}

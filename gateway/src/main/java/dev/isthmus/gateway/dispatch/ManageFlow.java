@@ -1,0 +1,386 @@
+package dev.isthmus.gateway.dispatch;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.catalogue.FanOut;
+import dev.isthmus.gateway.catalogue.IndexQuestion;
+import dev.isthmus.gateway.catalogue.Listing;
+import dev.isthmus.gateway.catalogue.Outcome;
+import dev.isthmus.gateway.catalogue.Places;
+import dev.isthmus.gateway.catalogue.Repositories;
+import dev.isthmus.gateway.catalogue.RepositoryIndex;
+import dev.isthmus.gateway.catalogue.StatisticsSum;
+import dev.isthmus.gateway.fleet.Member;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.ModelStatisticsResponse;
+import dev.isthmus.proto.RepositoryIndexRequest;
+import dev.isthmus.proto.RepositoryIndexResponse;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * The management extensions in front of a fleet: index and statistics of several servers are merged, load and unload go to
+ * every server of the model, everything else to one. Where there is but one server its answer is passed on as it is.
+ */
+final class ManageFlow {
+    private static final String STATISTICS = "statistics";
+
+    private final Places places;
+    private final Catalogue catalogue;
+
+    ManageFlow(Places places, Catalogue catalogue) {
+        this.places = places;
+        this.catalogue = catalogue;
+    }
+
+    /** Asks a server for its index, whichever protocol it speaks. */
+    static final IndexQuestion INDEX = (call, server, reply) -> {
+        var index = new Operation.Manage(Extension.REPOSITORY_INDEX, ModelRef.of(""), "", true, false);
+        new ManageBridge(index, server, reply).send(call, Unpooled.EMPTY_BUFFER);
+    };
+
+    RequestSink open(Call call, Operation.Manage manage, Reply reply) {
+        return switch (manage.extension()) {
+            case REPOSITORY_INDEX -> index(call, manage, reply);
+            case REPOSITORY_LOAD, REPOSITORY_UNLOAD -> change(call, manage, reply);
+            case MODEL_STATISTICS -> statistics(call, manage, reply);
+            case MODEL_CONFIG,
+                    TRACE_SETTING,
+                    LOG_SETTINGS,
+                    SYSTEM_SHARED_MEMORY_STATUS,
+                    SYSTEM_SHARED_MEMORY_REGISTER,
+                    SYSTEM_SHARED_MEMORY_UNREGISTER,
+                    CUDA_SHARED_MEMORY_STATUS,
+                    CUDA_SHARED_MEMORY_REGISTER,
+                    CUDA_SHARED_MEMORY_UNREGISTER -> single(call, manage, reply);
+        };
+    }
+
+    /** What is asked of one server: the default upstream, or the model's first target. */
+    private RequestSink single(Call call, Operation.Manage manage, Reply reply) {
+        if (manage.model().name().isEmpty()) {
+            return passed(call, manage, ofServer(manage), reply);
+        }
+        Target target = places.of(manage.model()).targets().getFirst();
+        if (manage.extension() == Extension.MODEL_CONFIG) {
+            List<Member> members = catalogue.members(target.upstream());
+            Upstream server = members.stream()
+                    .filter(Member::ready)
+                    .map(Member::server)
+                    .findFirst()
+                    .orElse(target.upstream());
+            return passed(call, manage, new Target(server, target.model(), server.name()), reply);
+        }
+        return passed(call, manage, target, reply);
+    }
+
+    private Target ofServer(Operation.Manage manage) {
+        Upstream upstream = places.defaultUpstream()
+                .orElseThrow(() -> new OipException(
+                        ErrorCode.UNIMPLEMENTED,
+                        manage.extension()
+                                + " is asked of one server, and there is no default upstream that it could be"));
+        return new Target(upstream, ModelRef.of(""), upstream.name());
+    }
+
+    /** One server's own answer. */
+    private static RequestSink passed(Call call, Operation.Manage manage, Target target, Reply reply) {
+        Upstream upstream = target.upstream();
+        if (manage.extension().sharedMemory() && !upstream.peer().sharedMemory()) {
+            throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'");
+        }
+        ManageBridge bridge = new ManageBridge(manage.to(target.model()), upstream, reply);
+        if (manage.json() || target.model().equals(manage.model())) {
+            return new PassedBody(call.allocator(), body -> bridge.send(call, body));
+        }
+        return read(
+                call,
+                manage,
+                reply,
+                content -> bridge.send(call, Unpooled.wrappedBuffer(named(manage, content, target))));
+    }
+
+    private static byte[] named(Operation.Manage manage, byte[] content, Target target) {
+        try {
+            return ManageNames.request(manage.extension(), content, target.model());
+        } catch (InvalidProtocolBufferException e) {
+            throw malformed(e);
+        }
+    }
+
+    private RequestSink index(Call call, Operation.Manage manage, Reply reply) {
+        List<ServerAsked> servers = servers(catalogue.repositories());
+        if (servers.isEmpty()) {
+            return passed(call, manage, ofServer(manage), reply);
+        }
+        Member first = servers.getFirst().member();
+        if (servers.size() == 1 && !catalogue.renames() && Repositories.indexed(first.server())) {
+            return passed(
+                    call,
+                    manage,
+                    new Target(first.server(), ModelRef.of(""), first.server().name()),
+                    reply);
+        }
+        if (manage.resource().isEmpty()) {
+            return read(call, manage, reply, content -> {
+                boolean ready = readyOnly(content);
+                return catalogue.index(call, reply, index -> tell(manage, index, ready, reply));
+            });
+        }
+        List<ServerAsked> asked = servers.stream()
+                .filter(server -> Repositories.indexed(server.member().server()))
+                .toList();
+        return read(call, manage, reply, content -> {
+            boolean ready = readyOnly(content);
+            return new ManageFanOut(call, manage, content, asked, told -> tell(manage, merged(told), ready, reply))
+                    .begin();
+        });
+    }
+
+    private static boolean readyOnly(byte[] content) {
+        try {
+            return RepositoryIndexRequest.parseFrom(content).getReady();
+        } catch (InvalidProtocolBufferException e) {
+            throw malformed(e);
+        }
+    }
+
+    private static RepositoryIndex merged(List<ManageFanOut.Told> told) {
+        List<Listing> listings = new ArrayList<>();
+        for (ManageFanOut.Told one : told) {
+            OipException failure = one.failure();
+            listings.add(
+                    failure == null
+                            ? listing(one)
+                            : new Listing.Failed(one.server().source(), failure));
+        }
+        return RepositoryIndex.of(listings);
+    }
+
+    private static Listing listing(ManageFanOut.Told told) {
+        try {
+            return Listing.of(told.server().source(), RepositoryIndexResponse.parseFrom(told.content()));
+        } catch (InvalidProtocolBufferException e) {
+            return new Listing.Failed(told.server().source(), notTheProtocols(told, e));
+        }
+    }
+
+    private static void tell(Operation.Manage manage, RepositoryIndex index, boolean readyOnly, Reply reply) {
+        index.failure().ifPresentOrElse(reply::fail, () -> tell(manage, index.response(readyOnly), reply));
+    }
+
+    /** Load and unload: of every server of the model that can. */
+    private RequestSink change(Call call, Operation.Manage manage, Reply reply) {
+        List<Target> targets = places.of(manage.model()).targets();
+        List<ServerAsked> servers = servers(targets, Repositories::loads);
+        Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
+        Reply told = new Telling(reply, () -> catalogue.changed(upstreams));
+        if (servers.size() == 1 && servers.getFirst().model().equals(manage.model())) {
+            return passed(
+                    call,
+                    manage,
+                    new Target(
+                            servers.getFirst().member().server(),
+                            manage.model(),
+                            servers.getFirst().member().server().name()),
+                    told);
+        }
+        String verb = manage.extension() == Extension.REPOSITORY_LOAD ? "load" : "unload";
+        String what = verb + " of model '" + manage.model().name() + "'";
+        return read(
+                call,
+                manage,
+                reply,
+                content -> new ManageFanOut(call, manage, content, servers, outcomes -> report(what, outcomes, told))
+                        .begin());
+    }
+
+    private static void report(String what, List<ManageFanOut.Told> told, Reply reply) {
+        List<Outcome> outcomes = new ArrayList<>();
+        for (ManageFanOut.Told one : told) {
+            OipException failure = one.failure();
+            outcomes.add(
+                    failure == null
+                            ? new Outcome.Done(one.server().source())
+                            : new Outcome.Failed(one.server().source(), failure));
+        }
+        new FanOut(what, outcomes)
+                .failure()
+                .ifPresentOrElse(reply::fail, () -> reply.only(new Answer.Document(Unpooled.EMPTY_BUFFER)));
+    }
+
+    private RequestSink statistics(Call call, Operation.Manage manage, Reply reply) {
+        boolean all = manage.model().name().isEmpty();
+        List<ServerAsked> servers = all
+                ? servers(catalogue.upstreams().stream()
+                        .filter(upstream -> upstream.extensions().contains(STATISTICS))
+                        .toList())
+                : servers(
+                        places.of(manage.model()).targets(),
+                        upstream -> upstream.extensions().contains(STATISTICS));
+        if (servers.isEmpty()) {
+            return passed(call, manage, ofServer(manage), reply);
+        }
+        if (servers.size() == 1 && servers.getFirst().model().equals(manage.model())) {
+            return passed(
+                    call,
+                    manage,
+                    new Target(
+                            servers.getFirst().member().server(),
+                            manage.model(),
+                            servers.getFirst().member().server().name()),
+                    reply);
+        }
+        return read(
+                call,
+                manage,
+                reply,
+                content -> new ManageFanOut(call, manage, content, servers, told -> sum(manage, told, reply)).begin());
+    }
+
+    /** Of those that answered: what a server that is gone has counted nobody can say. */
+    private static void sum(Operation.Manage manage, List<ManageFanOut.Told> told, Reply reply) {
+        List<ModelStatisticsResponse> answers = new ArrayList<>();
+        List<Outcome> failed = new ArrayList<>();
+        for (ManageFanOut.Told one : told) {
+            OipException failure = one.failure();
+            try {
+                if (failure == null) {
+                    String client = manage.model().name();
+                    answers.add(ManageNames.statistics(
+                            one.content(), one.server().model().name(), client));
+                } else {
+                    failed.add(new Outcome.Failed(one.server().source(), failure));
+                }
+            } catch (InvalidProtocolBufferException e) {
+                failed.add(new Outcome.Failed(one.server().source(), notTheProtocols(one, e)));
+            }
+        }
+        if (answers.isEmpty()) {
+            new FanOut("statistics", failed).failure().ifPresent(reply::fail);
+            return;
+        }
+        try {
+            tell(manage, StatisticsSum.of(answers), reply);
+        } catch (OipException e) {
+            reply.fail(e);
+        }
+    }
+
+    private static OipException notTheProtocols(ManageFanOut.Told told, IOException cause) {
+        return new OipException(
+                ErrorCode.BAD_UPSTREAM_ANSWER,
+                "upstream '" + told.server().member().upstream() + "' sent an answer that is not the protocol's",
+                cause);
+    }
+
+    private static void tell(Operation.Manage manage, Message answer, Reply reply) {
+        try {
+            byte[] content = answer.toByteArray();
+            byte[] told = manage.json() ? ManageAnswers.toJson(manage.extension(), content) : content;
+            reply.only(new Answer.Document(Unpooled.wrappedBuffer(told)));
+        } catch (IOException e) {
+            reply.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
+        }
+    }
+
+    private List<ServerAsked> servers(List<Upstream> upstreams) {
+        return servers(
+                upstreams.stream()
+                        .map(upstream -> new Target(upstream, ModelRef.of(""), upstream.name()))
+                        .toList(),
+                all -> true);
+    }
+
+    /** The servers of the targets that are known to be able, or of all where none is; each model of a server once. */
+    private List<ServerAsked> servers(List<Target> targets, Predicate<Upstream> able) {
+        List<Target> asked =
+                targets.stream().filter(target -> able.test(target.upstream())).toList();
+        Set<ServerAsked> servers = new LinkedHashSet<>();
+        for (Target target : asked.isEmpty() ? targets : asked) {
+            catalogue
+                    .members(target.upstream())
+                    .forEach(member -> servers.add(new ServerAsked(member, target.model())));
+        }
+        return List.copyOf(servers);
+    }
+
+    /** Takes the body as a protobuf message, whichever protocol the client speaks. */
+    private static RequestSink read(
+            Call call, Operation.Manage manage, Reply reply, Function<byte[], Cancellation> query) {
+        return new PassedBody(call.allocator(), body -> {
+            try {
+                return query.apply(protobuf(manage, body));
+            } catch (OipException e) {
+                reply.fail(e);
+                return Cancellation.NONE;
+            } finally {
+                body.release();
+            }
+        });
+    }
+
+    private static byte[] protobuf(Operation.Manage manage, ByteBuf body) {
+        byte[] content = ByteBufUtil.getBytes(body);
+        try {
+            return manage.json() ? ManageRequests.toProtobuf(manage, content) : content;
+        } catch (IOException e) {
+            throw malformed(e);
+        }
+    }
+
+    private static OipException malformed(IOException cause) {
+        String problem = cause instanceof JsonProcessingException json
+                ? json.getOriginalMessage()
+                : String.valueOf(cause.getMessage());
+        return new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem, cause);
+    }
+
+    /** Does something when the reply has ended, before the client hears of it. */
+    private record Telling(Reply reply, Runnable ended) implements Reply {
+        @Override
+        public void headers(Map<String, String> headers) {
+            reply.headers(headers);
+        }
+
+        @Override
+        public void message(Answer answer) {
+            reply.message(answer);
+        }
+
+        @Override
+        public void complete() {
+            ended.run();
+            reply.complete();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            ended.run();
+            reply.fail(failure);
+        }
+    }
+}

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -120,7 +121,7 @@ public final class Gateway implements AutoCloseable {
         WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
         GatewayConfig.Answers answers = config.answers();
         InferRules rules = new InferRules(limits, answers.nonFinite());
-        Dispatcher dispatcher = new Dispatcher(routes, prober::allReady, self, rules);
+        Dispatcher dispatcher = new Dispatcher(routes, model -> Shadows.NONE, prober::allReady, self, rules);
         IngressSettings settings = new IngressSettings(
                 config.limits().maxBodySize(),
                 config.limits().maxConcurrentStreams(),

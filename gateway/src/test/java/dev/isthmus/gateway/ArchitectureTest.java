@@ -76,6 +76,8 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.dispatch..",
                         "dev.isthmus.gateway.routing..",
                         "dev.isthmus.gateway.catalogue..",
+                        "dev.isthmus.gateway.shadow..",
+                        "dev.isthmus.gateway.ramp..",
                         "dev.isthmus.gateway.config..")
                 .should()
                 .dependOnClassesThat()

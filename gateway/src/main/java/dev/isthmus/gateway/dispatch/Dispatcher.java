@@ -9,7 +9,9 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
@@ -17,6 +19,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
 public final class Dispatcher implements CallHandler {
@@ -34,17 +37,25 @@ public final class Dispatcher implements CallHandler {
             "generate");
 
     private final RoutingTable routes;
+    private final Function<ModelRef, Shadows> shadows;
     private final BooleanSupplier ready;
     private final ServerMetadata self;
     private final InferRules rules;
     private final Transcoder transcoder;
 
     /**
+     * @param shadows of the route of a model
      * @param ready whether every upstream is, from a snapshot: asking must cost nothing
      * @param self what the gateway says of itself
      */
-    public Dispatcher(RoutingTable routes, BooleanSupplier ready, ServerMetadata self, InferRules rules) {
+    public Dispatcher(
+            RoutingTable routes,
+            Function<ModelRef, Shadows> shadows,
+            BooleanSupplier ready,
+            ServerMetadata self,
+            InferRules rules) {
         this.routes = routes;
+        this.shadows = shadows;
         this.ready = ready;
         this.self = self;
         this.rules = rules;
@@ -67,7 +78,14 @@ public final class Dispatcher implements CallHandler {
                     yield new QuerySink(() -> target.upstream().modelMetadata(call, target.model(), reply));
                 }
                 case Operation.Infer infer ->
-                    new InferFlow(call, infer, routes.pick(infer.model()), reply, transcoder, rules);
+                    new InferFlow(
+                            call,
+                            infer,
+                            routes.pick(infer.model()),
+                            shadows.apply(infer.model()),
+                            reply,
+                            transcoder,
+                            rules);
                 case Operation.InferStream ask -> new StreamFlow(call, ask.separate(), routes, transcoder, reply);
                 case Operation.Generate generate -> {
                     Target target = routes.pick(generate.model());

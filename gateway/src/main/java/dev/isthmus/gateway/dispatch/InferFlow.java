@@ -8,12 +8,17 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.shadow.Observation;
+import dev.isthmus.gateway.shadow.RequestSource;
+import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
@@ -33,17 +38,26 @@ final class InferFlow implements RequestSink, Reply {
     private final Reply client;
     private final boolean stream;
     private final Transcoder transcoder;
+    private final Copied copied;
     private final RequestBody body;
     private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
-    InferFlow(Call call, Operation.Infer infer, Target target, Reply client, Transcoder transcoder, InferRules rules) {
+    InferFlow(
+            Call call,
+            Operation.Infer infer,
+            Target target,
+            Shadows shadows,
+            Reply client,
+            Transcoder transcoder,
+            InferRules rules) {
         this.call = call;
         this.target = target;
         this.client = client;
         this.transcoder = transcoder;
         this.stream = infer.stream();
+        this.copied = new Copied(shadows, infer.model());
         this.body = switch (infer.form()) {
             case BodyForm.Rest rest -> restBody(rest, infer.model(), rules);
             case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
@@ -107,12 +121,12 @@ final class InferFlow implements RequestSink, Reply {
         try {
             Upstream upstream = target.upstream();
             Prepared prepared = body.prepare(upstream.peer(), target.model());
-            body.release();
             form = prepared.form();
             InferMessage message = prepared.message();
             underWay = stream
                     ? upstream.inferEvents(call, target.model(), message, this)
                     : upstream.infer(call, target.model(), message, this);
+            copied.begin();
         } catch (OipException failure) {
             fail(failure);
         } catch (RuntimeException fault) {
@@ -124,6 +138,7 @@ final class InferFlow implements RequestSink, Reply {
     public void cancel() {
         if (!over) {
             over = true;
+            copied.observation.ended();
             body.release();
             underWay.cancel();
         }
@@ -148,6 +163,42 @@ final class InferFlow implements RequestSink, Reply {
         @Override
         public void fail(OipException failure) {
             InferFlow.this.fail(failure);
+        }
+    }
+
+    /** The request for its shadows. */
+    private final class Copied implements RequestSource {
+        private final Shadows shadows;
+        private final ModelRef asked;
+        private Observation observation = Observation.NONE;
+
+        Copied(Shadows shadows, ModelRef asked) {
+            this.shadows = shadows;
+            this.asked = asked;
+        }
+
+        /** The main request has gone out. */
+        void begin() {
+            if (over) {
+                body.release();
+            } else {
+                observation = shadows.begin(call, asked, this);
+            }
+        }
+
+        @Override
+        public Map<String, Parameter> parameters() {
+            return body.parameters();
+        }
+
+        @Override
+        public InferMessage prepare(Peer peer, ModelRef model) {
+            return body.prepare(peer, model).message();
+        }
+
+        @Override
+        public void release() {
+            body.release();
         }
     }
 
@@ -179,6 +230,7 @@ final class InferFlow implements RequestSink, Reply {
             return;
         }
         try {
+            copied.observation.answered(inference.message());
             client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
         } catch (OipException failure) {
             underWay.cancel();
@@ -201,6 +253,7 @@ final class InferFlow implements RequestSink, Reply {
     public void fail(OipException failure) {
         if (!over) {
             over = true;
+            copied.observation.ended();
             body.release();
             client.fail(failure);
         }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.oip.ErrorCode;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
@@ -34,10 +36,20 @@ class RampsTest {
     private final List<Double> shares = new ArrayList<>();
 
     private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+    /** Keeps the scheduler's only thread busy, so that the test alone says when a second has passed. */
+    private final CountDownLatch busy = new CountDownLatch(1);
+
     private Ramps ramps;
 
     @BeforeEach
     void start() {
+        scheduler.execute(() -> {
+            try {
+                busy.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
         ramps = new Ramps(registry, now::get, scheduler);
         ramps.install(Map.of(plan(0.001), weights(shares)));
     }
@@ -45,6 +57,7 @@ class RampsTest {
     @AfterEach
     void stop() {
         ramps.close();
+        busy.countDown();
         scheduler.close();
     }
 
@@ -359,6 +372,13 @@ class RampsTest {
         calls("canary", 0, 100, 10);
         passes(1);
         assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
+    }
+
+    @Test
+    void scheduler_looksAfterThem() {
+        calls("canary", 0, 100, 10);
+        busy.countDown();
+        await().atMost(Duration.ofSeconds(20)).until(() -> report().state() == RampState.ROLLED_BACK);
     }
 
     @Test

@@ -245,6 +245,7 @@ final class InferFlow implements RequestSink, Reply {
     public void complete() {
         if (!over) {
             over = true;
+            copied.observation.ended();
             client.complete();
         }
     }

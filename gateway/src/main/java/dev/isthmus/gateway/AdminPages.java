@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.admin.AdminAnswer;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminRoutes;
@@ -25,7 +26,34 @@ final class AdminPages {
                 .route("GET", "/live", request -> AdminAnswer.json(200, Map.of("live", true)))
                 .route("GET", "/ready", request -> ready())
                 .route("GET", "/config", request -> config())
+                .route("GET", "/servers", request -> json(gateway.catalogue().membersDocument()))
+                .route("GET", "/index", request -> json(gateway.catalogue().indexDocument()))
+                .route("GET", "/drift", request -> json(gateway.catalogue().driftDocument()))
+                .route("GET", "/shadows", request -> json(gateway.shadows().document()))
+                .route("GET", "/ramps", request -> json(gateway.ramps().document()))
+                .route("POST", "/ramps/*", this::steer)
                 .route("POST", "/reload", this::reload);
+    }
+
+    private static AdminAnswer json(JsonNode document) {
+        return AdminAnswer.json(200, document);
+    }
+
+    /** {@code /ramps/MODEL/pause}, resume, restart or rollback. */
+    private AdminAnswer steer(AdminRequest request) {
+        String tail = request.tail();
+        int slash = tail.lastIndexOf('/');
+        String model = slash < 0 ? tail : tail.substring(0, slash);
+        switch (tail.substring(slash + 1)) {
+            case "pause" -> gateway.ramps().pause(model);
+            case "resume" -> gateway.ramps().resume(model);
+            case "restart" -> gateway.ramps().restart(model);
+            case "rollback" -> gateway.ramps().rollBack(model);
+            default -> {
+                return AdminAnswer.error(404, "/ramps/MODEL/ and pause, resume, restart or rollback are expected");
+            }
+        }
+        return json(gateway.ramps().document());
     }
 
     private AdminAnswer ready() {

@@ -8,14 +8,19 @@ import dev.isthmus.gateway.config.ConfigException;
 import dev.isthmus.gateway.config.ConfigSource;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.Reload;
 import dev.isthmus.gateway.routing.Choices;
+import dev.isthmus.gateway.shadow.ShadowLimits;
+import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -27,6 +32,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -46,6 +52,8 @@ public final class Gateway implements AutoCloseable {
     private final EventLoopGroup loops;
     private final ProcessMetrics metrics = new ProcessMetrics();
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
+    private final Ramps ramps;
+    private final ShadowRuntime shadows;
     private final Generation.Ground ground;
     private final Listeners listeners;
     private final AdminRoutes adminRoutes = new AdminRoutes();
@@ -98,11 +106,19 @@ public final class Gateway implements AutoCloseable {
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
+        ramps = new Ramps(metrics.registry(), System::nanoTime, closer);
+        shadows = new ShadowRuntime(
+                metrics.registry(),
+                () -> ThreadLocalRandom.current().nextLong(),
+                System::nanoTime,
+                ramps::differed,
+                ShadowLimits.DEFAULT);
         ground = new Generation.Ground(
                 loops,
                 new UpstreamPool(),
                 Upstreams.Ground.real(loops.next(), metrics.registry()),
                 Choices.of(System::nanoTime),
+                new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps),
                 calls,
                 closer,
                 CALLS_GO_ON,
@@ -115,7 +131,7 @@ public final class Gateway implements AutoCloseable {
                         (call, reply) -> enter().entry().grpc().open(call, reply),
                         () -> current().entry().settings().get()));
         new AdminPages(this, metrics).addTo(adminRoutes);
-        current = new Generation(1, config, ground, false);
+        current = new Generation(1, config, ground, false, null);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
@@ -191,7 +207,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
-        Generation next = new Generation(old.number() + 1, config, ground, old.ready());
+        Generation next = new Generation(old.number() + 1, config, ground, old.ready(), old.traffic());
         Listeners.Change change;
         try {
             change = listeners.prepare(config.listeners());
@@ -202,7 +218,7 @@ public final class Gateway implements AutoCloseable {
         next.start();
         current = next;
         change.commit();
-        old.retire();
+        old.retire(next.traffic());
     }
 
     private Reload applied(Reload.Applied applied) {
@@ -240,6 +256,21 @@ public final class Gateway implements AutoCloseable {
         return Optional.ofNullable(admin).map(AdminServer::address);
     }
 
+    /** What is copied. */
+    public ShadowRuntime shadows() {
+        return shadows;
+    }
+
+    /** What is raised step by step. */
+    public Ramps ramps() {
+        return ramps;
+    }
+
+    /** What is measured. */
+    public MeterRegistry meters() {
+        return metrics.registry();
+    }
+
     /** What is known of the servers behind it. */
     public Catalogue catalogue() {
         return current.catalogue();
@@ -257,10 +288,13 @@ public final class Gateway implements AutoCloseable {
         if (admin != null) {
             admin.close();
         }
+        ramps.close();
         ground.closer().shutdownNow();
         current.stop();
         ground.pool().close();
         end(loops);
+        current.traffic().close();
+        shadows.close();
         metrics.close();
     }
 

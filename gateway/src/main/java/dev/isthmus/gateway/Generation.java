@@ -6,6 +6,7 @@ import dev.isthmus.gateway.catalogue.ServerReadiness;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.InferRules;
+import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.fleet.Surroundings;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.ingress.IngressSettings;
@@ -17,6 +18,7 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.channel.EventLoopGroup;
 import java.time.Duration;
@@ -50,6 +52,8 @@ final class Generation {
     private final Upstreams upstreams;
     private final RoutingTable routes;
     private final Catalogue catalogue;
+    private final Traffic traffic;
+    private volatile @Nullable Traffic next;
     private final boolean readyBefore;
     private final Entry entry;
     private final Ground ground;
@@ -70,6 +74,7 @@ final class Generation {
             UpstreamPool pool,
             Upstreams.Ground upstreams,
             Choices choices,
+            Traffic.Ground traffic,
             CallMetrics calls,
             ScheduledExecutorService closer,
             Duration patience,
@@ -79,10 +84,11 @@ final class Generation {
      * Makes everything, and asks nobody yet. May block.
      *
      * @param readyBefore what is said of readiness until the upstreams have answered
+     * @param before of the generation before
      * @throws OipException when the local backend's repository cannot be read
      * @throws IllegalArgumentException when a name refers to nothing
      */
-    Generation(long number, GatewayConfig config, Ground ground, boolean readyBefore) {
+    Generation(long number, GatewayConfig config, Ground ground, boolean readyBefore, @Nullable Traffic before) {
         this.number = number;
         this.config = config;
         this.readyBefore = readyBefore;
@@ -94,7 +100,10 @@ final class Generation {
             routes = routes();
             Places places = new ModelPlaces(routes, config.health().modelReady());
             catalogue = catalogue(places);
-            Dispatcher dispatcher = new Dispatcher(routes, places, catalogue, rules(config));
+            InferRules rules = rules(config);
+            Transcoder transcoder = new Transcoder(rules.limits());
+            traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
+            Dispatcher dispatcher = new Dispatcher(routes, traffic, places, catalogue, rules, transcoder);
             IngressSettings settings = settings(config);
             this.entry = new Entry(
                     calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
@@ -175,6 +184,7 @@ final class Generation {
     /** Begins to ask the upstreams. */
     void start() {
         ground.upstreams().checked().configure(config);
+        traffic.install();
         catalogue.start();
     }
 
@@ -194,6 +204,10 @@ final class Generation {
 
     GatewayConfig config() {
         return config;
+    }
+
+    Traffic traffic() {
+        return traffic;
     }
 
     /** What is known of the servers. */
@@ -235,7 +249,8 @@ final class Generation {
     }
 
     /** Another generation takes the calls from now on: this one is closed with its last call, or when patience is over. */
-    void retire() {
+    void retire(@Nullable Traffic successor) {
+        next = successor;
         catalogue.close();
         limit = ground.closer().schedule(this::expire, ground.patience().toMillis(), TimeUnit.MILLISECONDS);
         leave();
@@ -253,6 +268,7 @@ final class Generation {
             scheduled.cancel(false);
         }
         catalogue.close();
+        traffic.closeBut(next);
         upstreams.close();
         ground.closed().run();
     }

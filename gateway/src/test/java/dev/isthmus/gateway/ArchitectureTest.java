@@ -79,6 +79,8 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.catalogue..",
                         "dev.isthmus.gateway.metrics..",
                         "dev.isthmus.gateway.reload..",
+                        "dev.isthmus.gateway.shadow..",
+                        "dev.isthmus.gateway.ramp..",
                         "dev.isthmus.gateway.config..")
                 .should()
                 .dependOnClassesThat()

@@ -8,16 +8,23 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.Choices;
+import dev.isthmus.gateway.shadow.DifferenceListener;
+import dev.isthmus.gateway.shadow.ShadowLimits;
+import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.Semaphore;
@@ -30,10 +37,16 @@ class GenerationTest {
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final ScheduledExecutorService closer = Executors.newSingleThreadScheduledExecutor();
     private final UpstreamPool pool = new UpstreamPool();
+    private final MeterRegistry meters = new SimpleMeterRegistry();
+    private final Ramps ramps = new Ramps(meters, System::nanoTime, closer);
+    private final ShadowRuntime shadows =
+            new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
     private final Semaphore closed = new Semaphore(0);
 
     @AfterEach
     void end() {
+        ramps.close();
+        shadows.close();
         closer.shutdownNow();
         pool.close();
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
@@ -49,11 +62,13 @@ class GenerationTest {
                         pool,
                         Upstreams.Ground.real(loops.next(), new SimpleMeterRegistry()),
                         Choices.of(System::nanoTime),
+                        new Traffic.Ground(meters, System::nanoTime, shadows, ramps),
                         calls,
                         closer,
                         patience,
                         closed::release),
-                false);
+                false,
+                null);
     }
 
     /** A call that has begun. */
@@ -82,7 +97,7 @@ class GenerationTest {
     @Test
     void retired_withoutCalls_isClosed() throws Exception {
         Generation generation = generation(Duration.ofHours(1));
-        generation.retire();
+        generation.retire(null);
         assertThat(closesSoon()).isTrue();
         assertThat(generation.enter()).isFalse();
     }
@@ -92,7 +107,7 @@ class GenerationTest {
         Generation generation = generation(Duration.ofHours(1));
         RequestSink one = open(generation);
         RequestSink two = open(generation);
-        generation.retire();
+        generation.retire(null);
         one.end();
         assertThat(closed.availablePermits()).isZero();
         two.cancel();
@@ -103,7 +118,7 @@ class GenerationTest {
     void retired_withACallThatNeverEnds_isClosedWhenPatienceIsOver() throws Exception {
         Generation generation = generation(Duration.ofMillis(1));
         RequestSink call = open(generation);
-        generation.retire();
+        generation.retire(null);
         assertThat(closesSoon()).isTrue();
         call.cancel();
         assertThat(closesSoon()).isTrue();

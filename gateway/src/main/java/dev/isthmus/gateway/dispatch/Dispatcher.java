@@ -10,15 +10,20 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.IndexQuestion;
 import dev.isthmus.gateway.catalogue.Places;
+import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.routing.Attributes;
+import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
 public final class Dispatcher implements CallHandler {
     private final RoutingTable routes;
+    private final Traffic traffic;
     private final Catalogue catalogue;
     private final ManageFlow managing;
     private final InferRules rules;
@@ -29,12 +34,19 @@ public final class Dispatcher implements CallHandler {
      *
      * @param catalogue answers what is asked of the fleet
      */
-    public Dispatcher(RoutingTable routes, Places places, Catalogue catalogue, InferRules rules) {
+    public Dispatcher(
+            RoutingTable routes,
+            Traffic traffic,
+            Places places,
+            Catalogue catalogue,
+            InferRules rules,
+            Transcoder transcoder) {
         this.routes = routes;
+        this.traffic = traffic;
         this.catalogue = catalogue;
         this.managing = new ManageFlow(places, catalogue);
         this.rules = rules;
-        this.transcoder = new Transcoder(rules.limits());
+        this.transcoder = transcoder;
     }
 
     /** How the catalogue asks a server for its index. */
@@ -52,21 +64,67 @@ public final class Dispatcher implements CallHandler {
                 case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
                 case Operation.ModelMetadata ask ->
                     query(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
-                case Operation.Infer infer ->
-                    new InferFlow(call, infer, routes.route(infer.model()), reply, transcoder, rules);
-                case Operation.InferStream ask -> new StreamFlow(call, ask.separate(), routes, transcoder, reply);
-                case Operation.Generate generate -> {
-                    Target target = routes.pick(generate.model());
-                    Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
-                    yield new PassedBody(
-                            call.allocator(), body -> target.upstream().generate(call, asked, body, reply));
-                }
-                case Operation.Manage manage -> managing.open(call, manage, reply);
+                case Operation.Infer infer -> admitted(call, reply);
+                case Operation.InferStream ask -> admitted(call, reply);
+                case Operation.Generate generate -> admitted(call, reply);
+                case Operation.Manage manage -> admitted(call, reply);
             };
         } catch (OipException failure) {
             reply.fail(failure);
             return new QuerySink(() -> Cancellation.NONE);
         }
+    }
+
+    /** Opens a call that needs a place: health and metadata are told however much is under way. */
+    private RequestSink admitted(Call call, Reply client) {
+        Admission.Permit permit = traffic.admission().enter();
+        AdmittedCall reply = new AdmittedCall(permit, client);
+        try {
+            return reply.around(open(call, call.operation(), reply));
+        } catch (RuntimeException e) {
+            permit.giveBack();
+            throw e;
+        }
+    }
+
+    private RequestSink open(Call call, Operation operation, Reply reply) {
+        return switch (operation) {
+            case Operation.Infer infer -> {
+                RouteCall routed = new RouteCall(call, routes.route(infer.model()), infer.model(), traffic);
+                yield new InferFlow(call, infer, routed, reply, transcoder, rules);
+            }
+            case Operation.InferStream ask -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, reply);
+            case Operation.Generate generate -> generate(call, generate, reply);
+            case Operation.Manage manage -> managing.open(call, manage, reply);
+            case Operation.ServerLive ask -> throw unexpected(ask);
+            case Operation.ServerReady ask -> throw unexpected(ask);
+            case Operation.ServerMetadata ask -> throw unexpected(ask);
+            case Operation.ModelReady ask -> throw unexpected(ask);
+            case Operation.ModelMetadata ask -> throw unexpected(ask);
+        };
+    }
+
+    private static IllegalStateException unexpected(Operation operation) {
+        return new IllegalStateException(operation + " needs no place");
+    }
+
+    private RequestSink generate(Call call, Operation.Generate generate, Reply reply) {
+        RouteCall routed = new RouteCall(call, routes.route(generate.model()), generate.model(), traffic);
+        Pick pick = routed.pick(new Attributes(call.client(), Map.of(), ""));
+        Target target = pick.target();
+        Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
+        Call placed = call.withAffinity(pick.affinity());
+        return new PassedBody(call.allocator(), body -> {
+            routed.received(body.readableBytes());
+            try {
+                routed.complete();
+            } catch (OipException limited) {
+                body.release();
+                reply.fail(limited);
+                return Cancellation.NONE;
+            }
+            return target.upstream().generate(placed, asked, body, reply);
+        });
     }
 
     private static RequestSink query(Reply reply, Supplier<Cancellation> query) {

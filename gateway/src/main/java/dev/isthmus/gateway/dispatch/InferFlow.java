@@ -9,12 +9,15 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
-import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
@@ -33,24 +36,24 @@ final class InferFlow implements RequestSink, Reply {
     private static final Logger LOG = LoggerFactory.getLogger(InferFlow.class);
 
     private final Operation.Infer infer;
-    private final Route route;
+    private final RouteCall routed;
     private final Reply client;
     private final Transcoder transcoder;
     private final RequestBody body;
     private Call call;
-    private @Nullable Target target;
     private @Nullable Target fallback;
     private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
-    InferFlow(Call call, Operation.Infer infer, Route route, Reply client, Transcoder transcoder, InferRules rules) {
-        this.call = Timeouts.within(call, route.config().timeout());
+    InferFlow(
+            Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, InferRules rules) {
+        this.call = Timeouts.within(call, routed.route().config().timeout());
         this.infer = infer;
-        this.route = route;
+        this.routed = routed;
         this.client = client;
         this.transcoder = transcoder;
-        this.fallback = route.fallback(infer.model());
+        this.fallback = routed.route().fallback(infer.model());
         this.body = switch (infer.form()) {
             case BodyForm.Rest rest -> restBody(rest, rules);
             case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
@@ -75,7 +78,9 @@ final class InferFlow implements RequestSink, Reply {
     /** What all the servers understand that the request may go to. */
     private List<Peer> peers() {
         List<Peer> peers = new ArrayList<>();
-        route.targets(infer.model()).forEach(each -> peers.add(each.upstream().peer()));
+        routed.route()
+                .targets(infer.model())
+                .forEach(each -> peers.add(each.upstream().peer()));
         if (fallback != null) {
             peers.add(fallback.upstream().peer());
         }
@@ -88,6 +93,7 @@ final class InferFlow implements RequestSink, Reply {
             chunk.release();
             return;
         }
+        routed.received(chunk.readableBytes());
         try {
             body.add(chunk);
         } catch (OipException failure) {
@@ -103,15 +109,16 @@ final class InferFlow implements RequestSink, Reply {
             return;
         }
         try {
+            routed.complete();
             body.end();
             Attributes attributes = new Attributes(call.client(), body.parameters(), body.id());
-            Pick pick = route.pick(infer.model(), attributes);
+            Pick pick = routed.pick(attributes);
             call = call.withAffinity(pick.affinity());
             if (pick.sequence()) {
                 // Its state is where it began.
                 fallback = null;
             }
-            send(pick.target());
+            send(pick.target(), true);
         } catch (OipException failure) {
             fail(failure);
         } catch (RuntimeException fault) {
@@ -119,28 +126,32 @@ final class InferFlow implements RequestSink, Reply {
         }
     }
 
-    private void send(Target chosen) {
-        target = chosen;
+    private void send(Target chosen, boolean first) {
         if (body.needsMetadata()) {
-            Cancellation asked = chosen.upstream().modelMetadata(call, chosen.model(), new Description(chosen));
+            Cancellation asked = chosen.upstream().modelMetadata(call, chosen.model(), new Description(chosen, first));
             // The description may have come at once, and the request gone out.
             underWay = underWay == Cancellation.NONE ? asked : underWay;
         } else {
-            infer(chosen);
+            infer(chosen, first);
         }
     }
 
-    private void infer(Target chosen) {
+    private void infer(Target chosen, boolean first) {
         try {
             Upstream upstream = chosen.upstream();
             Prepared prepared = body.prepare(upstream.peer(), chosen.model());
-            if (fallback == null) {
-                body.release();
-            }
             form = prepared.form();
+            routed.sending();
             underWay = infer.stream()
                     ? upstream.inferEvents(call, chosen.model(), prepared.message(), this)
                     : upstream.infer(call, chosen.model(), prepared.message(), this);
+            if (over) {
+                body.release();
+            } else if (first) {
+                routed.sent(call, new Copied());
+            } else {
+                body.release();
+            }
         } catch (OipException failure) {
             fail(failure);
         } catch (RuntimeException fault) {
@@ -152,6 +163,7 @@ final class InferFlow implements RequestSink, Reply {
     public void cancel() {
         if (!over) {
             over = true;
+            routed.cancelled();
             body.release();
             underWay.cancel();
         }
@@ -160,9 +172,11 @@ final class InferFlow implements RequestSink, Reply {
     /** What the model is, where the request cannot be read without. */
     private final class Description implements Reply {
         private final Target described;
+        private final boolean first;
 
-        Description(Target described) {
+        Description(Target described, boolean first) {
             this.described = described;
+            this.first = first;
         }
 
         @Override
@@ -175,7 +189,7 @@ final class InferFlow implements RequestSink, Reply {
         @Override
         public void complete() {
             if (!over) {
-                infer(described);
+                infer(described, first);
             }
         }
 
@@ -227,6 +241,8 @@ final class InferFlow implements RequestSink, Reply {
     public void complete() {
         if (!over) {
             over = true;
+            routed.ended(null);
+            body.release();
             client.complete();
         }
     }
@@ -237,13 +253,15 @@ final class InferFlow implements RequestSink, Reply {
             return;
         }
         Target next = fallback;
-        if (next != null && target != null && takesOver(failure)) {
+        if (next != null && takesOver(failure)) {
+            routed.takenOver(failure);
             fallback = null;
             underWay = Cancellation.NONE;
-            send(next);
+            send(next, false);
             return;
         }
         over = true;
+        routed.ended(failure);
         body.release();
         client.fail(failure);
     }
@@ -257,8 +275,28 @@ final class InferFlow implements RequestSink, Reply {
         };
     }
 
+    /** The request, for its copies; kept as long as the fallback may need it, too. */
+    private final class Copied implements RequestSource {
+        @Override
+        public Map<String, Parameter> parameters() {
+            return body.parameters();
+        }
+
+        @Override
+        public InferMessage prepare(Peer peer, ModelRef model) {
+            return body.prepare(peer, model).message();
+        }
+
+        @Override
+        public void release() {
+            if (fallback == null) {
+                body.release();
+            }
+        }
+    }
+
     private OipException fault(RuntimeException fault) {
-        LOG.error("inference on {} of {}", infer.model(), target, fault);
+        LOG.error("inference on {}", infer.model(), fault);
         return new OipException(ErrorCode.INTERNAL, "internal error", fault);
     }
 }

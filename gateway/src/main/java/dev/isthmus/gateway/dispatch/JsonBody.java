@@ -4,6 +4,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
@@ -126,7 +127,7 @@ final class JsonBody implements RequestBody {
                 || !outputs.base64().isEmpty()
                 || !peer.dialect().takesId(read.request().id())
                 || (read.foreignParameter() != null && !peer.dialect().anyParameter())
-                || (!peer.sharedMemory() && read.request().inputs().stream().anyMatch(tensor -> tensor.shared()))) {
+                || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
             return false;
         }
         if (!peer.binaryTensorData()) {
@@ -137,6 +138,12 @@ final class JsonBody implements RequestBody {
                     && outputs.allBinary(read.request().outputs());
         }
         return outputs.explicit(read.request().outputs());
+    }
+
+    private static boolean inSharedMemory(InferRequest request) {
+        return request.inputs().stream().anyMatch(Tensor::shared)
+                || request.outputs().stream()
+                        .anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
     }
 
     @Override

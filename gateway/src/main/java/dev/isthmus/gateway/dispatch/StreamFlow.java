@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.Picks;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.InferStream;
@@ -39,6 +40,7 @@ final class StreamFlow implements RequestSink {
     private final Call call;
     private final boolean separate;
     private final RoutingTable routes;
+    private final Traffic traffic;
     private final Transcoder transcoder;
     private final Reply client;
     private final Picks picks = new Picks();
@@ -46,10 +48,11 @@ final class StreamFlow implements RequestSink {
     private boolean ended;
     private boolean over;
 
-    StreamFlow(Call call, boolean separate, RoutingTable routes, Transcoder transcoder, Reply client) {
+    StreamFlow(Call call, boolean separate, RoutingTable routes, Traffic traffic, Transcoder transcoder, Reply client) {
         this.call = call;
         this.separate = separate;
         this.routes = routes;
+        this.traffic = traffic;
         this.transcoder = transcoder;
         this.client = client;
     }
@@ -83,7 +86,11 @@ final class StreamFlow implements RequestSink {
         Pick pick;
         InferMessage request;
         try {
-            pick = routes.route(outline.model()).pick(outline.model(), attributes(outline), picks);
+            Route route = routes.route(outline.model());
+            RouteCall routed = new RouteCall(call, route, outline.model(), traffic);
+            routed.received(message.readableBytes());
+            routed.complete();
+            pick = route.pick(outline.model(), attributes(outline), picks);
         } catch (OipException unknown) {
             message.release();
             throw unknown;

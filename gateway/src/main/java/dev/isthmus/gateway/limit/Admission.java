@@ -1,21 +1,22 @@
 package dev.isthmus.gateway.limit;
 
+import dev.isthmus.gateway.metrics.OwnMeters;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.github.resilience4j.bulkhead.Bulkhead;
 import io.github.resilience4j.bulkhead.BulkheadConfig;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** How many calls may be under way in the whole gateway: more are refused at once, so that those inside go on. */
-public final class Admission {
+public final class Admission implements AutoCloseable {
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final int most;
     private final Bulkhead bulkhead;
+    private final OwnMeters meters;
     private final Counter shed;
 
     /** @param maxRequests calls under way at once */
@@ -27,12 +28,9 @@ public final class Admission {
                         .maxConcurrentCalls(maxRequests)
                         .maxWaitDuration(Duration.ZERO)
                         .build());
-        this.shed = Counter.builder("isthmus.requests.shed")
-                .description("Calls refused because too many were under way.")
-                .register(meters);
-        Gauge.builder("isthmus.requests.under.way", this, Admission::underWay)
-                .description("Calls under way.")
-                .register(meters);
+        this.meters = new OwnMeters(meters);
+        this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
+                .description("Calls refused because too many were under way.")::register);
     }
 
     /**
@@ -52,6 +50,11 @@ public final class Admission {
     /** Calls that are inside. */
     int underWay() {
         return most - bulkhead.getMetrics().getAvailableConcurrentCalls();
+    }
+
+    @Override
+    public void close() {
+        meters.close();
     }
 
     /** The place of one call. */

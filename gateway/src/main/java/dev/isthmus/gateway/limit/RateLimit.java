@@ -3,6 +3,7 @@ package dev.isthmus.gateway.limit;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.LoadingCache;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.metrics.OwnMeters;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
@@ -13,6 +14,7 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -32,13 +34,13 @@ final class RateLimit implements AutoCloseable {
     private final LoadingCache<String, Share> shares;
     private final Counter refusedRequests;
     private final Counter refusedBodies;
-    private final MeterRegistry meters;
+    private final OwnMeters meters;
 
     RateLimit(String model, ModelConfig.Rate rate, LongSupplier nanoTime, MeterRegistry meters) {
         this.model = model;
         this.rate = rate;
         this.nanoTime = nanoTime;
-        this.meters = meters;
+        this.meters = new OwnMeters(meters);
         this.shares = Caffeine.newBuilder()
                 .maximumSize(MOST_KEYS)
                 .expireAfterAccess(rate.burst().compareTo(IDLE) > 0 ? rate.burst() : IDLE)
@@ -51,10 +53,16 @@ final class RateLimit implements AutoCloseable {
     }
 
     private Counter counter(String of) {
-        return Counter.builder("isthmus.rate.limited")
-                .description("Calls refused because of a limit on requests or bytes in a time.")
-                .tags("model", model, "limit", of)
-                .register(meters);
+        return meters.add(
+                Counter.builder("isthmus.rate.limited")
+                                .description("Calls refused because of a limit on requests or bytes in a time.")
+                                .tags(
+                                        "model",
+                                        model,
+                                        "limit",
+                                        of,
+                                        "header",
+                                        Objects.requireNonNullElse(rate.header(), "none"))::register);
     }
 
     /** What a call is counted on. */
@@ -90,8 +98,7 @@ final class RateLimit implements AutoCloseable {
 
     @Override
     public void close() {
-        meters.remove(refusedRequests);
-        meters.remove(refusedBodies);
+        meters.close();
     }
 
     /** What one value of the header has used up. */

@@ -1,0 +1,125 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.limit.RateLimits;
+import dev.isthmus.gateway.ramp.RampPlan;
+import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.ramp.Weights;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.gateway.shadow.Shadows;
+import dev.isthmus.transcoder.Transcoder;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the calls of each route have in common beside where they go: limits, shadows, ramps; and how many calls there may be.
+ * For all event loops.
+ */
+public final class Traffic implements AutoCloseable {
+    private final Ground ground;
+    private final int maxRequests;
+    private final Admission admission;
+    private final Map<String, Of> byRoute = new HashMap<>();
+    private final Map<RampPlan, Weights> plans = new HashMap<>();
+
+    /** What all configurations of a gateway share. */
+    public record Ground(MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps) {}
+
+    /** What belongs to one route. */
+    record Of(List<ModelConfig.Rate> rates, @Nullable RateLimits limits, Shadows shadows, boolean ramped) {
+        static final Of NOTHING = new Of(List.of(), null, Shadows.NONE, false);
+    }
+
+    /**
+     * The traffic of a routing table.
+     *
+     * @param before that of the configuration before: what has been used up of a limit which is still there stays so
+     */
+    public Traffic(
+            RoutingTable routes, int maxRequests, Transcoder transcoder, Ground ground, @Nullable Traffic before) {
+        this.ground = ground;
+        this.maxRequests = maxRequests;
+        this.admission = before != null && before.maxRequests == maxRequests
+                ? before.admission
+                : new Admission(maxRequests, ground.meters());
+        for (Route route : routes.routes()) {
+            ModelConfig config = route.config();
+            Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, ground.shadows());
+            boolean ramped = config.ramp() != null;
+            if (ramped || !config.shadow().isEmpty() || !config.rates().isEmpty()) {
+                byRoute.put(route.key(), new Of(config.rates(), limits(route, before), shadows, ramped));
+            }
+            plan(route);
+        }
+    }
+
+    private @Nullable RateLimits limits(Route route, @Nullable Traffic before) {
+        List<ModelConfig.Rate> rates = route.config().rates();
+        if (rates.isEmpty()) {
+            return null;
+        }
+        Of old = before == null ? Of.NOTHING : before.of(route);
+        return old.limits != null && old.rates.equals(rates)
+                ? old.limits
+                : new RateLimits(route.key(), rates, ground.nanoTime(), ground.meters());
+    }
+
+    private void plan(Route route) {
+        ModelConfig.Ramp ramp = route.config().ramp();
+        if (ramp == null) {
+            return;
+        }
+        for (ModelConfig.Target target : route.config().allTargets()) {
+            if (target.label().equals(ramp.target())) {
+                plans.put(new RampPlan(route.key(), target, ramp), route.split()::override);
+            }
+        }
+    }
+
+    /** Begins: its ramps are those that go on. Just before its routes are the ones that count. */
+    public void install() {
+        ground.ramps().install(plans);
+    }
+
+    Admission admission() {
+        return admission;
+    }
+
+    Ramps ramps() {
+        return ground.ramps();
+    }
+
+    LongSupplier nanoTime() {
+        return ground.nanoTime();
+    }
+
+    Of of(Route route) {
+        return byRoute.getOrDefault(route.key(), Of.NOTHING);
+    }
+
+    /** Ends; what the next one has taken over goes on. */
+    public void closeBut(@Nullable Traffic next) {
+        for (Of of : byRoute.values()) {
+            of.shadows.close();
+            boolean taken = next != null && next.byRoute.values().stream().anyMatch(other -> other.limits == of.limits);
+            if (of.limits != null && !taken) {
+                of.limits.close();
+            }
+        }
+        if (next == null || next.admission != admission) {
+            admission.close();
+        }
+    }
+
+    @Override
+    public void close() {
+        closeBut(null);
+    }
+}

@@ -1,0 +1,164 @@
+package dev.isthmus.gateway.ramp;
+
+import dev.isthmus.gateway.config.ModelConfig;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The way of one target from nothing to its full share. Records come from all event loops and take no lock; all else is
+ * guarded by this object's.
+ */
+final class Ramp implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Ramp.class);
+
+    private final RampPlan plan;
+    private final LongSupplier nanoTime;
+    private final RampMeters meters;
+    private final Progress progress = new Progress();
+    private volatile StepFigures figures = new StepFigures();
+    private Guard guard;
+    private Weights weights;
+
+    /** Where the ramp is. */
+    private static final class Progress {
+        private RampState state = RampState.RUNNING;
+        private int step;
+        private long since;
+        private String reason = "";
+    }
+
+    /** A ramp at its first step. */
+    Ramp(RampPlan plan, Weights weights, LongSupplier nanoTime, MeterRegistry registry) {
+        this.plan = plan;
+        this.weights = weights;
+        this.nanoTime = nanoTime;
+        this.guard = new Guard(plan.config());
+        this.meters = new RampMeters(registry, this);
+        this.progress.since = nanoTime.getAsLong();
+        weights.override(plan.arm(), plan.config().steps().get(0));
+    }
+
+    RampPlan plan() {
+        return plan;
+    }
+
+    synchronized RampState state() {
+        return progress.state;
+    }
+
+    /** Of the target now. */
+    synchronized double share() {
+        return progress.state == RampState.ROLLED_BACK
+                ? 0
+                : plan.config().steps().get(progress.step);
+    }
+
+    /** The route is a new one: its shares become what they are here. */
+    synchronized void moveTo(Weights others) {
+        weights = others;
+        weights.override(plan.arm(), share());
+    }
+
+    void record(String arm, boolean failed, long nanos) {
+        StepFigures step = figures;
+        ArmFigures whose = arm.equals(plan.arm()) ? step.target() : step.others();
+        whose.record(failed, nanos);
+    }
+
+    void differed(double by) {
+        figures.differed(by);
+    }
+
+    /** Looks at what happened since; takes a step, or goes back. */
+    synchronized void tick() {
+        if (progress.state != RampState.RUNNING && progress.state != RampState.PAUSED) {
+            return;
+        }
+        Breach breach = guard.check(figures);
+        if (breach != null) {
+            rollBack(breach);
+        } else if (progress.state == RampState.RUNNING && lastedEnough()) {
+            next();
+        }
+    }
+
+    private boolean lastedEnough() {
+        ModelConfig.Ramp config = plan.config();
+        return nanoTime.getAsLong() - progress.since >= config.interval().toNanos()
+                && figures.target().answered() >= config.minimumRequests();
+    }
+
+    private void next() {
+        List<Double> steps = plan.config().steps();
+        if (progress.step + 1 == steps.size()) {
+            progress.state = RampState.COMPLETE;
+            LOG.info("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
+            return;
+        }
+        meters.stepped();
+        enter(progress.step + 1);
+    }
+
+    private void enter(int step) {
+        progress.step = step;
+        progress.since = nanoTime.getAsLong();
+        figures = new StepFigures();
+        weights.override(plan.arm(), share());
+        LOG.info("ramp of model '{}': target '{}' has a share of {}", plan.model(), plan.arm(), share());
+    }
+
+    private void rollBack(Breach breach) {
+        progress.state = RampState.ROLLED_BACK;
+        progress.reason = breach.kind().label() + ": " + breach.text();
+        meters.rolledBack(breach.kind());
+        LOG.warn("ramp of model '{}': target '{}' is rolled back, {}", plan.model(), plan.arm(), progress.reason);
+        weights.override(plan.arm(), 0);
+    }
+
+    synchronized void pause() {
+        if (progress.state == RampState.RUNNING) {
+            progress.state = RampState.PAUSED;
+        }
+    }
+
+    synchronized void resume() {
+        if (progress.state == RampState.PAUSED) {
+            progress.state = RampState.RUNNING;
+        }
+    }
+
+    synchronized void restart() {
+        progress.state = RampState.RUNNING;
+        progress.reason = "";
+        guard = new Guard(plan.config());
+        enter(0);
+    }
+
+    synchronized void rollBack() {
+        if (progress.state != RampState.ROLLED_BACK) {
+            rollBack(new Breach(Breach.Kind.REQUESTED, "by the operator"));
+        }
+    }
+
+    synchronized RampReport report() {
+        return new RampReport(
+                plan.model(),
+                plan.arm(),
+                progress.state,
+                share(),
+                progress.step,
+                plan.config().steps(),
+                nanoTime.getAsLong() - progress.since,
+                figures.target().answered(),
+                figures.target().errorRate(),
+                progress.reason);
+    }
+
+    @Override
+    public void close() {
+        meters.close();
+    }
+}

@@ -1,0 +1,56 @@
+package dev.isthmus.gateway.ramp;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** The meters of one ramp. */
+final class RampMeters implements AutoCloseable {
+    private final MeterRegistry registry;
+    private final List<Meter> all = new ArrayList<>();
+    private final Counter steps;
+    private final Map<Breach.Kind, Counter> rollbacks = new EnumMap<>(Breach.Kind.class);
+
+    RampMeters(MeterRegistry registry, Ramp ramp) {
+        this.registry = registry;
+        Tags tags = Tags.of("model", ramp.plan().model());
+        all.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
+                .tags(tags.and("arm", ramp.plan().arm()))
+                .register(registry));
+        for (RampState state : RampState.values()) {
+            all.add(Gauge.builder("isthmus.ramp.state", ramp, known -> known.state() == state ? 1 : 0)
+                    .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))
+                    .register(registry));
+        }
+        steps = registry.counter("isthmus.ramp.steps", tags);
+        all.add(steps);
+        for (Breach.Kind kind : Breach.Kind.values()) {
+            Counter counter = registry.counter("isthmus.ramp.rollbacks", tags.and("reason", kind.label()));
+            rollbacks.put(kind, counter);
+            all.add(counter);
+        }
+    }
+
+    void stepped() {
+        steps.increment();
+    }
+
+    void rolledBack(Breach.Kind kind) {
+        Counter counter = rollbacks.get(kind);
+        if (counter != null) {
+            counter.increment();
+        }
+    }
+
+    @Override
+    public void close() {
+        all.forEach(registry::remove);
+    }
+}

@@ -1,0 +1,52 @@
+package dev.isthmus.gateway.ramp;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A ramp as it is at one time.
+ *
+ * @param model the route's key
+ * @param arm the target that is ramped
+ * @param share of the target now, from 0 to 1
+ * @param step from 0; of {@code steps}
+ * @param stepNanos how long the step has lasted
+ * @param answered calls that the target answered in the step
+ * @param errorRate of the target in the step
+ * @param reason why it was rolled back; empty where it was not
+ */
+public record RampReport(
+        String model,
+        String arm,
+        RampState state,
+        double share,
+        int step,
+        List<Double> steps,
+        long stepNanos,
+        long answered,
+        double errorRate,
+        String reason) {
+
+    public RampReport {
+        steps = List.copyOf(steps);
+    }
+
+    /** For the admin listener. */
+    public ObjectNode document() {
+        ObjectNode document = JsonNodeFactory.instance.objectNode();
+        document.put("model", model)
+                .put("target", arm)
+                .put("state", state.name().toLowerCase(Locale.ROOT))
+                .put("share", share)
+                .put("step", step + 1);
+        var all = document.putArray("steps");
+        steps.forEach(all::add);
+        return document.put("step_seconds", TimeUnit.NANOSECONDS.toSeconds(stepNanos))
+                .put("step_answered", answered)
+                .put("step_error_rate", errorRate)
+                .put("reason", reason);
+    }
+}

@@ -1,0 +1,27 @@
+package dev.isthmus.gateway.ramp;
+
+import java.util.concurrent.atomic.DoubleAccumulator;
+
+/** What happened in one step of a ramp. Recorded by many threads at once, without locks. */
+final class StepFigures {
+    private final ArmFigures target = new ArmFigures();
+    private final ArmFigures others = new ArmFigures();
+    private final DoubleAccumulator difference = new DoubleAccumulator(Math::max, 0);
+
+    ArmFigures target() {
+        return target;
+    }
+
+    ArmFigures others() {
+        return others;
+    }
+
+    void differed(double by) {
+        difference.accumulate(by);
+    }
+
+    /** The largest so far. */
+    double difference() {
+        return difference.get();
+    }
+}

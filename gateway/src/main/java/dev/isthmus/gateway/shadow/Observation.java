@@ -1,0 +1,29 @@
+package dev.isthmus.gateway.shadow;
+
+import dev.isthmus.transcoder.InferMessage;
+
+/**
+ * What becomes of a main call, as told to its copies: one of the two, on the call's event loop, before the client's reply
+ * ends. Whatever comes after the first is ignored. Nothing is thrown.
+ */
+public interface Observation {
+
+    /** Of a call without copies. */
+    Observation NONE = new Observation() {
+        @Override
+        public void answered(InferMessage answer) {}
+
+        @Override
+        public void ended() {}
+    };
+
+    /**
+     * The server answered.
+     *
+     * @param answer on the server's wire, borrowed: what is kept of it is retained, not copied
+     */
+    void answered(InferMessage answer);
+
+    /** There is no answer to compare with: the call failed, or the client has gone. */
+    void ended();
+}

@@ -1,0 +1,41 @@
+package dev.isthmus.gateway.shadow;
+
+import dev.isthmus.transcoder.compare.OutputComparison;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Tags;
+
+/** How one output of a shadow stands to the main one. Meters are made when the first value for them comes. */
+final class OutputMeters {
+    private static final double[] DECADES = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000};
+    private static final double[] SHARES = {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
+
+    private final OwnMeters meters;
+    private final Tags tags;
+
+    /** @param tags of the shadow and the output */
+    OutputMeters(OwnMeters meters, Tags tags) {
+        this.meters = meters;
+        this.tags = tags;
+    }
+
+    void record(OutputComparison.Numbers numbers) {
+        // An infinity would stay in the sum for ever: it is counted as a mismatch.
+        if (Double.isFinite(numbers.maxDifference())) {
+            summary("isthmus.shadow.max.difference", DECADES).record(numbers.maxDifference());
+        }
+        // Micrometer takes no negative values.
+        summary("isthmus.shadow.cosine", SHARES).record(Math.max(0, numbers.cosine()));
+        summary("isthmus.shadow.argmax.agreement", SHARES).record(numbers.sameArgmax());
+    }
+
+    void record(OutputComparison.Elements elements) {
+        summary("isthmus.shadow.equal.share", SHARES).record(elements.equalShare());
+    }
+
+    private DistributionSummary summary(String name, double[] buckets) {
+        return meters.own(registry -> DistributionSummary.builder(name)
+                .tags(tags)
+                .serviceLevelObjectives(buckets)
+                .register(registry));
+    }
+}

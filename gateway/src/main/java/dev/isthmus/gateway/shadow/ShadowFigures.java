@@ -1,0 +1,146 @@
+package dev.isthmus.gateway.shadow;
+
+import dev.isthmus.transcoder.compare.OutputComparison;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** What is known of one shadow of one model; outlives reloads of the configuration. From any thread. */
+final class ShadowFigures implements AutoCloseable {
+    /** Outputs that have meters of their own; their names are the server's, and so is their number. */
+    private static final int OUTPUTS = 32;
+
+    private static final String OTHER = "other";
+
+    private final ShadowName name;
+    private final LongSupplier nanoTime;
+    private final DifferenceListener listener;
+    private final OwnMeters meters;
+    private final Map<Outcome, Counter> requests = new EnumMap<>(Outcome.class);
+    private final Map<Verdict, Counter> comparisons = new EnumMap<>(Verdict.class);
+    private final Timer latency;
+    private final Map<String, OutputMeters> outputs = new ConcurrentHashMap<>();
+    private final WorstDifference worst;
+    private volatile @Nullable Mismatch last;
+
+    ShadowFigures(ShadowName name, OwnMeters meters, LongSupplier nanoTime, DifferenceListener listener) {
+        this.name = name;
+        this.nanoTime = nanoTime;
+        this.listener = listener;
+        this.meters = meters;
+        this.worst = new WorstDifference(nanoTime);
+        for (Outcome outcome : Outcome.values()) {
+            Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
+            requests.put(outcome, meters.own(registry -> registry.counter("isthmus.shadow.requests", tags)));
+        }
+        for (Verdict verdict : Verdict.values()) {
+            Tags tags = name.tags().and("outcome", verdict.label());
+            comparisons.put(verdict, meters.own(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
+        }
+        this.latency = meters.own(registry -> registry.timer("isthmus.shadow.latency", name.tags()));
+    }
+
+    void count(Outcome outcome) {
+        counter(requests, outcome).increment();
+    }
+
+    void answeredAfter(long nanos) {
+        count(Outcome.ANSWERED);
+        latency.record(nanos, TimeUnit.NANOSECONDS);
+    }
+
+    void count(Verdict verdict) {
+        counter(comparisons, verdict).increment();
+    }
+
+    private static <K> Counter counter(Map<K, Counter> counters, K key) {
+        Counter counter = counters.get(key);
+        if (counter == null) {
+            throw new IllegalStateException("no counter of " + key);
+        }
+        return counter;
+    }
+
+    void compared(List<OutputComparison> results) {
+        double largest = 0;
+        boolean equal = true;
+        for (OutputComparison result : results) {
+            largest = Math.max(largest, record(result));
+            equal &= result.equal();
+        }
+        count(equal ? Verdict.EQUAL : Verdict.DIFFERENT);
+        tell(largest);
+    }
+
+    /** The shadow's answer is none that can be read. */
+    void unreadable() {
+        count(Verdict.DIFFERENT);
+        mismatch("", "unreadable");
+        tell(Double.POSITIVE_INFINITY);
+    }
+
+    private void tell(double largest) {
+        worst.add(largest);
+        listener.compared(name.model(), name.shadow(), largest);
+    }
+
+    /** Records an output; how far it is off. */
+    private double record(OutputComparison result) {
+        return switch (result) {
+            case OutputComparison.Unlike unlike -> {
+                mismatch(unlike.name(), unlike.reason().name().toLowerCase(Locale.ROOT));
+                yield Double.POSITIVE_INFINITY;
+            }
+            case OutputComparison.Numbers numbers -> {
+                meters(numbers.name()).record(numbers);
+                numbers(numbers);
+                yield numbers.maxDifference();
+            }
+            case OutputComparison.Elements elements -> {
+                meters(elements.name()).record(elements);
+                if (!elements.equal()) {
+                    last = new Mismatch(elements.name(), "difference", 0, nanoTime.getAsLong());
+                }
+                yield 0;
+            }
+        };
+    }
+
+    private void numbers(OutputComparison.Numbers numbers) {
+        if (Double.isInfinite(numbers.maxDifference())) {
+            mismatch(numbers.name(), "not_finite");
+        } else if (!numbers.equal()) {
+            last = new Mismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong());
+        }
+    }
+
+    private void mismatch(String output, String reason) {
+        Tags tags = name.tags().and("reason", reason);
+        meters.own(registry -> registry.counter("isthmus.shadow.mismatch", tags))
+                .increment();
+        last = new Mismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong());
+    }
+
+    private OutputMeters meters(String output) {
+        String bounded = outputs.containsKey(output) || outputs.size() < OUTPUTS ? output : OTHER;
+        return outputs.computeIfAbsent(
+                bounded, known -> new OutputMeters(meters, name.tags().and("output", known)));
+    }
+
+    ShadowReport report() {
+        return ShadowReport.of(name, requests, comparisons, worst.largest(), last, nanoTime.getAsLong());
+    }
+
+    @Override
+    public void close() {
+        meters.close();
+    }
+}

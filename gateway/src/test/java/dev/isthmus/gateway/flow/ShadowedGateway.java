@@ -1,0 +1,126 @@
+package dev.isthmus.gateway.flow;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.UpstreamConfig;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** A gateway in front of a main server and a shadow of it, for every model. */
+final class ShadowedGateway implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private final Gateway gateway;
+    private final ManagedChannel channel;
+
+    ShadowedGateway(UpstreamConfig main, UpstreamConfig shadow, Duration timeout) throws Exception {
+        ModelConfig.Shadow config = new ModelConfig.Shadow("next", "shadow", null, null, 1, true, timeout, 16);
+        ModelConfig model = new ModelConfig(
+                "main",
+                null,
+                null,
+                List.of(),
+                List.of(),
+                Map.of(),
+                null,
+                List.of(),
+                null,
+                List.of(config),
+                null,
+                null,
+                List.of(),
+                null,
+                null);
+        gateway = Gateway.start(GatewayConfig.embedded()
+                .withListener(new GatewayConfig.Listener("127.0.0.1", 0))
+                .withUpstreams(Map.of("main", untried(main), "shadow", untried(shadow)))
+                .withModels(Map.of("*", model)));
+        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
+                .usePlaintext()
+                .directExecutor()
+                .build();
+    }
+
+    /** Each call is tried once. */
+    private static UpstreamConfig untried(UpstreamConfig config) {
+        return config.guarded(
+                config.balance(),
+                config.checks(),
+                config.outliers(),
+                new UpstreamConfig.Retry(0, Set.of(), 0, 1),
+                new UpstreamConfig.Breaker(1, 100, 100, Duration.ofSeconds(1)));
+    }
+
+    private int port() {
+        return gateway.addresses().get(0).getPort();
+    }
+
+    static UpstreamConfig grpc(Endpoint endpoint) {
+        return Stage.upstream(Protocol.GRPC, endpoint, ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
+    }
+
+    static UpstreamConfig grpc(OipServer server) {
+        return grpc(server.endpoint());
+    }
+
+    static UpstreamConfig rest(ScriptedServer server) {
+        return Stage.upstream(Protocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
+    }
+
+    /** A server that shares memory with its clients. */
+    static UpstreamConfig sharing(ScriptedServer server) {
+        return Stage.upstream(Protocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);
+    }
+
+    Http1Client http1() throws IOException {
+        return new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port()));
+    }
+
+    ManagedChannel channel() {
+        return channel;
+    }
+
+    void awaitRequests(String outcome, int count) {
+        await().atMost(PATIENCE)
+                .until(() -> gateway.meters().get("isthmus.shadow.requests").tag("outcome", outcome).counters().stream()
+                                .mapToDouble(counter -> counter.count())
+                                .sum()
+                        == count);
+    }
+
+    void awaitComparisons(String outcome, int count) {
+        await().atMost(PATIENCE)
+                .until(() -> gateway.meters()
+                                .get("isthmus.shadow.comparisons")
+                                .tag("outcome", outcome)
+                                .counter()
+                                .count()
+                        == count);
+    }
+
+    double worstDifference() {
+        return gateway.shadows().reports().get(0).worstDifference();
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+        await().atMost(PATIENCE).until(channel::isTerminated);
+        gateway.close();
+    }
+}

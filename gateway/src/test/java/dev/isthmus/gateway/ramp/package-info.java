@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.ramp;
+
+import org.jspecify.annotations.NullMarked;

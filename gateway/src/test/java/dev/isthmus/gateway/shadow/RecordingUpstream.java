@@ -1,0 +1,72 @@
+package dev.isthmus.gateway.shadow;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.Wire;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Keeps the inferences that it is asked for, whose replies the test then gives. */
+final class RecordingUpstream implements Upstream {
+
+    record Asked(Call call, ModelRef model, Reply reply) {}
+
+    final List<Asked> asked = new ArrayList<>();
+    boolean broken;
+
+    Asked only() {
+        if (asked.size() != 1) {
+            throw new AssertionError("one call is expected, got " + asked.size());
+        }
+        return asked.get(0);
+    }
+
+    @Override
+    public String name() {
+        return "recording";
+    }
+
+    @Override
+    public Peer peer() {
+        return new Peer(Wire.PROTOBUF, Dialect.GENERIC, true, true);
+    }
+
+    @Override
+    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        message.release();
+        if (broken) {
+            throw new IllegalStateException("broken");
+        }
+        asked.add(new Asked(call, model, reply));
+        return Cancellation.NONE;
+    }
+
+    @Override
+    public Cancellation serverReady(Call call, Reply reply) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Cancellation serverMetadata(Call call, Reply reply) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void close() {}
+}

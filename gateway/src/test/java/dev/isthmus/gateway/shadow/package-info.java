@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.shadow;
+
+import org.jspecify.annotations.NullMarked;

@@ -142,20 +142,27 @@ final class InferFlow implements RequestSink, Reply {
             Prepared prepared = body.prepare(upstream.peer(), chosen.model());
             form = prepared.form();
             routed.sending();
-            underWay = infer.stream()
+            Cancellation started = infer.stream()
                     ? upstream.inferEvents(call, chosen.model(), prepared.message(), this)
                     : upstream.infer(call, chosen.model(), prepared.message(), this);
-            if (over) {
-                body.release();
-            } else if (first) {
-                routed.sent(call, new Copied());
-            } else {
-                body.release();
-            }
+            started(started, first);
         } catch (OipException failure) {
             fail(failure);
         } catch (RuntimeException fault) {
             fail(fault(fault));
+        }
+    }
+
+    /** The request went out; it may have been answered, or its failure taken over, before that. */
+    private void started(Cancellation started, boolean first) {
+        if (over) {
+            body.release();
+        } else if (!first) {
+            underWay = started;
+            body.release();
+        } else if (!routed.takenOver()) {
+            underWay = started;
+            routed.sent(call, new Copied());
         }
     }
 
@@ -226,6 +233,9 @@ final class InferFlow implements RequestSink, Reply {
             answer.release();
             return;
         }
+        routed.answered(inference.message());
+        fallback = null;
+        body.release();
         try {
             client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
         } catch (OipException failure) {

@@ -79,6 +79,10 @@ final class RouteCall {
         arm = "";
     }
 
+    boolean takenOver() {
+        return arm.isEmpty();
+    }
+
     /** The call has ended. */
     void ended(@Nullable OipException failure) {
         record(failure);

@@ -186,6 +186,7 @@ class EventsFromGrpcTest {
                 response.cancel();
                 assertThat(next(endless.cancelled)).isEqualTo("ModelStreamInfer");
             }
+            endless.opened.clear();
             try (Http1Client client = other.http1()) {
                 client.post(PATH, Infer.json("a", 0));
                 next(endless.opened);

@@ -106,6 +106,11 @@ final class FleetServer implements AutoCloseable {
 
     private final class Grpc implements OipServer.Script {
         @Override
+        public boolean describes() {
+            return true;
+        }
+
+        @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             grpc(call, message);
         }

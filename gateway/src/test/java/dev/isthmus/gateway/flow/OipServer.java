@@ -62,6 +62,11 @@ final class OipServer implements AutoCloseable {
 
         default void ready(ServerCall<byte[], byte[]> call) {}
 
+        /** Whether it answers questions for models' metadata and the index that the gateway asks by itself. */
+        default boolean describes() {
+            return false;
+        }
+
         default void ended(ServerCall<byte[], byte[]> call) {
             call.close(Status.OK, new Metadata());
         }
@@ -109,22 +114,22 @@ final class OipServer implements AutoCloseable {
 
     private ServerCall.Listener<byte[]> open(String method, ServerCall<byte[], byte[]> call, Metadata headers) {
         Deadline deadline = Context.current().getDeadline();
-        // The gateway asks for these itself, whenever it likes: tests do not see them.
+        // The gateway asks for these itself, whenever it likes: scripts see them only where they want to.
         boolean own = (method.equals("ModelMetadata") || method.equals("RepositoryIndex"))
                 && deadline != null
                 && deadline.timeRemaining(TimeUnit.SECONDS) < 6;
-        if (!own) {
-            opened.add(new Seen(method, headers, deadline));
+        if (own && !script.describes()) {
+            call.close(Status.UNIMPLEMENTED, new Metadata());
+            return new ServerCall.Listener<>() {};
         }
+        opened.add(new Seen(method, headers, deadline));
         call.request(1);
         return new ServerCall.Listener<>() {
             private boolean answering;
 
             @Override
             public void onMessage(byte[] message) {
-                if (!own) {
-                    messages.add(message);
-                }
+                messages.add(message);
                 if (!answering) {
                     answering = true;
                     call.sendHeaders(answerHeaders);

@@ -25,7 +25,6 @@ class AdmissionTest {
         assertThat(refusal().code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(refusal().retryAfter()).contains(Duration.ofSeconds(1));
         assertThat(meters.get("isthmus.requests.shed").counter().count()).isEqualTo(3);
-        assertThat(meters.get("isthmus.requests.under.way").gauge().value()).isEqualTo(2);
     }
 
     @Test

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.ModelPattern;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ModelRef;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 
 /** The models whose readiness every server of an upstream is asked for: those that are configured by name. */
@@ -19,21 +19,17 @@ final class CheckedModels {
         return byUpstream.getOrDefault(upstream, Set.of());
     }
 
-    /** From now on those of this configuration. */
-    void configure(GatewayConfig config) {
+    /** From now on those of this table. */
+    void configure(RoutingTable routes) {
         Map<String, Set<ModelRef>> found = new HashMap<>();
-        config.models().forEach((name, model) -> {
-            if (!ModelPattern.is(name)) {
-                model.allTargets().forEach(target -> add(found, name, target));
+        for (Route route : routes.routes()) {
+            if (!ModelPattern.is(route.key())) {
+                for (Target target : route.targets(ModelRef.of(route.key()))) {
+                    found.computeIfAbsent(target.upstream().name(), upstream -> new HashSet<>())
+                            .add(target.model());
+                }
             }
-        });
+        }
         byUpstream = Map.copyOf(found);
-    }
-
-    private static void add(Map<String, Set<ModelRef>> found, String name, ModelConfig.Target target) {
-        found.computeIfAbsent(target.upstream(), upstream -> new HashSet<>())
-                .add(new ModelRef(
-                        Objects.requireNonNullElse(target.model(), name),
-                        Objects.requireNonNullElse(target.version(), "")));
     }
 }

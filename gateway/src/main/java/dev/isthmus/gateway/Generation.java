@@ -183,7 +183,7 @@ final class Generation {
 
     /** Begins to ask the upstreams. */
     void start() {
-        ground.upstreams().checked().configure(config);
+        ground.upstreams().checked().configure(routes);
         traffic.install();
         catalogue.start();
     }

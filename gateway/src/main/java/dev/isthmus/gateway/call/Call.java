@@ -12,6 +12,7 @@ import java.util.concurrent.Executor;
  * @param headers lower-case names; only those that may go upstream
  * @param client all that the client sent, for routing to look at
  * @param affinity calls of the same affinity belong on the same server; {@link #NO_AFFINITY} for any
+ * @param sequence whether the server keeps a state between the calls of this affinity, which another one does not have
  */
 public record Call(
         Operation operation,
@@ -19,6 +20,7 @@ public record Call(
         Map<String, String> headers,
         HeaderFields client,
         long affinity,
+        boolean sequence,
         Executor loop,
         ByteBufAllocator allocator) {
 
@@ -36,22 +38,27 @@ public record Call(
             Map<String, String> headers,
             Executor loop,
             ByteBufAllocator allocator) {
-        this(operation, deadlineNanos, headers, HeaderFields.NONE, NO_AFFINITY, loop, allocator);
+        this(operation, deadlineNanos, headers, HeaderFields.NONE, NO_AFFINITY, false, loop, allocator);
     }
 
     /** The same call of a client with these headers. */
     public Call from(HeaderFields fields) {
-        return new Call(operation, deadlineNanos, headers, fields, affinity, loop, allocator);
+        return new Call(operation, deadlineNanos, headers, fields, affinity, sequence, loop, allocator);
     }
 
     /** The same call, which belongs on the server of this affinity. */
     public Call withAffinity(long other) {
-        return new Call(operation, deadlineNanos, headers, client, other, loop, allocator);
+        return withAffinity(other, false);
+    }
+
+    /** The same call, which belongs on the server of this affinity, be it for the state of a sequence. */
+    public Call withAffinity(long other, boolean ofSequence) {
+        return new Call(operation, deadlineNanos, headers, client, other, ofSequence, loop, allocator);
     }
 
     /** The same call with another deadline. */
     public Call withDeadline(long nanos) {
-        return new Call(operation, nanos, headers, client, affinity, loop, allocator);
+        return new Call(operation, nanos, headers, client, affinity, sequence, loop, allocator);
     }
 
     public boolean hasDeadline() {

@@ -96,9 +96,15 @@ public final class Catalogue implements AutoCloseable {
         Lane lane = new Lane(UNDER_WAY);
         this.indexes = new Indexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
         this.models = new Models(watches, places, questions, lane, new DriftLog(), time, ground.random());
-        this.checks = new ReadyChecks(
-                watches, places, questions, time, ground.random(), indexes::returned, snapshots::changed);
+        this.checks =
+                new ReadyChecks(watches, places, questions, time, ground.random(), this::returned, snapshots::changed);
         meters.register(places.configured(), this::readiness, models.drift()::count);
+    }
+
+    /** A server is ready at last, or again: it may say other things than before. */
+    private void returned(Watch watch) {
+        indexes.returned(watch);
+        models.hurry(Set.of(watch.upstream));
     }
 
     private double readiness(String model) {

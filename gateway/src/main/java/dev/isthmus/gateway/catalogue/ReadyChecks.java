@@ -43,7 +43,7 @@ final class ReadyChecks {
     private record Asked(Upstream server, ModelRef model) {}
 
     /**
-     * @param returned called with a server that is ready again
+     * @param returned called with a server that is ready at last, or again
      * @param changed called when something is not as it was
      */
     ReadyChecks(
@@ -111,9 +111,7 @@ final class ReadyChecks {
         watch.reason = Bounds.reason(watch.member.reason());
         if (Boolean.TRUE.equals(now)) {
             metadataRounds.hurry(watch.server());
-            if (before != null) {
-                returned.accept(watch);
-            }
+            returned.accept(watch);
         }
         changed.run();
     }

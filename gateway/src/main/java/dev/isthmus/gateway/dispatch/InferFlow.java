@@ -113,7 +113,7 @@ final class InferFlow implements RequestSink, Reply {
             body.end();
             Attributes attributes = new Attributes(call.client(), body.parameters(), body.id());
             Pick pick = routed.pick(attributes);
-            call = call.withAffinity(pick.affinity());
+            call = call.withAffinity(pick.affinity(), pick.sequence());
             if (pick.sequence()) {
                 // Its state is where it began.
                 fallback = null;
@@ -156,10 +156,10 @@ final class InferFlow implements RequestSink, Reply {
     /** The request went out; it may have been answered, or its failure taken over, before that. */
     private void started(Cancellation started, boolean first) {
         if (over) {
-            body.release();
+            giveBack();
         } else if (!first) {
             underWay = started;
-            body.release();
+            giveBack();
         } else if (!routed.takenOver()) {
             underWay = started;
             routed.sent(call, new Copied());
@@ -171,7 +171,7 @@ final class InferFlow implements RequestSink, Reply {
         if (!over) {
             over = true;
             routed.cancelled();
-            body.release();
+            giveBack();
             underWay.cancel();
         }
     }
@@ -235,7 +235,7 @@ final class InferFlow implements RequestSink, Reply {
         }
         routed.answered(inference.message());
         fallback = null;
-        body.release();
+        giveBack();
         try {
             client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
         } catch (OipException failure) {
@@ -252,7 +252,7 @@ final class InferFlow implements RequestSink, Reply {
         if (!over) {
             over = true;
             routed.ended(null);
-            body.release();
+            giveBack();
             client.complete();
         }
     }
@@ -272,7 +272,7 @@ final class InferFlow implements RequestSink, Reply {
         }
         over = true;
         routed.ended(failure);
-        body.release();
+        giveBack();
         client.fail(failure);
     }
 
@@ -283,6 +283,13 @@ final class InferFlow implements RequestSink, Reply {
                 !call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0;
             default -> false;
         };
+    }
+
+    /** Gives the request back, unless copies of it are still to be made. */
+    private void giveBack() {
+        if (!routed.copying()) {
+            body.release();
+        }
     }
 
     /** The request, for its copies; kept as long as the fallback may need it, too. */
@@ -299,7 +306,8 @@ final class InferFlow implements RequestSink, Reply {
 
         @Override
         public void release() {
-            if (fallback == null) {
+            routed.copied();
+            if (over || fallback == null) {
                 body.release();
             }
         }

@@ -23,6 +23,7 @@ final class RouteCall {
     private Observation observation = Observation.NONE;
     private long bytes;
     private String arm = "";
+    private boolean copying;
     private long sentAt;
 
     /** @throws OipException RESOURCE_EXHAUSTED where a limit is used up */
@@ -64,7 +65,18 @@ final class RouteCall {
 
     /** The request has gone out; its copies follow. */
     void sent(Call call, RequestSource source) {
+        copying = true;
         observation = of.shadows().begin(call, asked, source);
+    }
+
+    /** The copies were made, or never will be. */
+    void copied() {
+        copying = false;
+    }
+
+    /** Whether the request is still needed for its copies. */
+    boolean copying() {
+        return copying;
     }
 
     /** The first target has answered; borrowed. */

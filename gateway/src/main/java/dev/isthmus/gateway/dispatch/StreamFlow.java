@@ -103,7 +103,7 @@ final class StreamFlow implements RequestSink {
         } finally {
             body.release();
         }
-        Call placed = call.withAffinity(pick.affinity());
+        Call placed = call.withAffinity(pick.affinity(), pick.sequence());
         Place place = new Place(
                 target,
                 target.upstream().server(placed, target.model()),

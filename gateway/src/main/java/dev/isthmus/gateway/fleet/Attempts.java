@@ -80,7 +80,8 @@ final class Attempts implements Cancellation {
     }
 
     private boolean repeatable() {
-        return tried.size() <= shared.rules().config().retries()
+        return !call.sequence()
+                && tried.size() <= shared.rules().config().retries()
                 && shared.rules().keeps(question);
     }
 

@@ -12,9 +12,6 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A configuration file, and whether there is something new in it. It is looked at by its content alone: times and sizes say
@@ -24,7 +21,7 @@ import org.slf4j.LoggerFactory;
 public final class ConfigFile implements ConfigSource {
     /** What is to be done after a look. */
     public enum Look {
-        /** Nothing: it is as it was when it was last loaded, or it is not there. */
+        /** Nothing: it is as it was when it was last loaded. */
         SAME,
         /** It must be seen once more, soon: it may be half written. */
         UNSETTLED,
@@ -32,15 +29,15 @@ public final class ConfigFile implements ConfigSource {
         CHANGED
     }
 
-    private static final Logger LOG = LoggerFactory.getLogger(ConfigFile.class);
     /** Of a file; more cannot be a configuration. */
     private static final int MOST = 16 << 20;
+    /** What stands for the content of a file that is not there or cannot be read. */
+    private static final String UNREADABLE = "unreadable";
 
     private final Path path;
     private final UnaryOperator<GatewayConfig> overrides;
     private String loaded = "";
     private String lastSeen = "";
-    private boolean missing;
 
     /** @param overrides what is to be put over what the file says */
     public ConfigFile(Path path, UnaryOperator<GatewayConfig> overrides) {
@@ -51,22 +48,16 @@ public final class ConfigFile implements ConfigSource {
     @Override
     public synchronized GatewayConfig load() throws ConfigException {
         // First the digest: what is written from now on is a change.
-        String now = digest();
-        loaded = now == null ? loaded : now;
+        loaded = digest();
         return overrides.apply(ConfigLoader.load(path));
     }
 
-    /** Looks at the file. It has changed when two looks at a time found the same, which was not loaded yet. */
+    /**
+     * Looks at the file. It has changed when two looks at a time found the same, which was not loaded yet; that it cannot be
+     * read any more is a change, too.
+     */
     public synchronized Look look() {
         String now = digest();
-        if (now == null) {
-            if (!missing) {
-                LOG.warn("{} cannot be read: the configuration stays as it is", path);
-            }
-            missing = true;
-            return Look.SAME;
-        }
-        missing = false;
         if (now.equals(loaded)) {
             lastSeen = "";
             return Look.SAME;
@@ -76,12 +67,12 @@ public final class ConfigFile implements ConfigSource {
         return settled ? Look.CHANGED : Look.UNSETTLED;
     }
 
-    private @Nullable String digest() {
+    private String digest() {
         try (InputStream in = Files.newInputStream(path)) {
             byte[] content = in.readNBytes(MOST);
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
         } catch (IOException e) {
-            return null;
+            return UNREADABLE;
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java has SHA-256", e);
         }

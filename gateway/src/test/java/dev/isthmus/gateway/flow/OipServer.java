@@ -132,7 +132,10 @@ final class OipServer implements AutoCloseable {
                 messages.add(message);
                 if (!answering) {
                     answering = true;
-                    call.sendHeaders(answerHeaders);
+                    // gRPC writes into what it sends, and calls come on several threads.
+                    Metadata answer = new Metadata();
+                    answer.merge(answerHeaders);
+                    call.sendHeaders(answer);
                 }
                 script.message(call, message);
                 if (script.eager()) {

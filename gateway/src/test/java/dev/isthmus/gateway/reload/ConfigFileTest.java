@@ -99,10 +99,20 @@ class ConfigFileTest {
     }
 
     @Test
-    void removed_isNoChange_norItsReturn() throws Exception {
+    void removed_isAChangeOnce_andSoIsItsReturn() throws Exception {
         Files.delete(path);
+        assertThat(file.look()).isEqualTo(Look.UNSETTLED);
+        assertThat(file.look()).isEqualTo(Look.CHANGED);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class);
         assertThat(file.look()).isEqualTo(Look.SAME);
-        assertThat(file.look()).isEqualTo(Look.SAME);
+        Files.writeString(path, GOOD);
+        expectChange();
+    }
+
+    @Test
+    void removedForAMoment_isNoChange() throws Exception {
+        Files.delete(path);
+        assertThat(file.look()).isEqualTo(Look.UNSETTLED);
         Files.writeString(path, GOOD);
         assertThat(file.look()).isEqualTo(Look.SAME);
     }

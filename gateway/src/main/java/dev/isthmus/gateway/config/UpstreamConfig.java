@@ -268,6 +268,6 @@ public record UpstreamConfig(
 
             @Doc("How long it stays open before it lets a few calls try.")
             Duration open) {
-        public static final Breaker DEFAULT = new Breaker(0.5, 100, 20, Duration.ofSeconds(5));
+        public static final Breaker DEFAULT = new Breaker(1, 100, 20, Duration.ofSeconds(5));
     }
 }

@@ -31,8 +31,8 @@ public final class ConfigFile implements ConfigSource {
 
     /** Of a file; more cannot be a configuration. */
     private static final int MOST = 16 << 20;
-    /** What stands for the content of a file that is not there or cannot be read. */
-    private static final String UNREADABLE = "unreadable";
+    /** Begins what stands for the content of a file that is not there or cannot be read. */
+    private static final String UNREADABLE = "unreadable: ";
 
     private final Path path;
     private final UnaryOperator<GatewayConfig> overrides;
@@ -72,7 +72,7 @@ public final class ConfigFile implements ConfigSource {
             byte[] content = in.readNBytes(MOST);
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
         } catch (IOException e) {
-            return UNREADABLE;
+            return UNREADABLE + e;
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java has SHA-256", e);
         }

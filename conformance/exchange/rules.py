@@ -151,8 +151,7 @@ ANSWERS = [
                          "fail_* decoupled_over_http",
           "mlserver rest": "models_list unknown_path root v1_path double_slash upper_case fail_* iris_bad_shape model_config "
                            "models_stats_all_missing_model",
-          "kserve rest": "unknown_path double_slash upper_case model_config models_stats_all_missing_model repository_index "
-                         "repository_index_empty_body repository_index_ready"}),
+          "kserve rest": "unknown_path double_slash upper_case model_config models_stats_all_missing_model"}),
     Rule("method-not-allowed", "R3 R25: 405 is an error like any other", forms.method_not_allowed,
          {"rest": "live_post infer_get infer_put infer_delete infer_options",
           "mlserver rest": "metadata_post repository_index_get", "kserve rest": "metadata_post repository_index_get"}),
@@ -161,6 +160,9 @@ ANSWERS = [
     Rule("repository-body", "R21: MLServer wants a body, which the gateway adds",
          lambda x, d: x.want["status"] == 422 and x.got["status"] == 200 and {m["state"] for m in x.got["body"]} == {"READY"},
          {"mlserver rest": "repository_index_empty_body"}),
+    Rule("index-of-names", "R21: KServe lists the names of its models; the gateway makes an index of them",
+         lambda x, d: x.want["status"] == 404 and x.got["status"] == 200 and {m["state"] for m in x.got["body"]} == {"READY"},
+         {"kserve rest": "repository_index repository_index_empty_body repository_index_ready"}),
     Rule("no-model-control", "start.sh starts Triton without model control, which was on when this was recorded",
          lambda x, d: x.got["status"] in (503, "UNAVAILABLE") and x.failure.startswith("explicit model load / unload is not"),
          {"triton rest": "repository_load_unknown repository_unload_unknown",

@@ -47,9 +47,11 @@ final class UpstreamWords {
                                 + Units.written(outliers.ejection()) + ", at most "
                                 + Units.share(outliers.maxEjected()) + " of them at once"));
         UpstreamConfig.Breaker breaker = upstream.breaker();
-        lines.add("  breaker: opens for " + Units.written(breaker.open()) + " where "
-                + Units.share(breaker.failureRate()) + " of the last " + breaker.window() + " calls failed; "
-                + upstream.maxRequests() + " calls under way");
+        String opens = breaker.failureRate() >= 1
+                ? "never opens"
+                : "opens for " + Units.written(breaker.open()) + " where " + Units.share(breaker.failureRate())
+                        + " of the last " + breaker.window() + " calls failed";
+        lines.add("  breaker: " + opens + "; " + upstream.maxRequests() + " calls under way");
         lines.add("  a live one would be asked: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
                 + ", which of them are healthy, which versions it has");
         return lines;

@@ -30,7 +30,11 @@ final class Candidates {
         if (usable.isEmpty() || usable.size() < panicThreshold * serving.size()) {
             usable = serving;
         }
-        List<Replica> untried = tried.isEmpty() ? usable : someOf(usable, replica -> !tried.contains(replica));
+        // One that is not ready may still be better than one that has just failed.
+        List<Replica> untried = tried.isEmpty() ? usable : only(usable, replica -> !tried.contains(replica));
+        if (untried.isEmpty()) {
+            untried = someOf(serving, replica -> !tried.contains(replica));
+        }
         return someOf(untried, replica -> warm(replica, call, now));
     }
 

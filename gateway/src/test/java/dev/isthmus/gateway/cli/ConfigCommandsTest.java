@@ -101,7 +101,7 @@ class ConfigCommandsTest {
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
                         "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
-                        "  breaker: opens for 5s where 50% of the last 100 calls failed; 1000 calls under way",
+                        "  breaker: never opens; 1000 calls under way",
                         "  a live one would be asked: its addresses (DNS), which of them are healthy, which versions it"
                                 + " has",
                         "upstream 'm': rest, least_request over 10.0.0.1:1",
@@ -109,7 +109,7 @@ class ConfigCommandsTest {
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
                         "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
-                        "  breaker: opens for 5s where 50% of the last 100 calls failed; 1000 calls under way",
+                        "  breaker: never opens; 1000 calls under way",
                         "  a live one would be asked: its addresses, which of them are healthy, which versions it has",
                         "upstream 'local': in the gateway itself, a thread for each core, 256 calls may wait",
                         "gateway: bodies of at most 64MiB, 10000 calls under way, more are refused with 503");

@@ -78,9 +78,9 @@ class CandidatesTest {
     }
 
     @Test
-    void onlyUsableServerTried_isTriedAgain() {
+    void usableServersTried_oneThatIsNotReadyIsNext() {
         b.readiness(Readiness.UNKNOWN.with(Readiness.Server.NOT_READY, "down"));
 
-        assertThat(candidates(Pool.MODEL, List.of(a, c))).containsExactly(a, c);
+        assertThat(candidates(Pool.MODEL, List.of(a, c))).containsExactly(b);
     }
 }

@@ -32,6 +32,7 @@ public final class ScriptedServer implements AutoCloseable {
 
     private final ServerSocket socket;
     private final Script script;
+    private final Thread acceptor;
     private final BlockingQueue<Seen> requests = new LinkedBlockingQueue<>();
     private final BlockingQueue<Integer> closed = new LinkedBlockingQueue<>();
     private final AtomicInteger connections = new AtomicInteger();
@@ -40,7 +41,7 @@ public final class ScriptedServer implements AutoCloseable {
     private ScriptedServer(int port, Script script) throws IOException {
         this.script = script;
         this.socket = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
-        Thread.ofVirtual().start(this::accept);
+        this.acceptor = Thread.ofVirtual().start(this::accept);
     }
 
     public static ScriptedServer that(Script script) throws IOException {
@@ -106,6 +107,11 @@ public final class ScriptedServer implements AutoCloseable {
                 Socket accepted = socket.accept();
                 int number = connections.incrementAndGet();
                 open.add(accepted);
+                if (socket.isClosed()) {
+                    // Accepted while the server was being closed, which may have seen it or not.
+                    accepted.close();
+                    return;
+                }
                 Thread.ofVirtual().start(() -> serve(accepted, number));
             }
         } catch (IOException e) {
@@ -166,9 +172,15 @@ public final class ScriptedServer implements AutoCloseable {
         }
     }
 
+    /** Nothing is accepted and nothing answered any more when this returns, and the port is free again. */
     @Override
     public void close() throws IOException {
         socket.close();
         closeConnections();
+        try {
+            acceptor.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

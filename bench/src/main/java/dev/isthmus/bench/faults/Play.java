@@ -6,6 +6,7 @@ import java.io.IOException;
 /** Plays scenarios, each with a fleet of its own. */
 record Play(Options options, EventLoop loop) {
     private static final int WARM_SECONDS = 3;
+    private static final int WARM_LIMIT_SECONDS = 20;
 
     Row play(Scenario scenario, Front front) throws IOException, InterruptedException {
         try (Scratch scratch = new Scratch();
@@ -23,14 +24,18 @@ record Play(Options options, EventLoop loop) {
         }
     }
 
-    /** Half the rate first, so that the figures are not those of a JVM that has just started. */
+    /** Half the rate, until a second of it passes without a failure: the figures are not those of a JVM that has just started. */
     private void warm(Client client) throws InterruptedException, ScenarioException {
-        Tally tally = new Tally();
         int perSecond = Math.max(1, options.rate() / 2);
-        new Load(client, tally, System::nanoTime, false)
-                .open(perSecond, options.brief() ? perSecond : perSecond * WARM_SECONDS);
-        if (tally.okCount() == 0) {
-            throw new ScenarioException("nothing was answered before the fault: " + tally.failuresByText());
+        int least = options.brief() ? 1 : WARM_SECONDS;
+        Tally tally = new Tally();
+        for (int second = 1; second <= WARM_LIMIT_SECONDS; second++) {
+            tally = new Tally();
+            new Load(client, tally, System::nanoTime, false).open(perSecond, perSecond);
+            if (second >= least && tally.okCount() == perSecond) {
+                return;
+            }
         }
+        throw new ScenarioException("requests failed before the fault: " + tally.failuresByText());
     }
 }

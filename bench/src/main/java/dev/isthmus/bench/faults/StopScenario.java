@@ -18,7 +18,8 @@ record StopScenario(boolean guarded) implements Scenario {
                 ? configs.replicas(
                         "try_timeout: 300ms",
                         "outliers: {consecutive_failures: 3, ejection: 5s}",
-                        "retry: {on: [unsent, unavailable, timeout]}")
+                        "retry: {on: [unsent, unavailable, timeout]}",
+                        "breaker: {failure_rate: 50%}")
                 : configs.replicas();
     }
 

@@ -13,12 +13,15 @@ import java.time.Clock;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Lets calls into a cluster: no more at once than configured, and none for a while where most of them fail. A call counts
  * once, however often it is tried. For all event loops; nothing waits.
  */
 final class Guard {
+    private static final Logger LOG = LoggerFactory.getLogger(Guard.class);
     private static final int TRIALS = 10;
     private static final Duration SOON = Duration.ofSeconds(1);
 
@@ -45,11 +48,8 @@ final class Guard {
                         .maxConcurrentCalls(most)
                         .maxWaitDuration(Duration.ZERO)
                         .build());
-        breaker.getEventPublisher().onStateTransition(event -> {
-            if (event.getStateTransition().getToState() == CircuitBreaker.State.OPEN) {
-                openedMillis = clock.millis();
-            }
-        });
+        breaker.getEventPublisher()
+                .onStateTransition(event -> changed(event.getStateTransition().getToState()));
         metrics.watch(this);
     }
 
@@ -66,6 +66,20 @@ final class Guard {
                 .permittedNumberOfCallsInHalfOpenState(TRIALS)
                 .clock(clock)
                 .build();
+    }
+
+    private void changed(CircuitBreaker.State state) {
+        switch (state) {
+            case OPEN -> {
+                openedMillis = clock.millis();
+                LOG.warn(
+                        "upstream '{}': the circuit breaker is open, calls are refused for {}",
+                        upstream,
+                        settings.open());
+            }
+            case CLOSED -> LOG.info("upstream '{}': the circuit breaker is closed again", upstream);
+            default -> LOG.debug("upstream '{}': the circuit breaker is {}", upstream, state);
+        }
     }
 
     /**

@@ -3,55 +3,14 @@ package dev.isthmus.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.UpstreamPool.Lease;
-import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.gateway.upstream.SilentUpstream;
 import org.junit.jupiter.api.Test;
 
 class UpstreamPoolTest {
     private final UpstreamPool pool = new UpstreamPool();
 
-    private static final class Closing implements Upstream {
+    private static final class Closing implements SilentUpstream {
         private int closed;
-
-        @Override
-        public String name() {
-            return "closing";
-        }
-
-        @Override
-        public Peer peer() {
-            return Peer.LOCAL;
-        }
-
-        @Override
-        public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-            return Cancellation.NONE;
-        }
-
-        @Override
-        public Cancellation serverReady(Call call, Reply reply) {
-            return Cancellation.NONE;
-        }
-
-        @Override
-        public Cancellation serverMetadata(Call call, Reply reply) {
-            return Cancellation.NONE;
-        }
-
-        @Override
-        public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
-            return Cancellation.NONE;
-        }
-
-        @Override
-        public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
-            return Cancellation.NONE;
-        }
 
         @Override
         public void close() {

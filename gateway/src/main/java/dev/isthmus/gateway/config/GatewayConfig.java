@@ -67,38 +67,16 @@ public record GatewayConfig(
                 LOCAL);
     }
 
-    public GatewayConfig withListener(Listener listener) {
-        return withListeners(List.of(listener));
-    }
-
-    /** The same on other addresses. */
-    public GatewayConfig withListeners(List<Listener> others) {
+    /** The same on another address. */
+    public GatewayConfig withListener(Listener other) {
         return new GatewayConfig(
-                others, admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+                List.of(other), admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
     }
 
     /** The same with another address for operators. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
         return new GatewayConfig(
                 listeners, other, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
-    }
-
-    /** The same with other limits. */
-    public GatewayConfig withLimits(Limits other) {
-        return new GatewayConfig(
-                listeners, admin, other, headers, answers, health, upstreams, local, models, defaultUpstream);
-    }
-
-    /** The same with other servers. */
-    public GatewayConfig withUpstreams(Map<String, UpstreamConfig> others) {
-        return new GatewayConfig(
-                listeners, admin, limits, headers, answers, health, others, local, models, defaultUpstream);
-    }
-
-    /** The same with other models. */
-    public GatewayConfig withModels(Map<String, ModelConfig> others) {
-        return new GatewayConfig(
-                listeners, admin, limits, headers, answers, health, upstreams, local, others, defaultUpstream);
     }
 
     /** An address that takes REST and gRPC. */

@@ -225,9 +225,9 @@ final class ModelChecks {
     private void alias(String name, String alias, Node node, Map<String, String> owners) {
         String what = "model '" + name + "': alias: ";
         String owner = owners.putIfAbsent(alias, name);
-        if (ModelNames.isPattern(name)) {
+        if (ModelPattern.is(name)) {
             yaml.problem(node, what + "a pattern takes none");
-        } else if (ModelNames.isPattern(alias)) {
+        } else if (ModelPattern.is(alias)) {
             yaml.problem(node, what + "a name without * is expected, got '" + alias + "'");
         } else if (config.models().containsKey(alias)) {
             yaml.problem(node, what + "'" + alias + "' is a model");

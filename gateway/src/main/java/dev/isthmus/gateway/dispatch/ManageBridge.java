@@ -63,7 +63,7 @@ final class ManageBridge implements Reply {
     private Cancellation passed(Call call, ByteBuf body) {
         if (manage.json()) {
             try {
-                ManageSettings.requireJson(ByteBufUtil.getBytes(body));
+                ManageSettings.requireJson(body);
             } catch (IOException e) {
                 body.release();
                 client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));

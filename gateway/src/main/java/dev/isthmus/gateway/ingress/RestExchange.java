@@ -38,7 +38,7 @@ final class RestExchange implements Reply {
      *
      * @param events whether the answer is a stream
      * @param decoder of a compressed body
-     * @param accepted the compression that the client takes
+     * @param accepted the compression that the client takes; null where there is none, or nothing is compressed
      */
     private record Opened(
             ChannelHandlerContext ctx,
@@ -250,11 +250,9 @@ final class RestExchange implements Reply {
 
     private RestResponse compressed(RestResponse plain) {
         Opened request = opened;
-        if (request == null || settings.compressAbove() < 0) {
-            return plain;
-        }
-        ContentCoding coding = request.accepted();
-        if (coding == null
+        ContentCoding coding = request == null ? null : request.accepted();
+        if (request == null
+                || coding == null
                 || plain.body().readableBytes() <= settings.compressAbove()
                 || plain.body().readableBytes() > ContentCoding.MOST_COMPRESSED) {
             return plain;

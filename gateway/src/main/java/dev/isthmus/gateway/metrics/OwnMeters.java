@@ -2,8 +2,8 @@ package dev.isthmus.gateway.metrics;
 
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.function.Function;
 
 /**
@@ -12,41 +12,38 @@ import java.util.function.Function;
  */
 public final class OwnMeters implements AutoCloseable {
     private final MeterRegistry registry;
-    private final Queue<Meter> meters = new ConcurrentLinkedQueue<>();
+    // Guarded by the registry. Meters of one name and tags are equal, whoever registered them: these are told by
+    // identity.
+    private final Map<Meter.Id, Meter> own = new HashMap<>();
 
     /** None yet. */
     public OwnMeters(MeterRegistry registry) {
         this.registry = registry;
     }
 
-    /** Adds a meter, in the place of one of the same name and tags. */
+    /** The meter: this owner's, if it has added it before, else a new one in the place of another owner's. */
     public <M extends Meter> M add(Function<MeterRegistry, M> register) {
         synchronized (registry) {
             M meter = register.apply(registry);
-            if (isAnothers(meter)) {
+            if (!isOwn(meter)) {
+                // A registry gives back what it has under the same name.
                 registry.remove(meter);
                 meter = register.apply(registry);
+                own.put(meter.getId(), meter);
             }
-            meters.add(meter);
             return meter;
         }
     }
 
-    /** A registry gives back what is there, under the same name: that is made anew. */
-    private boolean isAnothers(Meter meter) {
-        return meters.stream().noneMatch(own -> own == meter);
+    private boolean isOwn(Meter meter) {
+        return own.get(meter.getId()) == meter;
     }
 
     @Override
     public void close() {
         synchronized (registry) {
-            for (Meter meter : meters) {
-                boolean shown = registry.getMeters().stream().anyMatch(each -> each == meter);
-                if (shown) {
-                    registry.remove(meter);
-                }
-            }
-            meters.clear();
+            registry.getMeters().stream().filter(this::isOwn).forEach(registry::remove);
+            own.clear();
         }
     }
 }

@@ -1,40 +1,33 @@
 package dev.isthmus.gateway.ramp;
 
+import dev.isthmus.gateway.metrics.OwnMeters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
-import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
 /** The meters of one ramp. */
 final class RampMeters implements AutoCloseable {
-    private final MeterRegistry registry;
-    private final List<Meter> all = new ArrayList<>();
+    private final OwnMeters all;
     private final Counter steps;
     private final Map<Breach.Kind, Counter> rollbacks = new EnumMap<>(Breach.Kind.class);
 
     RampMeters(MeterRegistry registry, Ramp ramp) {
-        this.registry = registry;
+        this.all = new OwnMeters(registry);
         Tags tags = Tags.of("model", ramp.plan().model());
         all.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
-                .tags(tags.and("arm", ramp.plan().arm()))
-                .register(registry));
+                .tags(tags.and("arm", ramp.plan().arm()))::register);
         for (RampState state : RampState.values()) {
             all.add(Gauge.builder("isthmus.ramp.state", ramp, known -> known.state() == state ? 1 : 0)
-                    .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))
-                    .register(registry));
+                    .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))::register);
         }
-        steps = registry.counter("isthmus.ramp.steps", tags);
-        all.add(steps);
+        steps = all.add(each -> each.counter("isthmus.ramp.steps", tags));
         for (Breach.Kind kind : Breach.Kind.values()) {
-            Counter counter = registry.counter("isthmus.ramp.rollbacks", tags.and("reason", kind.label()));
-            rollbacks.put(kind, counter);
-            all.add(counter);
+            Tags reason = tags.and("reason", kind.label());
+            rollbacks.put(kind, all.add(each -> each.counter("isthmus.ramp.rollbacks", reason)));
         }
     }
 
@@ -51,6 +44,6 @@ final class RampMeters implements AutoCloseable {
 
     @Override
     public void close() {
-        all.forEach(registry::remove);
+        all.close();
     }
 }

@@ -3,6 +3,8 @@ package dev.isthmus.gateway.routing;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.ModelNames;
+import dev.isthmus.gateway.config.ModelNames.Match;
 import dev.isthmus.gateway.config.ModelPattern;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -11,6 +13,7 @@ import dev.isthmus.oip.OipException;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -35,7 +38,7 @@ public final class RoutingTable {
 
     private final Map<String, Route> configured;
     private final Map<String, Route> byName;
-    private final SortedMap<ModelPattern, Route> patterns = new TreeMap<>();
+    private final ModelNames names;
     // Names are client-made: few are kept, and no long ones.
     private final Cache<String, Route> byPattern = Caffeine.newBuilder()
             .maximumSize(CACHED_NAMES)
@@ -66,27 +69,18 @@ public final class RoutingTable {
         models.forEach((name, config) ->
                 routes.put(name, new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, choices)));
         this.configured = routes;
-        this.byName = Map.copyOf(names(routes));
-        routes.forEach((name, route) -> {
-            if (ModelPattern.is(name)) {
-                patterns.put(new ModelPattern(name), route);
-            }
-        });
+        this.names = new ModelNames(models);
+        Map<String, Route> exact = new HashMap<>();
+        names.exact().forEach((name, match) -> exact.put(name, routeOf(match)));
+        this.byName = Map.copyOf(exact);
         this.discovered = discovered;
         this.choices = choices;
         this.fallback = fallback;
         this.fallbackRoute = fallback == null ? null : whole(DEFAULT, fallback);
     }
 
-    private static Map<String, Route> names(SortedMap<String, Route> routes) {
-        Map<String, Route> byName = new HashMap<>();
-        routes.values().forEach(route -> route.config().aliases().forEach(alias -> byName.putIfAbsent(alias, route)));
-        routes.forEach((name, route) -> {
-            if (!ModelPattern.is(name)) {
-                byName.put(name, route);
-            }
-        });
-        return byName;
+    private Route routeOf(Match match) {
+        return Objects.requireNonNull(configured.get(match.key()));
     }
 
     /** The route to an upstream as it is. */
@@ -120,22 +114,23 @@ public final class RoutingTable {
     }
 
     private @Nullable Route matching(String name) {
-        if (patterns.isEmpty()) {
+        if (!names.hasPatterns()) {
             return null;
         }
-        Route cached = name.length() > CACHED_LENGTH ? null : byPattern.getIfPresent(name);
+        boolean kept = name.length() <= CACHED_LENGTH;
+        Route cached = kept ? byPattern.getIfPresent(name) : null;
         if (cached != null) {
             return cached;
         }
-        for (Map.Entry<ModelPattern, Route> entry : patterns.entrySet()) {
-            if (entry.getKey().matches(name)) {
-                if (name.length() <= CACHED_LENGTH) {
-                    byPattern.put(name, entry.getValue());
-                }
-                return entry.getValue();
-            }
+        Match match = names.matching(name).orElse(null);
+        if (match == null) {
+            return null;
         }
-        return null;
+        Route route = routeOf(match);
+        if (kept) {
+            byPattern.put(name, route);
+        }
+        return route;
     }
 
     private static String shown(String name) {

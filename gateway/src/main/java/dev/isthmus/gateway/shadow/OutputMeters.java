@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
+import dev.isthmus.gateway.metrics.OwnMeters;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Tags;
@@ -33,7 +34,7 @@ final class OutputMeters {
     }
 
     private DistributionSummary summary(String name, double[] buckets) {
-        return meters.own(registry -> DistributionSummary.builder(name)
+        return meters.add(registry -> DistributionSummary.builder(name)
                 .tags(tags)
                 .serviceLevelObjectives(buckets)
                 .register(registry));

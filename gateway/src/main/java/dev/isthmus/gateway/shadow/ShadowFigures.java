@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
+import dev.isthmus.gateway.metrics.OwnMeters;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Tags;
@@ -39,13 +40,13 @@ final class ShadowFigures implements AutoCloseable {
         this.worst = new WorstDifference(nanoTime);
         for (Outcome outcome : Outcome.values()) {
             Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
-            requests.put(outcome, meters.own(registry -> registry.counter("isthmus.shadow.requests", tags)));
+            requests.put(outcome, meters.add(registry -> registry.counter("isthmus.shadow.requests", tags)));
         }
         for (Verdict verdict : Verdict.values()) {
             Tags tags = name.tags().and("outcome", verdict.label());
-            comparisons.put(verdict, meters.own(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
+            comparisons.put(verdict, meters.add(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
         }
-        this.latency = meters.own(registry -> registry.timer("isthmus.shadow.latency", name.tags()));
+        this.latency = meters.add(registry -> registry.timer("isthmus.shadow.latency", name.tags()));
     }
 
     void count(Outcome outcome) {
@@ -124,7 +125,7 @@ final class ShadowFigures implements AutoCloseable {
 
     private void mismatch(String output, String reason) {
         Tags tags = name.tags().and("reason", reason);
-        meters.own(registry -> registry.counter("isthmus.shadow.mismatch", tags))
+        meters.add(registry -> registry.counter("isthmus.shadow.mismatch", tags))
                 .increment();
         last = new Mismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong());
     }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.shadow;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.isthmus.gateway.metrics.OwnMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -14,6 +14,7 @@ import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -61,10 +62,11 @@ class AdminServerTest {
     }
 
     private void start(Admin admin) throws Exception {
-        config = GatewayConfig.embedded()
-                .withListener(new Listener("127.0.0.1", 0))
-                .withModels(Map.of("digits", ModelConfig.of("local")))
-                .withAdmin(admin);
+        config = TestConfigs.with(
+                GatewayConfig.embedded()
+                        .withListener(new Listener("127.0.0.1", 0))
+                        .withAdmin(admin),
+                Map.of("models", Map.of("digits", ModelConfig.of("local"))));
         source.set(() -> config);
         gateway = Gateway.start(() -> source.get().load());
     }
@@ -152,7 +154,7 @@ class AdminServerTest {
 
     @Test
     void reload_tellsWhatChanged() throws Exception {
-        source.set(() -> config.withLimits(new Limits(1 << 20, 7, 10_000)));
+        source.set(() -> TestConfigs.with(config, Map.of("limits", new Limits(1 << 20, 7, 10_000))));
         HttpResponse<String> response = reload();
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(json(response).path("generation").asInt()).isEqualTo(2);

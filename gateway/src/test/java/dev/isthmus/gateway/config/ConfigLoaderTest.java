@@ -62,7 +62,7 @@ class ConfigLoaderTest {
         assertThat(config.local()).isNull();
         assertThat(config.upstreams())
                 .containsOnlyKeys("t")
-                .containsValue(UpstreamConfig.of(Protocol.GRPC, new Endpoint("a", 1)));
+                .containsValue(TestConfigs.upstream(Protocol.GRPC, new Endpoint("a", 1)));
         assertThat(config.answers()).isEqualTo(GatewayConfig.Answers.DEFAULT);
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local()).isEqualTo(new LocalConfig(null, true, 0, 256));
@@ -91,9 +91,19 @@ class ConfigLoaderTest {
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits()).isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000));
         assertThat(config.upstreams().get("m"))
-                .isEqualTo(UpstreamConfig.of(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2))
-                        .speaking(ServerDialect.KSERVE, BinaryTensorData.FALSE, true)
-                        .within(Duration.ofMinutes(2), Duration.ofMillis(500), null));
+                .isEqualTo(TestConfigs.with(
+                        TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
+                        Map.of(
+                                "dialect",
+                                ServerDialect.KSERVE,
+                                "binaryTensorData",
+                                BinaryTensorData.FALSE,
+                                "sharedMemory",
+                                true,
+                                "connectTimeout",
+                                Duration.ofMinutes(2),
+                                "timeout",
+                                Duration.ofMillis(500))));
         assertThat(config.headers().forwarded()).isEqualTo(new HeaderNames(Set.of("x-a"), List.of("x-b-")));
         assertThat(config.headers().returned()).isEqualTo(new HeaderNames(Set.of("y-bin"), List.of()));
         assertThat(config.answers())

@@ -41,23 +41,4 @@ class ModelNamesTest {
     void name_thatNothingTakes_isNotFound() throws ConfigException {
         assertThat(names().find("xyz")).isEmpty();
     }
-
-    @ParameterizedTest
-    @CsvSource({
-        "a*,a,true",
-        "a*,ba,false",
-        "*,anything,true",
-        "a*a,a,false",
-        "a*a,aa,true",
-        "a*b*c,abc,true",
-        "a*b*c,axxbyyc,true",
-        "a*b*c,ac,false",
-        "*ab*ab*,abab,true",
-        "*ab*ab*,aba,false",
-        "a*bc*c,abc,false",
-        "a.c,abc,false"
-    })
-    void pattern_matches(String pattern, String name, boolean expected) {
-        assertThat(ModelNames.matches(pattern, name)).isEqualTo(expected);
-    }
 }

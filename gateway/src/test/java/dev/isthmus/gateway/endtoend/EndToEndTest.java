@@ -1,12 +1,9 @@
 package dev.isthmus.gateway.endtoend;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.proto.Inference;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -58,29 +55,16 @@ class EndToEndTest {
             TestGateways.awaitReady(grpc, rest, local);
             Path descriptor = folder.resolve("inference.desc");
             Files.write(descriptor, Inference.getDescriptor().toProto().toByteArray());
-            Map<String, String> environment = Map.of(
-                    "ISTHMUS_GRPC", TestGateways.address(grpc),
-                    "ISTHMUS_REST", TestGateways.address(rest),
-                    "ISTHMUS_CONFIGURED", TestGateways.address(configured),
-                    "ISTHMUS_LOCAL", TestGateways.address(local),
-                    "ISTHMUS_WITNESS_REST", Integer.toString(witnessRest),
-                    "ISTHMUS_WITNESS_GRPC", Integer.toString(witnessGrpc),
-                    "ISTHMUS_DESCRIPTOR", descriptor.toString());
-            Script.Outcome report = Script.run(
-                    environment,
-                    List.of(
-                            Script.clientPython(),
-                            "-m",
-                            "pytest",
-                            "-q",
-                            "-p",
-                            "no:cacheprovider",
-                            "--strict-markers",
-                            "--durations=5",
-                            Script.path("e2e").toString()));
-            System.out.println(report.text());
-            assertThat(report.complaint()).isEmpty();
-            assertThat(report.text()).contains(" passed").doesNotContain("skipped");
+            Script.pytest(
+                    "e2e",
+                    Map.of(
+                            "ISTHMUS_GRPC", TestGateways.address(grpc),
+                            "ISTHMUS_REST", TestGateways.address(rest),
+                            "ISTHMUS_CONFIGURED", TestGateways.address(configured),
+                            "ISTHMUS_LOCAL", TestGateways.address(local),
+                            "ISTHMUS_WITNESS_REST", Integer.toString(witnessRest),
+                            "ISTHMUS_WITNESS_GRPC", Integer.toString(witnessGrpc),
+                            "ISTHMUS_DESCRIPTOR", descriptor.toString()));
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.endtoend;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,7 +48,8 @@ final class Script {
                         .toList());
     }
 
-    static Outcome run(Map<String, String> environment, List<String> command) throws IOException, InterruptedException {
+    private static Outcome run(Map<String, String> environment, List<String> command)
+            throws IOException, InterruptedException {
         Path output = Files.createTempFile("isthmus-script", ".out");
         try {
             ProcessBuilder builder =
@@ -64,8 +67,27 @@ final class Script {
         }
     }
 
+    /** Runs the tests of a folder with the official clients: all must pass, and none be skipped. */
+    static void pytest(String folder, Map<String, String> environment) throws IOException, InterruptedException {
+        Outcome report = run(
+                environment,
+                List.of(
+                        clientPython(),
+                        "-m",
+                        "pytest",
+                        "-q",
+                        "-p",
+                        "no:cacheprovider",
+                        "--strict-markers",
+                        "--durations=5",
+                        path(folder).toString()));
+        System.out.println(report.text());
+        assertThat(report.complaint()).isEmpty();
+        assertThat(report.text()).contains(" passed").doesNotContain("skipped");
+    }
+
     /** The Python that has the official clients. */
-    static String clientPython() throws IOException, InterruptedException {
+    private static String clientPython() throws IOException, InterruptedException {
         Outcome client = run("install.sh", "client");
         return client.text()
                 .lines()

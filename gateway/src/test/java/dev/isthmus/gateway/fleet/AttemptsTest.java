@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.fleet.FleetBench.Seen;
@@ -277,8 +278,8 @@ class AttemptsTest {
 
     @Test
     void tryTimeout_isTheDeadlineOfEachTry() {
-        var config = FleetBench.retryingOn(RetryOn.TIMEOUT)
-                .within(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofSeconds(2));
+        var config =
+                TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
             Seen seen = bench.infer(bench.callWithin(3000), 10);
             FakeServer.Asked first = only(bench);
@@ -299,8 +300,8 @@ class AttemptsTest {
 
     @Test
     void tryTimeoutOfAStreamedAnswer_endsWithTheFirstAnswer() {
-        var config = FleetBench.retryingOn(RetryOn.TIMEOUT)
-                .within(Duration.ofSeconds(1), Duration.ofSeconds(60), Duration.ofSeconds(2));
+        var config =
+                TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
             Seen seen = bench.events(bench.call());
             FakeServer.Asked first = only(bench);

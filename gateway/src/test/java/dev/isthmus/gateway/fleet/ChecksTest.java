@@ -6,12 +6,10 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
-import dev.isthmus.gateway.config.UpstreamConfig.Balance;
-import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.config.UpstreamConfig.Checks;
 import dev.isthmus.gateway.config.UpstreamConfig.Outliers;
-import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -49,7 +47,7 @@ class ChecksTest {
     }
 
     private ReplicaSet start(Duration interval, Set<ModelRef> models, Endpoint... servers) {
-        return start(UpstreamConfig.of(Protocol.REST, servers), interval, models);
+        return start(TestConfigs.upstream(Protocol.REST, servers), interval, models);
     }
 
     private ReplicaSet start(UpstreamConfig config, Duration interval, Set<ModelRef> models) {
@@ -71,7 +69,7 @@ class ChecksTest {
         Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5);
         return ReplicaSet.start(
                 "u",
-                config.guarded(Balance.DEFAULT, checks, outliers, Retry.DEFAULT, Breaker.DEFAULT),
+                TestConfigs.with(config, Map.of("checks", checks, "outliers", outliers)),
                 opening,
                 () -> models,
                 around);
@@ -197,7 +195,7 @@ class ChecksTest {
         try (GrpcTestServer first = GrpcTestServer.on(0, (request, call) -> GrpcTestServer.answer(call, READY))) {
             port = first.port();
             set.close();
-            set = start(UpstreamConfig.of(Protocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
+            set = start(TestConfigs.upstream(Protocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
             awaitReady(true);
         }
         awaitReady(false);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
@@ -25,7 +26,9 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -50,10 +53,13 @@ final class ClusterBench implements AutoCloseable {
     }
 
     Cluster cluster(Protocol protocol, Set<RetryOn> on, @Nullable Duration eachTry, Endpoint... endpoints) {
-        UpstreamConfig base = UpstreamConfig.of(protocol, endpoints).within(Duration.ofSeconds(2), MINUTE, eachTry);
-        var retry = new Retry(1, on, 0.2, 4 << 20);
-        var breaker = new Breaker(1, 100, 20, MINUTE);
-        UpstreamConfig config = base.guarded(base.balance(), base.checks(), base.outliers(), retry, breaker);
+        Map<String, Object> changes = new HashMap<>();
+        changes.put("connectTimeout", Duration.ofSeconds(2));
+        changes.put("timeout", MINUTE);
+        changes.put("tryTimeout", eachTry);
+        changes.put("retry", new Retry(1, on, 0.2, 4 << 20));
+        changes.put("breaker", new Breaker(1, 100, 20, MINUTE));
+        UpstreamConfig config = TestConfigs.with(TestConfigs.upstream(protocol, endpoints), changes);
         PeerKnowledge knowledge = PeerKnowledge.unknown();
         Opening opening = (at, authority) -> {
             var settings = UpstreamSettings.of("triton", at, MINUTE, Duration.ofSeconds(2), 1 << 20);

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
@@ -106,12 +107,11 @@ final class FleetBench implements AutoCloseable {
     }
 
     static UpstreamConfig config() {
-        return UpstreamConfig.of(Protocol.GRPC);
+        return TestConfigs.upstream(Protocol.GRPC);
     }
 
     static UpstreamConfig retrying(Retry retry) {
-        UpstreamConfig base = config();
-        return base.guarded(base.balance(), base.checks(), base.outliers(), retry, base.breaker());
+        return TestConfigs.with(config(), Map.of("retry", retry));
     }
 
     static UpstreamConfig retryingOn(RetryOn... on) {
@@ -119,8 +119,7 @@ final class FleetBench implements AutoCloseable {
     }
 
     static UpstreamConfig breaking(UpstreamConfig.Breaker breaker) {
-        UpstreamConfig base = config();
-        return base.guarded(base.balance(), base.checks(), base.outliers(), base.retry(), breaker);
+        return TestConfigs.with(config(), Map.of("breaker", breaker));
     }
 
     Cluster cluster() {

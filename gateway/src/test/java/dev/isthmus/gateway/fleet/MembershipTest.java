@@ -6,13 +6,10 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.ServerAddress;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Balance;
 import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
-import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
-import dev.isthmus.gateway.config.UpstreamConfig.Checks;
-import dev.isthmus.gateway.config.UpstreamConfig.Outliers;
-import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.fleet.Discovery.Found;
 import dev.isthmus.gateway.upstream.Upstream;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -65,14 +62,13 @@ class MembershipTest {
                 new Random(5),
                 new ByHand(),
                 (metrics, answer) -> answer.accept(pending.getOrDefault(metrics, PendingRequests.UNKNOWN)));
-        UpstreamConfig config = UpstreamConfig.of(Protocol.GRPC, endpoints)
-                .within(Duration.ofSeconds(1), Duration.ofSeconds(30), null)
-                .guarded(
-                        new Balance(policy, Duration.ofSeconds(10), 8002),
-                        Checks.DEFAULT,
-                        Outliers.DEFAULT,
-                        Retry.DEFAULT,
-                        Breaker.DEFAULT);
+        UpstreamConfig config = TestConfigs.with(
+                TestConfigs.upstream(Protocol.GRPC, endpoints),
+                Map.of(
+                        "timeout",
+                        Duration.ofSeconds(30),
+                        "balance",
+                        new Balance(policy, Duration.ofSeconds(10), 8002)));
         return ReplicaSet.start("u", config, (address, authority) -> new SilentServer(), Set::of, around);
     }
 

@@ -2,17 +2,16 @@ package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Balance;
 import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
-import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
-import dev.isthmus.gateway.config.UpstreamConfig.Checks;
 import dev.isthmus.gateway.config.UpstreamConfig.Outliers;
-import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -22,13 +21,13 @@ final class Still {
     private Still() {}
 
     static ReplicaSet replicas(Opening opening, LongSupplier nanoTime, Endpoint... endpoints) {
-        UpstreamConfig turns = UpstreamConfig.of(Protocol.GRPC, endpoints)
-                .guarded(
+        UpstreamConfig turns = TestConfigs.with(
+                TestConfigs.upstream(Protocol.GRPC, endpoints),
+                Map.of(
+                        "balance",
                         new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
-                        Checks.DEFAULT,
-                        new Outliers(0, Duration.ofSeconds(1), 0, 0),
-                        Retry.DEFAULT,
-                        Breaker.DEFAULT);
+                        "outliers",
+                        new Outliers(0, Duration.ofSeconds(1), 0, 0)));
         EmbeddedChannel stillness = new EmbeddedChannel();
         stillness.freezeTime();
         Surroundings around = new Surroundings(

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.config.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.config.ModelConfig.Target;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelStatisticsRequest;
@@ -61,28 +62,13 @@ class CatalogueTest {
     }
 
     private static UpstreamConfig upstream(FleetServer... servers) {
-        return UpstreamConfig.of(
+        return TestConfigs.upstream(
                 servers[0].protocol(),
                 Stream.of(servers).map(FleetServer::endpoint).toArray(Endpoint[]::new));
     }
 
-    private static ModelConfig model(@Nullable ReadyPolicy ready, Target... targets) {
-        return new ModelConfig(
-                null,
-                null,
-                null,
-                List.of(targets),
-                List.of(),
-                Map.of(),
-                null,
-                List.of(),
-                null,
-                List.of(),
-                null,
-                null,
-                List.of(),
-                null,
-                ready);
+    private static ModelConfig model(Target... targets) {
+        return TestConfigs.with(ModelConfig.DEFAULT, Map.of("targets", List.of(targets)));
     }
 
     private static Target target(String upstream, @Nullable String model) {
@@ -125,7 +111,7 @@ class CatalogueTest {
         two.with("both", "FP32");
         two.ready.clear();
         three.with("third", "FP32");
-        Stage fleet = fleet(Map.of("alias", model(null, target("c", "third"))));
+        Stage fleet = fleet(Map.of("alias", model(target("c", "third"))));
         String expected = """
                 [{"name":"alias","version":"1","state":"READY"},
                  {"name":"both","version":"1","state":"READY","reason":"ready on 1 of 2: a 1 of 1, b 0 of 1"},
@@ -168,7 +154,7 @@ class CatalogueTest {
     void load_goesToEveryServerOfEveryTarget_underItsNameThere() throws Exception {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
-                Map.of("m", model(null, target("a", null), target("c", "other"))),
+                Map.of("m", model(target("a", null), target("c", "other"))),
                 Health.DEFAULT);
         Http1Client.Response response = post(fleet, "/v2/repository/models/m/load", "");
         assertThat(response.status()).as(response.text()).isEqualTo(200);
@@ -183,7 +169,7 @@ class CatalogueTest {
         two.loads = false;
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
-                Map.of("m", model(null, target("a", null), target("c", null))),
+                Map.of("m", model(target("a", null), target("c", null))),
                 Health.DEFAULT);
         byte[] request = RepositoryModelLoadRequest.newBuilder()
                 .setModelName("m")
@@ -197,7 +183,7 @@ class CatalogueTest {
 
     @Test
     void load_indexIsAskedAnew() throws Exception {
-        Stage fleet = fleet(Map.of("m", model(null, target("a", null), target("b", null))));
+        Stage fleet = fleet(Map.of("m", model(target("a", null), target("b", null))));
         await().atMost(PATIENCE).until(() -> one.asked("RepositoryIndex") > 0);
         one.with("m", "FP32");
         post(fleet, "/v2/repository/models/m/load", "");
@@ -217,7 +203,7 @@ class CatalogueTest {
         three.inferences = 100;
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
-                Map.of("m", model(null, target("a", "there"), target("c", null))),
+                Map.of("m", model(target("a", "there"), target("c", null))),
                 Health.DEFAULT);
         JsonNode stats = JSON.readTree(get(fleet, "/v2/models/m/stats").text()).path("model_stats");
         assertThat(stats).hasSize(1);
@@ -234,7 +220,7 @@ class CatalogueTest {
     void metadata_serversDisagree_isReported() throws Exception {
         one.with("m", "FP32");
         three.with("n", "INT32");
-        Stage fleet = fleet(Map.of("m", model(null, target("a", null), target("c", "n"))));
+        Stage fleet = fleet(Map.of("m", model(target("a", null), target("c", "n"))));
         await().atMost(PATIENCE)
                 .until(() -> fleet.gateway()
                                 .catalogue()
@@ -257,7 +243,7 @@ class CatalogueTest {
     void metadata_askedAgainAndAgain_serversAreAskedOnce() throws Exception {
         one.with("m", "FP32");
         two.with("m", "FP32");
-        Stage fleet = fleet(Map.of("m", model(null, target("a", null), target("b", null))));
+        Stage fleet = fleet(Map.of("m", model(target("a", null), target("b", null))));
         await().atMost(PATIENCE).until(() -> fleet.gateway().catalogue().settled());
         for (int i = 0; i < 50; i++) {
             assertThat(get(fleet, "/v2/models/m").status()).isEqualTo(200);
@@ -302,7 +288,7 @@ class CatalogueTest {
         servers.subList(0, ready).forEach(server -> server.with("m", "FP32"));
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
-                Map.of("m", model(policy, target("a", null), target("c", null))),
+                Map.of("m", TestConfigs.with(model(target("a", null), target("c", null)), Map.of("ready", policy))),
                 Health.DEFAULT);
         await().atMost(PATIENCE)
                 .untilAsserted(() ->
@@ -316,7 +302,7 @@ class CatalogueTest {
         two.close();
         Stage fleet = fleet(
                 Map.of("a", upstream(one), "b", upstream(two)),
-                Map.of("m", model(null, target("a", null))),
+                Map.of("m", model(target("a", null))),
                 new Health(policy, ReadyPolicy.ANY));
         await().atMost(PATIENCE)
                 .untilAsserted(() ->

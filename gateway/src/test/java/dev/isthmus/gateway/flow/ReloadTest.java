@@ -10,6 +10,7 @@ import dev.isthmus.gateway.config.GatewayConfig.Limits;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.reload.Reload;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
@@ -54,10 +55,13 @@ class ReloadTest {
     }
 
     private static GatewayConfig to(UpstreamConfig upstream) {
-        return GatewayConfig.embedded()
-                .withListener(ANY)
-                .withUpstreams(Map.of("server", upstream))
-                .withModels(Map.of("m", ModelConfig.of("server")));
+        return TestConfigs.with(
+                GatewayConfig.embedded().withListener(ANY),
+                Map.of("upstreams", Map.of("server", upstream), "models", Map.of("m", ModelConfig.of("server"))));
+    }
+
+    private static GatewayConfig limited(GatewayConfig config, Limits limits) {
+        return TestConfigs.with(config, Map.of("limits", limits));
     }
 
     private static GatewayConfig to(OipServer server) {
@@ -107,7 +111,7 @@ class ReloadTest {
                 await().pollInterval(Duration.ofMillis(2))
                         .until(() -> calls.get() >= before + CALLS_BETWEEN
                                 || running.stream().anyMatch(Future::isDone));
-                apply(gateway, i % 2 == 0 ? to(one) : to(two).withLimits(new Limits(1 << 20, 50, 100)));
+                apply(gateway, i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 50, 100)));
             }
             stop.set(true);
             for (Future<?> each : running) {
@@ -220,7 +224,7 @@ class ReloadTest {
     }
 
     private static GatewayConfig listening(GatewayConfig config, Listener... listeners) {
-        return config.withListeners(List.of(listeners));
+        return TestConfigs.with(config, Map.of("listeners", List.of(listeners)));
     }
 
     @Test
@@ -251,7 +255,7 @@ class ReloadTest {
                 Http1Client client = connect(port(gateway))) {
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(200);
-            apply(gateway, to(one).withLimits(new Limits(50, 100, 100)));
+            apply(gateway, limited(to(one), new Limits(50, 100, 100)));
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(413);
         }
@@ -263,7 +267,7 @@ class ReloadTest {
         try (Gateway gateway = Gateway.start(config)) {
             await().atMost(Duration.ofSeconds(20)).until(gateway::ready);
             for (int i = 1; i <= 5; i++) {
-                apply(gateway, config.withLimits(new Limits(1 << 20, i, 100)));
+                apply(gateway, limited(config, new Limits(1 << 20, i, 100)));
                 assertThat(gateway.ready()).isTrue();
             }
         }

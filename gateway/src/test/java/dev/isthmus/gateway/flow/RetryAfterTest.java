@@ -3,10 +3,12 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.time.Duration;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** What clients see of an upstream that takes no calls for a while. */
@@ -18,7 +20,7 @@ class RetryAfterTest {
     private static UpstreamConfig breakingAtOnce(OipServer server) {
         UpstreamConfig base = Stage.grpc(server, ServerDialect.GENERIC);
         var breaker = new UpstreamConfig.Breaker(0.5, 1, 1, Duration.ofHours(1));
-        return base.guarded(base.balance(), base.checks(), base.outliers(), base.retry(), breaker);
+        return TestConfigs.with(base, Map.of("breaker", breaker));
     }
 
     private static OipServer unavailable() throws Exception {

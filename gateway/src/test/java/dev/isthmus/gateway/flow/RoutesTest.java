@@ -9,6 +9,7 @@ import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.ModelInferRequest;
@@ -43,7 +44,7 @@ class RoutesTest {
 
     private static UpstreamConfig nowhere() throws Exception {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return UpstreamConfig.of(Protocol.GRPC, new Endpoint("127.0.0.1", socket.getLocalPort()));
+            return TestConfigs.upstream(Protocol.GRPC, new Endpoint("127.0.0.1", socket.getLocalPort()));
         }
     }
 
@@ -52,22 +53,7 @@ class RoutesTest {
     }
 
     private static ModelConfig targets(List<ModelConfig.Target> targets, ModelConfig.Rule... rules) {
-        return new ModelConfig(
-                null,
-                null,
-                null,
-                targets,
-                List.of(),
-                Map.of(),
-                null,
-                List.of(rules),
-                null,
-                List.of(),
-                null,
-                null,
-                List.of(),
-                null,
-                null);
+        return TestConfigs.with(ModelConfig.DEFAULT, Map.of("targets", targets, "rules", List.of(rules)));
     }
 
     private static ModelConfig renamed(String upstream, String model) {
@@ -75,22 +61,9 @@ class RoutesTest {
     }
 
     private static ModelConfig falling(String upstream, String model) {
-        return new ModelConfig(
-                upstream,
-                null,
-                null,
-                List.of(),
-                List.of(),
-                Map.of(),
-                null,
-                List.of(),
-                null,
-                List.of(),
-                null,
-                new ModelConfig.Fallback(GatewayConfig.LOCAL, model, null),
-                List.of(),
-                null,
-                null);
+        return TestConfigs.with(
+                ModelConfig.of(upstream),
+                Map.of("fallback", new ModelConfig.Fallback(GatewayConfig.LOCAL, model, null)));
     }
 
     private static ModelInferResponse asked(Stage stage, String model, String... header) throws Exception {

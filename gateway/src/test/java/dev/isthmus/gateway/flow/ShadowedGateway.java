@@ -9,6 +9,7 @@ import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.ManagedChannel;
@@ -30,26 +31,14 @@ final class ShadowedGateway implements AutoCloseable {
 
     ShadowedGateway(UpstreamConfig main, UpstreamConfig shadow, Duration timeout) throws Exception {
         ModelConfig.Shadow config = new ModelConfig.Shadow("next", "shadow", null, null, 1, true, timeout, 16);
-        ModelConfig model = new ModelConfig(
-                "main",
-                null,
-                null,
-                List.of(),
-                List.of(),
-                Map.of(),
-                null,
-                List.of(),
-                null,
-                List.of(config),
-                null,
-                null,
-                List.of(),
-                null,
-                null);
-        gateway = Gateway.start(GatewayConfig.embedded()
-                .withListener(new GatewayConfig.Listener("127.0.0.1", 0))
-                .withUpstreams(Map.of("main", untried(main), "shadow", untried(shadow)))
-                .withModels(Map.of("*", model)));
+        ModelConfig model = TestConfigs.with(ModelConfig.of("main"), Map.of("shadow", List.of(config)));
+        gateway = Gateway.start(TestConfigs.with(
+                GatewayConfig.embedded().withListener(new GatewayConfig.Listener("127.0.0.1", 0)),
+                Map.of(
+                        "upstreams",
+                        Map.of("main", untried(main), "shadow", untried(shadow)),
+                        "models",
+                        Map.of("*", model))));
         channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
                 .usePlaintext()
                 .directExecutor()
@@ -58,12 +47,13 @@ final class ShadowedGateway implements AutoCloseable {
 
     /** Each call is tried once. */
     private static UpstreamConfig untried(UpstreamConfig config) {
-        return config.guarded(
-                config.balance(),
-                config.checks(),
-                config.outliers(),
-                new UpstreamConfig.Retry(0, Set.of(), 0, 1),
-                new UpstreamConfig.Breaker(1, 100, 100, Duration.ofSeconds(1)));
+        return TestConfigs.with(
+                config,
+                Map.of(
+                        "retry",
+                        new UpstreamConfig.Retry(0, Set.of(), 0, 1),
+                        "breaker",
+                        new UpstreamConfig.Breaker(1, 100, 100, Duration.ofSeconds(1))));
     }
 
     private int port() {

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.ManagedChannel;
@@ -114,7 +115,9 @@ final class Stage implements AutoCloseable {
             ServerDialect dialect,
             BinaryTensorData binary,
             boolean sharedMemory) {
-        return UpstreamConfig.of(protocol, endpoint).speaking(dialect, binary, sharedMemory);
+        return TestConfigs.with(
+                TestConfigs.upstream(protocol, endpoint),
+                Map.of("dialect", dialect, "binaryTensorData", binary, "sharedMemory", sharedMemory));
     }
 
     Gateway gateway() {

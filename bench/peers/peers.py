@@ -1,0 +1,469 @@
+#!/usr/bin/env python3
+"""Side-by-side benchmark of OIP proxies, routers and transcoders on two cores. bench/compare runs it.
+
+The proxy under test runs on one core, the stub upstream and the load generator on another, all at
+loopback. One target runs at a time. For every (target, role, workload) cell and every repeat:
+  1. check: one request, and its answer compared with what the stub must have sent;
+  2. saturation: h2load, closed loop, for --sat seconds -> requests/s, CPU ms per 1,000 requests of the
+     proxy's processes (from /proc), peak RSS;
+  3. latency: oip-pace, fixed rate for --lat seconds -> percentiles over all repeats together.
+Repeats are the outermost loop, so that drift of the machine spreads over all targets.
+
+Programs are found through the file --tools (JSON: {"ENVOY": path, "NGINX": path, "HAPROXY": path, "JAVA": path,
+"ISTHMUS": folder of jars, "DESCRIPTOR": path, "STUBS": folder of oip-stub and oip-pace}) and PATH; a target whose program
+is missing is skipped.
+
+Add another gateway as one more row, either already running:
+  peers.py --attach mine,pid=1234,grpc=9000,rest=9000,rest-bin=9000,transcode=9000,transcode-bin=9000
+(roles transcode and transcode-bin: it must route to the stub's gRPC face; rest, rest-bin: to its REST face; the same port
+number may not serve two roles that need different upstreams), or as an entry in targets.json.
+
+Roles:  grpc           gRPC in, gRPC upstream (raw_input_contents)
+        grpc-typed     the same with typed contents
+        rest           HTTP/1.1 V2 JSON in, HTTP/1.1 upstream
+        rest-bin       HTTP/1.1 binary tensor data extension in, HTTP/1.1 upstream
+        transcode      HTTP/1.1 JSON in, gRPC upstream
+        transcode-bin  HTTP/1.1 binary tensor data extension in, gRPC upstream
+"""
+import argparse
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# workload -> (model, connections, streams per h2 connection, rate per second for the latency run)
+WORKLOADS = {
+    "s": ("echo", 16, 4, 1000),
+    "e": ("emb", 16, 4, 500),
+    "m9": ("cls", 4, 1, 20),
+    "m17": ("cls", 4, 1, 10),
+    "mu8": ("cls", 4, 1, 20),
+    "me": ("echo", 4, 1, 8),
+    "l": ("echo", 2, 1, 5),
+}
+FLAT_RATE = {"m9": 100}   # passthrough roles carry the image much faster
+ROLE_WORKLOADS = {
+    "grpc": ["s", "m9", "l", "e"],
+    "grpc-typed": ["s", "m9", "e"],
+    "rest": ["s", "m9", "e"],
+    "rest-bin": ["m9", "l"],
+    "transcode": ["s", "m9", "m17", "mu8", "me", "e"],
+    "transcode-bin": ["s", "m9", "l", "e"],
+}
+SLOW = {"transcode"}
+
+
+def fill(text, values):
+    for key, value in values.items():
+        text = text.replace(key, str(value))
+    return text
+
+
+def cpu_seconds(pids):
+    ticks = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def memory_mb(pids, key):
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            found = re.search(rf"{key}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+            total += int(found.group(1)) if found else 0
+    return total / 1024
+
+
+def reset_peak(pids):
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def tree(pid):
+    """The process and all its descendants."""
+    pids, todo = [], [pid]
+    while todo:
+        p = todo.pop()
+        pids.append(p)
+        with contextlib.suppress(OSError):
+            for task in Path(f"/proc/{p}/task").iterdir():
+                todo += [int(c) for c in (task / "children").read_text().split()]
+    return pids
+
+
+def wait_port(port, seconds=30):
+    end = time.time() + seconds
+    while time.time() < end:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.payloads = Path(args.payloads).resolve()
+        self.run_dir = Path(args.run_dir).resolve()
+        self.run_dir.mkdir(parents=True, exist_ok=True)
+        self.tools = json.loads(Path(args.tools).read_text()) if args.tools else {}
+        self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir}
+        for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"), ("JAVA", "java"),
+                              ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None)):
+            self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
+        self.targets = {k: v for k, v in json.loads((HERE / "targets.json").read_text()).items() if k != "_"}
+        for path in args.more_targets:
+            self.targets.update(json.loads(Path(path).read_text()))
+        for spec in args.attach:
+            name, *rest = spec.split(",")
+            pairs = dict(p.split("=") for p in rest)
+            pid = pairs.pop("pid", None)
+            dialect = pairs.pop("dialect", "v2")
+            self.targets[name] = {"ports": {k: int(v) for k, v in pairs.items()}, "dialect": dialect,
+                                  "pid": int(pid) if pid else None}
+        self.results = {}
+        self.idle = {}
+
+    def pinned(self, core, command):
+        nice = ["nice", "-n", str(self.args.nice)] if self.args.nice else []
+        return nice + ["taskset", "-c", str(core)] + command
+
+    def start_stub(self):
+        stub = Path(self.values["@STUBS@"]) / "oip-stub"
+        process = subprocess.Popen(self.pinned(self.args.load_core, [str(stub), f"127.0.0.1:{self.args.stub_port}"]))
+        if not wait_port(self.args.stub_port):
+            sys.exit("the stub does not listen")
+        return process
+
+    @contextlib.contextmanager
+    def started(self, name):
+        """Yields the process ids of the target (an empty list for a direct target)."""
+        target = self.targets[name]
+        if target.get("pid"):
+            yield tree(target["pid"])
+            return
+        if "command" not in target:
+            yield []
+            return
+        ports = list(dict.fromkeys(target["ports"].values()))
+        values = dict(self.values)
+        values.update(target.get("extra_ports", {}))
+        for i, port in enumerate(ports):
+            values["@PORT@" if i == 0 else f"@PORT{i + 1}@"] = port
+        for file in target.get("render", []):
+            (self.run_dir / file).write_text(fill((HERE / "conf" / file).read_text(), values))
+        command = [fill(c, values) for c in target["command"]]
+        env = dict(os.environ, **{k: fill(v, values) for k, v in target.get("env", {}).items()})
+        log = open(self.run_dir / f"{name}.log", "ab")
+        process = subprocess.Popen(self.pinned(self.args.proxy_core, command), env=env, stdout=log, stderr=log,
+                                   start_new_session=True)
+        try:
+            if not all(wait_port(p) for p in ports):
+                raise RuntimeError(f"{name} does not listen, see {log.name}")
+            yield tree(process.pid)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def request(self, target, role, workload):
+        """(protocol, path, body file, headers) of one cell."""
+        model = WORKLOADS[workload][0]
+        folder = self.payloads
+        if role in ("grpc", "grpc-typed"):
+            file = folder / (f"{workload}.grpc" if role == "grpc" else f"{workload}.typed.grpc")
+            return "h2", "/inference.GRPCInferenceService/ModelInfer", file, {"content-type": "application/grpc", "te": "trailers"}
+        if role.endswith("-bin"):
+            length = (folder / f"{workload}.bin.len").read_text()
+            return ("h1", f"/v2/models/{model}/infer", folder / f"{workload}.bin",
+                    {"content-type": "application/octet-stream", "inference-header-content-length": length})
+        proto3 = role == "transcode" and target.get("dialect") == "proto3"
+        if proto3 and model in ("cls", "emb"):
+            model += "-typed"      # a generic transcoder cannot turn raw_output_contents into JSON numbers
+        file = folder / (f"{workload}.tc.json" if proto3 else f"{workload}.json")
+        return "h1", f"/v2/models/{model}/infer", file, {"content-type": "application/json"}
+
+    def check(self, target, role, workload):
+        """One request; returns the size of a good answer's body or an error text."""
+        protocol, path, file, headers = self.request(target, role, workload)
+        port = int(fill(str(target["ports"][role]), self.values))
+        body = file.read_bytes()
+        model = WORKLOADS[workload][0]
+        if protocol == "h2":
+            import grpc
+            options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+            with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
+                call = channel.unary_unary(path, request_serializer=None, response_deserializer=None)
+                try:
+                    answer = call(body[5:], timeout=20)
+                except grpc.RpcError as e:
+                    return f"grpc {e.code().name}: {e.details()}"[:200]
+            if model == "echo" and len(answer) != len(body) - 5:
+                return f"echo of {len(body) - 5} bytes came back with {len(answer)}"
+            return len(answer) + 5
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("POST", path, body, headers)
+        response = connection.getresponse()
+        answer = response.read()
+        if response.status != 200:
+            return f"HTTP {response.status}: {answer[:150]!r}"
+        if role in ("rest", "transcode"):
+            output = json.loads(answer)["outputs"][0]
+            data = output.get("data")
+            if data is None:
+                data = output.get("contents", {}).get("fp32_contents")
+            count = {"echo": {"s": 4, "me": 150528}.get(workload), "cls": 1000, "emb": 1024}[model]
+            if data is None or len(data) != count:
+                return f"no output tensor of {count} elements: {answer[:150]!r}"
+            if model == "echo":
+                sent = json.loads((self.payloads / f"{workload}.json").read_bytes())["inputs"][0]["data"]
+                if any(abs(a - b) > 1e-6 * max(1.0, abs(b)) for a, b in zip(data, sent)):
+                    return "echo came back with other values"
+        return len(answer)
+
+    def saturate(self, target, role, workload, pids, expected, seconds):
+        protocol, path, file, headers = self.request(target, role, workload)
+        port = int(fill(str(target["ports"][role]), self.values))
+        _, connections, streams, _ = WORKLOADS[workload]
+        if protocol == "h2":
+            connections = max(1, connections // 4) if workload in ("s", "e") else connections
+            streams = streams * 4 if workload in ("s", "e") else 1
+        else:
+            connections, streams = (connections * 2 if workload in ("s", "e") else connections), 1
+        command = ["h2load", "-t", "1", "-c", str(connections), "-m", str(streams), "-D", str(seconds), "-d", str(file),
+                   "-w", "24", "-W", "26"]
+        if protocol == "h1":
+            command.append("--h1")
+        for k, v in headers.items():
+            command += ["-H", f"{k}: {v}"]
+        command.append(f"http://127.0.0.1:{port}{path}")
+        before = cpu_seconds(pids)
+        out = subprocess.run(self.pinned(self.args.load_core, command), capture_output=True, text=True, timeout=seconds + 30).stdout
+        cpu = cpu_seconds(pids) - before
+        rate = re.search(r"finished in ([\d.]+)(ms|s), ([\d.]+) req/s", out)
+        counts = re.search(r"(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored", out)
+        codes = re.search(r"status codes: (\d+) 2xx", out)
+        if not (rate and counts and codes):
+            return {"error": out[-300:]}
+        done = int(counts.group(2))
+        data = re.search(r"traffic:.*\((\d+)\) data", out)
+        mean_body = int(data.group(1)) / done if data and done else 0
+        result = {"rps": float(rate.group(3)), "done": done, "not_2xx": int(counts.group(1)) - int(codes.group(1)),
+                  "mean_body": mean_body, "cpu_ms_per_1000": cpu * 1e6 / done if done else None,
+                  "cpu_share": cpu / seconds, "peak_rss_mb": memory_mb(pids, "VmHWM")}
+        # An answer under way at the end of the run may count in part.
+        if expected and done > 50 and not (0.97 < mean_body / expected < 1.05):
+            result["suspect"] = f"mean answer {mean_body:.0f} bytes, expected {expected}"
+        return result
+
+    def pace(self, target, role, workload, expected):
+        protocol, path, file, headers = self.request(target, role, workload)
+        port = int(fill(str(target["ports"][role]), self.values))
+        rate = WORKLOADS[workload][3]
+        if role not in SLOW:
+            rate = FLAT_RATE.get(workload, rate)
+        command = [str(Path(self.values["@STUBS@"]) / "oip-pace"), protocol, f"127.0.0.1:{port}", path, str(file), str(rate),
+                   str(self.args.lat), str(expected)] + [f"{k}:{v}" for k, v in headers.items()]
+        done = subprocess.run(self.pinned(self.args.load_core, command), capture_output=True, text=True, timeout=self.args.lat * 4 + 30)
+        bad = re.search(r"bad (\d+)", done.stderr)
+        return rate, [float(v) for v in done.stdout.split()], int(bad.group(1)) if bad else -1
+
+    def run_target(self, name):
+        target = self.targets[name]
+        with self.started(name) as pids:
+            time.sleep(self.args.settle)
+            self.idle.setdefault(name, []).append(memory_mb(pids, "VmRSS"))
+            for role in target["ports"]:
+                if self.args.roles and role not in self.args.roles:
+                    continue
+                for workload in ROLE_WORKLOADS[role]:
+                    if self.args.workloads and workload not in self.args.workloads:
+                        continue
+                    cell = self.results.setdefault(role, {}).setdefault(workload, {}).setdefault(
+                        name, {"sat": [], "lat": [], "bad": 0})
+                    expected = self.check(target, role, workload)
+                    if isinstance(expected, str):
+                        cell["error"] = expected
+                        print(f"{role:10} {workload:4} {name:22} FAILED {expected}", flush=True)
+                        continue
+                    if self.args.check_only:
+                        print(f"{role:10} {workload:4} {name:22} ok, answer of {expected} bytes", flush=True)
+                        continue
+                    reset_peak(pids)
+                    self.saturate(target, role, workload, pids, expected, self.args.warm if self.args.quick else max(self.args.warm, target.get("warm", 0)))
+                    r = self.saturate(target, role, workload, pids, expected, self.args.sat)
+                    cell["sat"].append(r)
+                    rate, values, bad = self.pace(target, role, workload, expected)
+                    cell["rate"] = rate
+                    cell["lat"].append(values)
+                    cell["bad"] += bad
+                    p50 = statistics.median(values) if values else -1
+                    print(f"{role:10} {workload:4} {name:22} {r.get('rps', 0):9.0f} req/s  "
+                          f"{r.get('cpu_ms_per_1000') or 0:9.0f} ms CPU/1000  share {r.get('cpu_share', 0):.2f}  "
+                          f"p50 {p50:8.0f} us @{rate}/s  rss {r.get('peak_rss_mb', 0):.0f} MB"
+                          f"{'  bad %d' % bad if bad else ''}{'  not2xx %d' % r['not_2xx'] if r.get('not_2xx') else ''}"
+                          f"{'  SUSPECT ' + r['suspect'] if 'suspect' in r else ''}{r.get('error', '')}", flush=True)
+
+    def run(self):
+        names = self.args.targets or list(self.targets)
+        missing = []
+        for name in list(names):
+            command = self.targets[name].get("command")
+            wanted = [fill(c, self.values) for c in command] if command else []
+            if command and (not wanted[0] or "" in wanted):
+                missing.append(name)
+                names.remove(name)
+        if missing:
+            print("skipped, program missing:", ", ".join(missing))
+        stub = self.start_stub()
+        try:
+            for repeat in range(self.args.repeats):
+                print(f"-- repeat {repeat + 1} of {self.args.repeats}", flush=True)
+                for name in names:
+                    try:
+                        self.run_target(name)
+                    except (RuntimeError, subprocess.SubprocessError, OSError) as e:
+                        print(f"{name}: {e!r}", flush=True)
+                    self.save()
+        finally:
+            stub.terminate()
+            stub.wait()
+
+    def save(self):
+        Path(self.args.out).write_text(json.dumps({"args": vars(self.args), "idle_rss_mb": self.idle, "results": self.results}))
+
+
+# CPU of the proxy, microseconds a request, that Isthmus is to need at most (docs/performance.md).
+GOALS = {
+    ("grpc", "s"): 20, ("grpc", "e"): 25, ("grpc", "m9"): 450, ("grpc", "l"): 25_000, ("rest", "s"): 25,
+    ("transcode-bin", "m9"): 550, ("transcode", "s"): 40, ("transcode", "m9"): 2_400, ("transcode", "m17"): 3_500,
+    ("transcode", "mu8"): 1_200, ("transcode", "me"): 7_000,
+}
+
+
+def ratios(results):
+    """One line a cell: what Isthmus needs beside its peers, and its goal."""
+    peers = ("haproxy", "nginx", "envoy")
+    lines = ["\nCPU of the proxy, microseconds a request (median):\n",
+             "| path | " + " | ".join(peers) + " | isthmus | of Envoy's | goal |", "|---|" + "---|" * (len(peers) + 3)]
+    for role, workloads in results.items():
+        for workload, rows in workloads.items():
+            found = {}
+            for name, cell in rows.items():
+                cpu = [r["cpu_ms_per_1000"] for r in cell["sat"] if r.get("cpu_ms_per_1000")]
+                if cpu:
+                    found[name.split("-")[0]] = statistics.median(cpu)
+            # Binary REST to gRPC is something that no peer does: they are measured with REST on both sides.
+            if role == "transcode-bin":
+                for name, cell in results.get("rest-bin", {}).get(workload, {}).items():
+                    cpu = [r["cpu_ms_per_1000"] for r in cell["sat"] if r.get("cpu_ms_per_1000")]
+                    if cpu and not name.startswith("isthmus"):
+                        found.setdefault(name.split("-")[0], statistics.median(cpu))
+            if "isthmus" not in found:
+                continue
+            ratio = f"{found['isthmus'] / found['envoy']:.2f}" if "envoy" in found else ""
+            goal = GOALS.get((role, workload))
+            verdict = "" if goal is None else f"{goal:,} {'met' if found['isthmus'] <= goal else 'missed'}"
+            lines.append(f"| {role} {workload} | " + " | ".join(f"{found[p]:,.0f}" if p in found else "" for p in peers)
+                         + f" | {found['isthmus']:,.0f} | {ratio} | {verdict} |")
+    return lines
+
+
+def percentile(values, q):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(q * len(values)))]
+
+
+def report(path):
+    """Markdown tables of medians (min-max over the repeats)."""
+    data = json.loads(Path(path).read_text())
+    lines = []
+    for role, workloads in data["results"].items():
+        for workload, rows in workloads.items():
+            some = next((c for c in rows.values() if c["lat"]), None)
+            if not some:
+                continue
+            lines += [f"\n**{role} / {workload}** (latency at {some['rate']}/s)\n",
+                      "| target | req/s at saturation | proxy CPU ms / 1,000 req | core share | p50 us | p99 us | p99.9 us | p50 added us | p99 added us | peak RSS MB |",
+                      "|---|---|---|---|---|---|---|---|---|---|"]
+            direct = [v for lat in rows.get("direct", {"lat": []})["lat"] for v in lat]
+            for name, cell in rows.items():
+                if cell.get("error"):
+                    lines.append(f"| {name} | failed: {cell['error']} |" + " |" * 8)
+                    continue
+                sat = [r for r in cell["sat"] if "rps" in r]
+                lat = [v for run in cell["lat"] for v in run]
+                if not sat or not lat:
+                    continue
+
+                def spread(key, digits=0):
+                    v = [r[key] for r in sat]
+                    return f"{statistics.median(v):,.{digits}f} ({min(v):,.{digits}f}-{max(v):,.{digits}f})"
+                proxied = name != "direct"
+                tail = f"{percentile(lat, .999):,.0f}" if len(lat) >= 3000 else f"max {max(lat):,.0f}"
+                added = [f"{percentile(lat, q) - percentile(direct, q):,.0f}" if direct and proxied else "" for q in (.5, .99)]
+                notes = f" (bad {cell['bad']})" if cell["bad"] else ""
+                lines.append(f"| {name}{notes} | {spread('rps')} | {spread('cpu_ms_per_1000', 1) if proxied else '-'} | "
+                             f"{statistics.median(r['cpu_share'] for r in sat):.2f} | {percentile(lat, .5):,.0f} | "
+                             f"{percentile(lat, .99):,.0f} | {tail} | {added[0]} | {added[1]} | "
+                             f"{spread('peak_rss_mb') if proxied else '-'} |")
+    lines += ratios(data["results"])
+    lines += ["\n**Idle RSS, MB** (after start, before any request)\n", "| target | RSS |", "|---|---|"]
+    lines += [f"| {n} | {statistics.median(v):.0f} |" for n, v in data["idle_rss_mb"].items() if n != "direct"]
+    return "\n".join(lines)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--targets", nargs="*", help="names from targets.json (default: all)")
+    p.add_argument("--roles", nargs="*")
+    p.add_argument("--workloads", nargs="*")
+    p.add_argument("--attach", action="append", default=[], metavar="NAME,pid=N,ROLE=PORT,...")
+    p.add_argument("--more-targets", action="append", default=[], metavar="FILE")
+    p.add_argument("--tools", metavar="FILE")
+    p.add_argument("--payloads", default="payloads")
+    p.add_argument("--run-dir", default="run")
+    p.add_argument("--out", default="results.json")
+    p.add_argument("--stub-port", type=int, default=20900)
+    p.add_argument("--proxy-core", type=int, default=0)
+    p.add_argument("--load-core", type=int, default=1)
+    p.add_argument("--nice", type=int, default=0, help="niceness of everything measured (negative needs rights)")
+    p.add_argument("--repeats", type=int, default=3)
+    p.add_argument("--warm", type=int, default=1)
+    p.add_argument("--sat", type=int, default=3)
+    p.add_argument("--lat", type=int, default=3)
+    p.add_argument("--settle", type=float, default=1.0)
+    p.add_argument("--quick", action="store_true", help="no longer warm-up for those that need one: figures mean nothing")
+    p.add_argument("--check-only", action="store_true", help="start everything, check the answers, measure nothing")
+    p.add_argument("--report", metavar="RESULTS", help="print the tables of a results file and exit")
+    args = p.parse_args()
+    if args.report:
+        print(report(args.report))
+        return
+    bench = Bench(args)
+    bench.run()
+    bench.save()
+    if not args.check_only:
+        print(report(args.out))
+
+
+if __name__ == "__main__":
+    main()

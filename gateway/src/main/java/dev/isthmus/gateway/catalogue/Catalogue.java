@@ -264,7 +264,6 @@ public final class Catalogue implements AutoCloseable {
     }
 
     private void refresh(Set<Upstream> upstreams) {
-        checks.hurry(upstreams);
         indexes.hurry(upstreams);
         models.hurry(upstreams);
     }

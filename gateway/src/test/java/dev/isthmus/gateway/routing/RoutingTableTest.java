@@ -146,4 +146,16 @@ class RoutingTableTest {
                 .table(Map.of("b", Model.on("x"), "a*", Model.on("y").alias("z")));
         assertThat(table.routes()).extracting(Route::key).containsExactly("a*", "b");
     }
+
+    @Test
+    void upstreamsOfARoute_areThoseOfItsTargetsAndFallback_eachOnce() {
+        Model model = new Model()
+                .target("a", "one", null, null, 1)
+                .target("b", "two", "m2", null, 0)
+                .target("c", "one", "m3", null, 1)
+                .fallback("last", null, null)
+                .shadow("copied", null);
+        assertThat(tables.route(model).upstreams())
+                .containsExactly(new NamedUpstream("one"), new NamedUpstream("two"), new NamedUpstream("last"));
+    }
 }

@@ -25,6 +25,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -159,27 +160,15 @@ public final class Catalogue implements AutoCloseable {
                 return answered(reply, new Answer.ModelReady(model, ready));
             }
         }
-        Consumer<Found<Boolean>> tell = found -> tellReady(call, model, found, reply);
+        Consumer<Target> asItsClient = target -> target.upstream().modelReady(call, target.model(), reply);
+        Consumer<Found<Boolean>> tell =
+                found -> tell(model, found, ready -> new Answer.ModelReady(model, ready), asItsClient, reply);
         Optional<Found<Boolean>> known = models.ready().known(model);
         if (known.isPresent()) {
             tell.accept(known.get());
             return Cancellation.NONE;
         }
         return new Awaited<>(call, reply, tell).begin(loop, then -> models.ready(model, then));
-    }
-
-    private void tellReady(Call call, ModelRef model, Found<Boolean> found, Reply reply) {
-        switch (found) {
-            case Found.Value<Boolean> value -> reply.only(new Answer.ModelReady(model, value.value()));
-            case Found.Failure<Boolean> failure -> {
-                if (forItsClient(failure.failure())) {
-                    Target target = places.of(model).targets().getFirst();
-                    target.upstream().modelReady(call, target.model(), reply);
-                } else {
-                    reply.fail(failure.failure());
-                }
-            }
-        }
     }
 
     /**
@@ -190,7 +179,8 @@ public final class Catalogue implements AutoCloseable {
     public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
         // What was known of a model that routing knows no more is not told.
         places.of(model);
-        Consumer<Found<ModelMetadata>> tell = found -> tellMetadata(call, model, found, reply);
+        Consumer<Target> asItsClient = target -> target.upstream().modelMetadata(call, target.model(), reply);
+        Consumer<Found<ModelMetadata>> tell = found -> tell(model, found, Answer.Model::new, asItsClient, reply);
         Optional<Found<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
             tell.accept(known.get());
@@ -199,13 +189,14 @@ public final class Catalogue implements AutoCloseable {
         return new Awaited<>(call, reply, tell).begin(loop, then -> models.describe(model, then));
     }
 
-    private void tellMetadata(Call call, ModelRef model, Found<ModelMetadata> found, Reply reply) {
+    /** @param asItsClient asks the target with what the client says of itself */
+    private <T> void tell(
+            ModelRef model, Found<T> found, Function<T, Answer> answer, Consumer<Target> asItsClient, Reply reply) {
         switch (found) {
-            case Found.Value<ModelMetadata> value -> reply.only(new Answer.Model(value.value()));
-            case Found.Failure<ModelMetadata> failure -> {
+            case Found.Value<T> value -> reply.only(answer.apply(value.value()));
+            case Found.Failure<T> failure -> {
                 if (forItsClient(failure.failure())) {
-                    Target target = places.of(model).targets().getFirst();
-                    target.upstream().modelMetadata(call, target.model(), reply);
+                    asItsClient.accept(places.of(model).targets().getFirst());
                 } else {
                     reply.fail(failure.failure());
                 }
@@ -264,7 +255,6 @@ public final class Catalogue implements AutoCloseable {
     }
 
     private void refresh(Set<Upstream> upstreams) {
-        checks.hurry(upstreams);
         indexes.hurry(upstreams);
         models.hurry(upstreams);
     }

@@ -6,26 +6,21 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Asks each server for its metadata, and those that no cluster asks whether they and the configured models are ready. Used on
- * the catalogue's loop.
+ * Notes whether servers and the configured models on them are ready: what clusters find out themselves is taken from them, the
+ * local backend is asked. Asks each server for its metadata. Used on the catalogue's loop.
  */
 final class ReadyChecks {
-    private static final Logger LOG = LoggerFactory.getLogger(ReadyChecks.class);
-    private static final Duration READY_PERIOD = Duration.ofSeconds(1);
     private static final Duration METADATA_PERIOD = Duration.ofSeconds(30);
     private static final int UNDER_WAY = 16;
 
@@ -35,12 +30,7 @@ final class ReadyChecks {
     private final Runnable changed;
     private final Lane lane = new Lane(UNDER_WAY);
     private final Rounds<Upstream> metadataRounds;
-    private final Rounds<Upstream> readyRounds;
-    private final Rounds<Asked> modelRounds;
     private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
-
-    /** A model on a server. */
-    private record Asked(Upstream server, ModelRef model) {}
 
     /**
      * @param returned called with a server that is ready at last, or again
@@ -59,8 +49,6 @@ final class ReadyChecks {
         this.returned = returned;
         this.changed = changed;
         this.metadataRounds = new Rounds<>(METADATA_PERIOD, nanoTime, random);
-        this.readyRounds = new Rounds<>(READY_PERIOD, nanoTime, random);
-        this.modelRounds = new Rounds<>(READY_PERIOD, nanoTime, random);
         for (String name : places.configured()) {
             for (Target target : places.of(ModelRef.of(name)).targets()) {
                 models.computeIfAbsent(target.upstream(), upstream -> new LinkedHashSet<>())
@@ -70,45 +58,37 @@ final class ReadyChecks {
     }
 
     void tick() {
-        List<Asked> all = new ArrayList<>();
         for (Watch watch : watches.all()) {
-            Upstream server = watch.server();
             if (watch.checked()) {
-                take(watch);
-                if (watch.isReady() && metadataRounds.begin(server)) {
-                    lane.ask(() -> questions.serverMetadata(server, new Introduction(watch, false)));
-                }
-                continue;
+                note(watch, watch.member.asked() ? watch.member.ready() : null, watch.member.reason());
+            } else {
+                ask(watch);
             }
-            if (readyRounds.begin(server)) {
-                lane.ask(() -> ready(watch));
-            }
-            if (watch.metadata != null && metadataRounds.begin(server)) {
-                lane.ask(() -> questions.serverMetadata(server, new Introduction(watch, false)));
-            }
-            for (ModelRef model : models(watch)) {
-                Asked asked = new Asked(server, model);
-                all.add(asked);
-                // Only then is it known how to speak to it.
-                if (watch.ready != null && modelRounds.begin(asked)) {
-                    lane.ask(() -> questions.modelReady(server, model, new ModelCheck(watch, asked)));
-                }
+            Upstream server = watch.server();
+            if ((watch.isReady() || !watch.checked()) && metadataRounds.begin(server)) {
+                lane.ask(() -> questions.serverMetadata(server, new Introduction(watch)));
             }
         }
         metadataRounds.retain(watches.servers());
-        readyRounds.retain(watches.servers());
-        modelRounds.retain(all);
     }
 
-    /** What a cluster found out about its server. */
-    private void take(Watch watch) {
-        Boolean before = watch.ready;
-        Boolean now = watch.member.asked() ? watch.member.ready() : null;
-        if (Objects.equals(before, now)) {
+    /** The local backend knows the answers and gives them before this returns. */
+    private void ask(Watch watch) {
+        Verdict ofServer = (ready, reason) -> note(watch, ready, reason);
+        questions.serverReady(watch.server(), ofServer);
+        for (ModelRef model : models.getOrDefault(watch.upstream, Set.of())) {
+            Verdict ofModel = (ready, reason) -> note(watch, model, ready);
+            questions.modelReady(watch.server(), model, ofModel);
+        }
+    }
+
+    /** @param now null as long as the server was not asked */
+    private void note(Watch watch, @Nullable Boolean now, String reason) {
+        if (Objects.equals(watch.ready, now)) {
             return;
         }
         watch.ready = now;
-        watch.reason = Bounds.reason(watch.member.reason());
+        watch.reason = Bounds.reason(reason);
         if (Boolean.TRUE.equals(now)) {
             metadataRounds.hurry(watch.server());
             returned.accept(watch);
@@ -116,36 +96,36 @@ final class ReadyChecks {
         changed.run();
     }
 
-    private void ready(Watch watch) {
-        if (watch.metadata == null) {
-            questions.serverMetadata(watch.server(), new Introduction(watch, true));
-        } else {
-            questions.serverReady(watch.server(), new Readiness(watch));
+    private void note(Watch watch, ModelRef model, boolean now) {
+        Boolean before = watch.models.put(model, now);
+        if (before == null || before != now) {
+            changed.run();
         }
     }
 
-    private Set<ModelRef> models(Watch watch) {
-        return models.getOrDefault(watch.upstream, Set.of());
-    }
+    /** Whether something is ready. */
+    private interface Verdict extends Questions.Heard {
+        void note(boolean ready, String reason);
 
-    /** The models of these upstreams were loaded or unloaded. */
-    void hurry(Set<Upstream> upstreams) {
-        for (Watch watch : watches.all()) {
-            if (upstreams.contains(watch.upstream)) {
-                models(watch).forEach(model -> modelRounds.hurry(new Asked(watch.server(), model)));
-            }
+        @Override
+        default void answer(Answer answer) {
+            boolean ready = (answer instanceof Answer.Ready server && server.ready())
+                    || (answer instanceof Answer.ModelReady model && model.ready());
+            answer.release();
+            note(ready, "it says that it is not ready");
         }
-        tick();
+
+        @Override
+        default void failed(OipException failure) {
+            note(false, failure.message());
+        }
     }
 
     private final class Introduction implements Questions.Heard {
         private final Watch watch;
-        private final boolean first;
 
-        /** @param first whether the question for readiness follows */
-        Introduction(Watch watch, boolean first) {
+        Introduction(Watch watch) {
             this.watch = watch;
-            this.first = first;
         }
 
         @Override
@@ -160,90 +140,13 @@ final class ReadyChecks {
 
         @Override
         public void failed(OipException failure) {
-            // The reason, if it still holds, is told by the answer on readiness.
+            // Why it does not answer, if it still does not, is found out with its readiness.
             ended();
         }
 
         private void ended() {
-            if (first) {
-                questions.serverReady(watch.server(), new Readiness(watch));
-            } else {
-                metadataRounds.ended(watch.server());
-                lane.ended();
-            }
-        }
-    }
-
-    private final class Readiness implements Questions.Heard {
-        private final Watch watch;
-
-        Readiness(Watch watch) {
-            this.watch = watch;
-        }
-
-        @Override
-        public void answer(Answer answer) {
-            note(answer instanceof Answer.Ready is && is.ready(), "it says that it is not ready");
-            answer.release();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            note(false, failure.message());
-        }
-
-        private void note(boolean now, String reason) {
-            Boolean before = watch.ready;
-            watch.ready = now;
-            watch.reason = Bounds.reason(reason);
-            readyRounds.ended(watch.server());
+            metadataRounds.ended(watch.server());
             lane.ended();
-            if (before == null || before != now) {
-                if (now) {
-                    LOG.info("upstream '{}': {} is ready", watch.member.upstream(), watch.member.label());
-                } else {
-                    LOG.warn(
-                            "upstream '{}': {} is not ready: {}",
-                            watch.member.upstream(),
-                            watch.member.label(),
-                            reason);
-                }
-                if (now && before != null) {
-                    metadataRounds.hurry(watch.server());
-                    returned.accept(watch);
-                }
-                changed.run();
-            }
-        }
-    }
-
-    private final class ModelCheck implements Questions.Heard {
-        private final Watch watch;
-        private final Asked asked;
-
-        ModelCheck(Watch watch, Asked asked) {
-            this.watch = watch;
-            this.asked = asked;
-        }
-
-        @Override
-        public void answer(Answer answer) {
-            note(answer instanceof Answer.ModelReady is && is.ready());
-            answer.release();
-        }
-
-        @Override
-        public void failed(OipException failure) {
-            note(false);
-        }
-
-        private void note(boolean now) {
-            Boolean before = watch.models.put(asked.model(), now);
-            modelRounds.ended(asked);
-            lane.ended();
-            if (before == null || before != now) {
-                changed.run();
-            }
         }
     }
 }

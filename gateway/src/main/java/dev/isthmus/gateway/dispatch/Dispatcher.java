@@ -18,6 +18,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
@@ -64,10 +65,12 @@ public final class Dispatcher implements CallHandler {
                 case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
                 case Operation.ModelMetadata ask ->
                     query(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
-                case Operation.Infer infer -> admitted(call, reply);
-                case Operation.InferStream ask -> admitted(call, reply);
-                case Operation.Generate generate -> admitted(call, reply);
-                case Operation.Manage manage -> admitted(call, reply);
+                case Operation.Infer infer -> admitted(reply, placed -> inference(call, infer, placed));
+                case Operation.InferStream ask ->
+                    admitted(
+                            reply, placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
+                case Operation.Generate generate -> admitted(reply, placed -> generate(call, generate, placed));
+                case Operation.Manage manage -> admitted(reply, placed -> managing.open(call, manage, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);
@@ -76,36 +79,20 @@ public final class Dispatcher implements CallHandler {
     }
 
     /** Opens a call that needs a place: health and metadata are told however much is under way. */
-    private RequestSink admitted(Call call, Reply client) {
+    private RequestSink admitted(Reply client, Function<Reply, RequestSink> opening) {
         Admission.Permit permit = traffic.admission().enter();
         AdmittedCall reply = new AdmittedCall(permit, client);
         try {
-            return reply.around(open(call, call.operation(), reply));
+            return reply.around(opening.apply(reply));
         } catch (RuntimeException e) {
             permit.giveBack();
             throw e;
         }
     }
 
-    private RequestSink open(Call call, Operation operation, Reply reply) {
-        return switch (operation) {
-            case Operation.Infer infer -> {
-                RouteCall routed = new RouteCall(call, routes.route(infer.model()), infer.model(), traffic);
-                yield new InferFlow(call, infer, routed, reply, transcoder, rules);
-            }
-            case Operation.InferStream ask -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, reply);
-            case Operation.Generate generate -> generate(call, generate, reply);
-            case Operation.Manage manage -> managing.open(call, manage, reply);
-            case Operation.ServerLive ask -> throw unexpected(ask);
-            case Operation.ServerReady ask -> throw unexpected(ask);
-            case Operation.ServerMetadata ask -> throw unexpected(ask);
-            case Operation.ModelReady ask -> throw unexpected(ask);
-            case Operation.ModelMetadata ask -> throw unexpected(ask);
-        };
-    }
-
-    private static IllegalStateException unexpected(Operation operation) {
-        return new IllegalStateException(operation + " needs no place");
+    private RequestSink inference(Call call, Operation.Infer infer, Reply reply) {
+        RouteCall routed = new RouteCall(call, routes.route(infer.model()), infer.model(), traffic);
+        return new InferFlow(call, infer, routed, reply, transcoder, rules);
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Reply reply) {

@@ -21,8 +21,6 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -71,20 +69,8 @@ final class InferFlow implements RequestSink, Reply {
                 rest.jsonLength(),
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
-                Reading.of(peers(), rest.jsonLength()),
+                Reading.of(routed.route().upstreams(), rest.jsonLength()),
                 rules.limits());
-    }
-
-    /** What all the servers understand that the request may go to. */
-    private List<Peer> peers() {
-        List<Peer> peers = new ArrayList<>();
-        routed.route()
-                .targets(infer.model())
-                .forEach(each -> peers.add(each.upstream().peer()));
-        if (fallback != null) {
-            peers.add(fallback.upstream().peer());
-        }
-        return peers;
     }
 
     @Override

@@ -48,7 +48,7 @@ final class ManageBridge implements Reply {
                     : ManageRequests.toJson(manage.extension(), content);
             return upstream.manage(call, manage.as(!manage.json()), Unpooled.wrappedBuffer(turned), this);
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
-            client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));
+            client.fail(ManageRequests.malformed(e));
         } catch (IOException e) {
             client.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
         } catch (OipException e) {
@@ -66,18 +66,12 @@ final class ManageBridge implements Reply {
                 ManageSettings.requireJson(body);
             } catch (IOException e) {
                 body.release();
-                client.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem(e), e));
+                client.fail(ManageRequests.malformed(e));
                 return Cancellation.NONE;
             }
         }
         boolean index = manage.extension() == Extension.REPOSITORY_INDEX && !manage.json();
         return upstream.manage(call, manage, body, index ? this : client);
-    }
-
-    private static String problem(IOException malformed) {
-        return malformed instanceof JsonProcessingException json
-                ? json.getOriginalMessage()
-                : String.valueOf(malformed.getMessage());
     }
 
     @Override

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Answer;
@@ -33,13 +32,13 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The management extensions in front of a fleet: index and statistics of several servers are merged, load and unload go to
@@ -47,6 +46,8 @@ import java.util.stream.Collectors;
  */
 final class ManageFlow {
     private static final String STATISTICS = "statistics";
+    /** Names no model: the server is asked. */
+    private static final ModelRef NO_MODEL = ModelRef.of("");
 
     private final Places places;
     private final Catalogue catalogue;
@@ -58,7 +59,7 @@ final class ManageFlow {
 
     /** Asks a server for its index, whichever protocol it speaks. */
     static final IndexQuestion INDEX = (call, server, reply) -> {
-        var index = new Operation.Manage(Extension.REPOSITORY_INDEX, ModelRef.of(""), "", true, false);
+        var index = new Operation.Manage(Extension.REPOSITORY_INDEX, NO_MODEL, "", true, false);
         new ManageBridge(index, server, reply).send(call, Unpooled.EMPTY_BUFFER);
     };
 
@@ -82,67 +83,67 @@ final class ManageFlow {
     /** What is asked of one server: the default upstream, or the model's first target. */
     private RequestSink single(Call call, Operation.Manage manage, Reply reply) {
         if (manage.model().name().isEmpty()) {
-            return passed(call, manage, ofServer(manage), reply);
+            return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
         Target target = places.of(manage.model()).targets().getFirst();
-        if (manage.extension() == Extension.MODEL_CONFIG) {
-            List<Member> members = catalogue.members(target.upstream());
-            Upstream server = members.stream()
-                    .filter(Member::ready)
-                    .map(Member::server)
-                    .findFirst()
-                    .orElse(target.upstream());
-            return passed(call, manage, new Target(server, target.model(), server.name()), reply);
-        }
-        return passed(call, manage, target, reply);
+        Upstream upstream =
+                manage.extension() == Extension.MODEL_CONFIG ? readyServer(target.upstream()) : target.upstream();
+        return passed(call, manage, upstream, target.model(), reply);
     }
 
-    private Target ofServer(Operation.Manage manage) {
-        Upstream upstream = places.defaultUpstream()
+    private Upstream readyServer(Upstream upstream) {
+        return catalogue.members(upstream).stream()
+                .filter(Member::ready)
+                .map(Member::server)
+                .findFirst()
+                .orElse(upstream);
+    }
+
+    private Upstream ofServer(Operation.Manage manage) {
+        return places.defaultUpstream()
                 .orElseThrow(() -> new OipException(
                         ErrorCode.UNIMPLEMENTED,
                         manage.extension()
                                 + " is asked of one server, and there is no default upstream that it could be"));
-        return new Target(upstream, ModelRef.of(""), upstream.name());
     }
 
-    /** One server's own answer. */
-    private static RequestSink passed(Call call, Operation.Manage manage, Target target, Reply reply) {
-        Upstream upstream = target.upstream();
+    /**
+     * One server's own answer.
+     *
+     * @param model the model's name there
+     */
+    private static RequestSink passed(
+            Call call, Operation.Manage manage, Upstream upstream, ModelRef model, Reply reply) {
         if (manage.extension().sharedMemory() && !upstream.peer().sharedMemory()) {
             throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'");
         }
-        ManageBridge bridge = new ManageBridge(manage.to(target.model()), upstream, reply);
-        if (manage.json() || target.model().equals(manage.model())) {
+        ManageBridge bridge = new ManageBridge(manage.to(model), upstream, reply);
+        if (manage.json() || model.equals(manage.model())) {
             return new PassedBody(call.allocator(), body -> bridge.send(call, body));
         }
         return read(
                 call,
                 manage,
                 reply,
-                content -> bridge.send(call, Unpooled.wrappedBuffer(named(manage, content, target))));
+                content -> bridge.send(call, Unpooled.wrappedBuffer(named(manage, content, model))));
     }
 
-    private static byte[] named(Operation.Manage manage, byte[] content, Target target) {
+    private static byte[] named(Operation.Manage manage, byte[] content, ModelRef model) {
         try {
-            return ManageNames.request(manage.extension(), content, target.model());
+            return ManageNames.request(manage.extension(), content, model);
         } catch (InvalidProtocolBufferException e) {
-            throw malformed(e);
+            throw ManageRequests.malformed(e);
         }
     }
 
     private RequestSink index(Call call, Operation.Manage manage, Reply reply) {
         List<ServerAsked> servers = servers(catalogue.repositories());
         if (servers.isEmpty()) {
-            return passed(call, manage, ofServer(manage), reply);
+            return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
-        Member first = servers.getFirst().member();
-        if (servers.size() == 1 && !catalogue.renames() && Repositories.indexed(first.server())) {
-            return passed(
-                    call,
-                    manage,
-                    new Target(first.server(), ModelRef.of(""), first.server().name()),
-                    reply);
+        Upstream first = servers.getFirst().member().server();
+        if (servers.size() == 1 && !catalogue.renames() && Repositories.indexed(first)) {
+            return passed(call, manage, first, NO_MODEL, reply);
         }
         if (manage.resource().isEmpty()) {
             return read(call, manage, reply, content -> {
@@ -164,7 +165,7 @@ final class ManageFlow {
         try {
             return RepositoryIndexRequest.parseFrom(content).getReady();
         } catch (InvalidProtocolBufferException e) {
-            throw malformed(e);
+            throw ManageRequests.malformed(e);
         }
     }
 
@@ -198,15 +199,8 @@ final class ManageFlow {
         List<ServerAsked> servers = servers(targets, Repositories::loads);
         Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
         Reply told = new Telling(reply, () -> catalogue.changed(upstreams));
-        if (servers.size() == 1 && servers.getFirst().model().equals(manage.model())) {
-            return passed(
-                    call,
-                    manage,
-                    new Target(
-                            servers.getFirst().member().server(),
-                            manage.model(),
-                            servers.getFirst().member().server().name()),
-                    told);
+        if (alone(servers, manage)) {
+            return passed(call, manage, servers.getFirst().member().server(), manage.model(), told);
         }
         String verb = manage.extension() == Extension.REPOSITORY_LOAD ? "load" : "unload";
         String what = verb + " of model '" + manage.model().name() + "'";
@@ -216,6 +210,11 @@ final class ManageFlow {
                 reply,
                 content -> new ManageFanOut(call, manage, content, servers, outcomes -> report(what, outcomes, told))
                         .begin());
+    }
+
+    /** Whether there is one server only, and it calls the model as the client does. */
+    private static boolean alone(List<ServerAsked> servers, Operation.Manage manage) {
+        return servers.size() == 1 && servers.getFirst().model().equals(manage.model());
     }
 
     private static void report(String what, List<ManageFanOut.Told> told, Reply reply) {
@@ -242,17 +241,10 @@ final class ManageFlow {
                         places.of(manage.model()).targets(),
                         upstream -> upstream.extensions().contains(STATISTICS));
         if (servers.isEmpty()) {
-            return passed(call, manage, ofServer(manage), reply);
+            return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
-        if (servers.size() == 1 && servers.getFirst().model().equals(manage.model())) {
-            return passed(
-                    call,
-                    manage,
-                    new Target(
-                            servers.getFirst().member().server(),
-                            manage.model(),
-                            servers.getFirst().member().server().name()),
-                    reply);
+        if (alone(servers, manage)) {
+            return passed(call, manage, servers.getFirst().member().server(), manage.model(), reply);
         }
         return read(
                 call,
@@ -308,24 +300,25 @@ final class ManageFlow {
     }
 
     private List<ServerAsked> servers(List<Upstream> upstreams) {
-        return servers(
-                upstreams.stream()
-                        .map(upstream -> new Target(upstream, ModelRef.of(""), upstream.name()))
-                        .toList(),
-                all -> true);
+        return upstreams.stream()
+                .flatMap(upstream -> servers(upstream, NO_MODEL))
+                .distinct()
+                .toList();
     }
 
     /** The servers of the targets that are known to be able, or of all where none is; each model of a server once. */
     private List<ServerAsked> servers(List<Target> targets, Predicate<Upstream> able) {
         List<Target> asked =
                 targets.stream().filter(target -> able.test(target.upstream())).toList();
-        Set<ServerAsked> servers = new LinkedHashSet<>();
-        for (Target target : asked.isEmpty() ? targets : asked) {
-            catalogue
-                    .members(target.upstream())
-                    .forEach(member -> servers.add(new ServerAsked(member, target.model())));
-        }
-        return List.copyOf(servers);
+        return (asked.isEmpty() ? targets : asked)
+                .stream()
+                        .flatMap(target -> servers(target.upstream(), target.model()))
+                        .distinct()
+                        .toList();
+    }
+
+    private Stream<ServerAsked> servers(Upstream upstream, ModelRef model) {
+        return catalogue.members(upstream).stream().map(member -> new ServerAsked(member, model));
     }
 
     /** Takes the body as a protobuf message, whichever protocol the client speaks. */
@@ -348,15 +341,8 @@ final class ManageFlow {
         try {
             return manage.json() ? ManageRequests.toProtobuf(manage, content) : content;
         } catch (IOException e) {
-            throw malformed(e);
+            throw ManageRequests.malformed(e);
         }
-    }
-
-    private static OipException malformed(IOException cause) {
-        String problem = cause instanceof JsonProcessingException json
-                ? json.getOriginalMessage()
-                : String.valueOf(cause.getMessage());
-        return new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem, cause);
     }
 
     /** Does something when the reply has ended, before the client hears of it. */

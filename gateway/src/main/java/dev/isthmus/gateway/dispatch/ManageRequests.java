@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -33,6 +34,14 @@ final class ManageRequests {
     private static final String FILE = "file:";
 
     private ManageRequests() {}
+
+    /** The failure of a request whose body cannot be read. */
+    static OipException malformed(IOException cause) {
+        String problem = cause instanceof JsonProcessingException json
+                ? json.getOriginalMessage()
+                : String.valueOf(cause.getMessage());
+        return new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem, cause);
+    }
 
     static byte[] toProtobuf(Operation.Manage manage, byte[] content) throws IOException {
         JsonNode read = content.length == 0 ? JSON.createObjectNode() : JSON.readTree(content);

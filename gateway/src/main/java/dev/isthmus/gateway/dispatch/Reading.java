@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
-import java.util.Collection;
+import java.util.List;
 
 /**
  * How a REST request is read, so that any of the servers that it may go to can be sent it.
@@ -14,13 +15,18 @@ import java.util.Collection;
  */
 record Reading(boolean anyParameter, boolean original, boolean sharedMemory) {
 
-    static Reading of(Collection<Peer> peers, long jsonLength) {
-        return new Reading(
-                peers.stream()
-                        .anyMatch(peer ->
-                                peer.wire() == Wire.REST && peer.dialect().anyParameter()),
-                peers.stream().anyMatch(peer -> keepsOriginal(peer, jsonLength)),
-                peers.stream().anyMatch(Peer::sharedMemory));
+    /** @param upstreams those that it may go to, which are asked for what they understand now */
+    static Reading of(List<Upstream> upstreams, long jsonLength) {
+        boolean anyParameter = false;
+        boolean original = false;
+        boolean sharedMemory = false;
+        for (Upstream upstream : upstreams) {
+            Peer peer = upstream.peer();
+            anyParameter |= peer.wire() == Wire.REST && peer.dialect().anyParameter();
+            original |= keepsOriginal(peer, jsonLength);
+            sharedMemory |= peer.sharedMemory();
+        }
+        return new Reading(anyParameter, original, sharedMemory);
     }
 
     /** Whether the server may be sent a body of this kind as it came: JSON alone goes to few that know binary data. */

@@ -139,7 +139,7 @@ final class StreamFlow implements RequestSink {
         boolean oneByOne = separate && target.upstream().peer().dialect().wholeStreams();
         return oneByOne
                 ? new UnaryStream(target.upstream(), placed, branch)
-                : target.upstream().inferStream(placed, branch);
+                : target.upstream().inferStream(placed, target.model(), branch);
     }
 
     @Override

@@ -157,12 +157,16 @@ final class Attempts implements Cancellation {
         client.fail(shown(failure));
     }
 
-    /** A later try that runs out of the call's time was given less than the client was. */
+    /**
+     * Whatever failed after the client's deadline, the client is told of the deadline. A later try that runs out of the
+     * call's time was given less than the client was.
+     */
     private OipException shown(OipException failure) {
-        boolean late = failure.code() == ErrorCode.DEADLINE_EXCEEDED
-                && failure.processed() == Processed.MAYBE
-                && deadline.left(shared.nanoTime().getAsLong()) <= SLACK_NANOS;
-        return late && tried.size() > 1 ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
+        long left = deadline.left(shared.nanoTime().getAsLong());
+        boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
+        boolean passed = !timedOut && deadline.own() && left <= 0;
+        boolean late = timedOut && failure.processed() == Processed.MAYBE && tried.size() > 1 && left <= SLACK_NANOS;
+        return passed || late ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
     }
 
     private void showHeaders() {

@@ -125,7 +125,7 @@ public final class Cluster implements Upstream {
     }
 
     @Override
-    public InferStream inferStream(Call call, Reply reply) {
+    public InferStream inferStream(Call call, ModelRef model, Reply reply) {
         Guard.Pass pass;
         try {
             pass = guard.enter(true);
@@ -133,13 +133,13 @@ public final class Cluster implements Upstream {
             reply.fail(refused);
             return InferStream.ENDED;
         }
-        Replica replica = replicas.pick(call, ModelRef.of(""), List.of());
+        Replica replica = replicas.pick(call, model, List.of());
         if (replica == null) {
             pass.ended(Outcome.CANCELLED);
             reply.fail(tries.noServer());
             return InferStream.ENDED;
         }
-        return TrackedStream.open(replica, new Tracked(replica, metrics, tries.nanoTime()), pass, call, reply);
+        return TrackedStream.open(replica, new Tracked(replica, metrics, tries.nanoTime()), pass, call, model, reply);
     }
 
     /** Not guarded: an operator may have to change a model because its calls fail. */

@@ -22,9 +22,10 @@ final class TrackedStream implements InferStream {
     }
 
     /** Opens a stream on a server; the reply may end before this returns. */
-    static InferStream open(Replica replica, Tracked tracked, Guard.Pass pass, Call call, Reply client) {
+    static InferStream open(
+            Replica replica, Tracked tracked, Guard.Pass pass, Call call, ModelRef model, Reply client) {
         TrackedStream stream = new TrackedStream(tracked, pass);
-        InferStream opened = replica.server().inferStream(call, stream.new Answers(client));
+        InferStream opened = replica.server().inferStream(call, model, stream.new Answers(client));
         if (!stream.over) {
             stream.stream = opened;
         }

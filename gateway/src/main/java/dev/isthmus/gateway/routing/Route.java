@@ -6,6 +6,7 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** All that is configured for one model, or for all models of a pattern. Immutable but for the shares of its split. */
@@ -20,6 +21,7 @@ public final class Route {
     private final @Nullable Arm fallback;
     private final Choices choices;
     private final boolean needsParameters;
+    private final List<Upstream> upstreams;
 
     /**
      * @param name what targets without a name of their own call the model; null for the client's name
@@ -45,6 +47,10 @@ public final class Route {
         this.choices = choices;
         this.needsParameters =
                 (sticky != null && !sticky.header()) || rules.stream().anyMatch(Rule::needsParameters);
+        this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
+                .map(Arm::upstream)
+                .distinct()
+                .toList();
     }
 
     /** The configured name or pattern: what metrics and hashes know the route by. */
@@ -73,6 +79,11 @@ public final class Route {
     /** All targets for what a client asks, in the order of their names, those without a share among them. */
     public List<Target> targets(ModelRef asked) {
         return split.arms().stream().map(arm -> arm.target(asked)).toList();
+    }
+
+    /** The upstreams of all targets and of the fallback, each once. */
+    public List<Upstream> upstreams() {
+        return upstreams;
     }
 
     /** The targets of copied traffic, in the order of the configuration. */

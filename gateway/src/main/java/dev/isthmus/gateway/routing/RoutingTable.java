@@ -148,27 +148,4 @@ public final class RoutingTable {
     public Optional<Upstream> defaultUpstream() {
         return Optional.ofNullable(fallback);
     }
-
-    /**
-     * The target of calls that name no model: the default upstream.
-     *
-     * @throws OipException UNIMPLEMENTED where there is none
-     */
-    public Target ofServer() {
-        if (fallback == null) {
-            throw new OipException(
-                    ErrorCode.UNIMPLEMENTED,
-                    "this is asked of one server, and there is no default upstream that it could be");
-        }
-        return new Target(fallback, ModelRef.of(""), fallback.name());
-    }
-
-    /**
-     * A target for a call of which nothing but its model is known.
-     *
-     * @throws OipException NOT_FOUND for a model that no upstream serves
-     */
-    public Target pick(ModelRef model) {
-        return route(model).pick(model, Attributes.NONE).target();
-    }
 }

@@ -50,8 +50,12 @@ public interface Upstream extends AutoCloseable {
         return this;
     }
 
-    /** Opens a stream of requests to one model and of their answers. */
-    default InferStream inferStream(Call call, Reply reply) {
+    /**
+     * Opens a stream of requests to one model and of their answers.
+     *
+     * @param model the one that its requests name, by which a server is chosen
+     */
+    default InferStream inferStream(Call call, ModelRef model, Reply reply) {
         return new UnaryStream(this, call, reply);
     }
 

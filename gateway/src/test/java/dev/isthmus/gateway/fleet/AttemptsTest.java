@@ -316,6 +316,29 @@ class AttemptsTest {
         }
     }
 
+    @ParameterizedTest
+    @EnumSource(Processed.class)
+    void failureAfterTheClientsDeadline_isToldAsItsDeadline(Processed processed) {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer(bench.callWithin(5), 10);
+            bench.advance(5);
+            only(bench).fail(ErrorCode.UNAVAILABLE, processed);
+            assertThat(seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(seen.failure()).hasMessage("upstream 'triton' did not answer within 5 ms");
+            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void failureAfterTheConfiguredTimeout_isToldAsItIs() {
+        try (var bench = FleetBench.of(FleetBench.retryingOn())) {
+            Seen seen = bench.infer();
+            bench.advance(3_600_000);
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            assertThat(seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        }
+    }
+
     @Test
     void clientsOwnShortDeadline_isNoFailureOfTheServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {

@@ -99,7 +99,7 @@ final class FakeServer implements Upstream {
     }
 
     @Override
-    public InferStream inferStream(Call call, Reply reply) {
+    public InferStream inferStream(Call call, ModelRef model, Reply reply) {
         return keep(call, reply, null);
     }
 

@@ -101,7 +101,7 @@ class GuardTest {
             bench.advance(5001);
             List<InferStream> streams = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
-                streams.add(bench.cluster().inferStream(bench.call(), new Seen()));
+                streams.add(bench.cluster().inferStream(bench.call(), FleetBench.MODEL, new Seen()));
             }
             assertThat(bench.infer().ended()).isFalse();
             bench.one.last().answer();
@@ -168,7 +168,7 @@ class GuardTest {
     void stream_isPickedOnceAndHoldsAPlace() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             Seen seen = new Seen();
-            InferStream stream = bench.cluster().inferStream(bench.call(), seen);
+            InferStream stream = bench.cluster().inferStream(bench.call(), FleetBench.MODEL, seen);
             stream.send(FleetBench.MODEL, "", false, bench.message(10));
             stream.send(FleetBench.MODEL, "", false, bench.message(10));
             assertThat(bench.onlyNew(List.of()).sent).isEqualTo(2);

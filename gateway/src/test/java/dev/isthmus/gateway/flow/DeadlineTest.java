@@ -12,6 +12,8 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -142,6 +144,32 @@ class DeadlineTest {
         soon = CallOptions.DEFAULT.withDeadlineAfter(1, TimeUnit.SECONDS);
         assertThat(ask(toRest, method, "silent", soon).status().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
         rest.awaitConnectionClosed();
+    }
+
+    /** What uvicorn does after a model has raised: it answers 500, and closes without saying so when it has logged why. */
+    @Test
+    void passed_behindAServerThatClosesAfterAFailure_isToldSo() throws Exception {
+        Set<Integer> broken = ConcurrentHashMap.newKeySet();
+        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+                    if (!request.head().startsWith("POST")) {
+                        write(out, ok("{}"));
+                        return true;
+                    }
+                    boolean breaking = request.body().contains("breaking") && broken.add(request.connection());
+                    if (breaking) {
+                        write(out, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 6\r\n\r\nraised");
+                    }
+                    return breaking || !broken.contains(request.connection());
+                });
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
+            for (int i = 0; i < 3; i++) {
+                GrpcClient failed = ask(stage, "ModelInfer", "breaking", CallOptions.DEFAULT);
+                assertThat(failed.status().getCode()).isEqualTo(Status.Code.INTERNAL);
+                CallOptions soon = CallOptions.DEFAULT.withDeadlineAfter(500, TimeUnit.MILLISECONDS);
+                assertThat(ask(stage, "ModelInfer", "silent", soon).status().getCode())
+                        .isEqualTo(Status.Code.DEADLINE_EXCEEDED);
+            }
+        }
     }
 
     /** The status that the gateway itself sends: this client keeps no deadline of its own. */

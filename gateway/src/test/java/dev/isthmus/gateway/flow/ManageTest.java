@@ -12,6 +12,7 @@ import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -165,6 +166,18 @@ class ManageTest {
                     assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
                 }
             }
+            assertThat(grpc.opened).isEmpty();
+        }
+    }
+
+    @Test
+    void settingsOfTheServer_withoutADefaultUpstream_areUnimplemented() throws Exception {
+        try (OipServer grpc = grpc(new byte[0]);
+                Stage stage = new Stage(
+                        Map.of("server", Stage.grpc(grpc, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
+            Http1Client.Response response = ask(stage, new ManageCase("GET /v2/logging", "", "", "", "", ""));
+            assertThat(response.status()).isEqualTo(501);
+            assertThat(response.text()).contains("there is no default upstream");
             assertThat(grpc.opened).isEmpty();
         }
     }

@@ -20,6 +20,10 @@ class NamingTest {
                 .model();
     }
 
+    private static ModelRef modelOf(RoutingTable table, ModelRef asked) {
+        return table.route(asked).pick(asked, Attributes.NONE).target().model();
+    }
+
     @ParameterizedTest
     @CsvSource(
             nullValues = "-",
@@ -68,27 +72,27 @@ class NamingTest {
     @Test
     void alias_isAskedByTheModelsName() {
         RoutingTable table = tables.table(Map.of("m", Model.on("u").alias("m-prod")));
-        assertThat(table.pick(new ModelRef("m-prod", "2")).model()).isEqualTo(new ModelRef("m", "2"));
+        assertThat(modelOf(table, new ModelRef("m-prod", "2"))).isEqualTo(new ModelRef("m", "2"));
     }
 
     @Test
     void pattern_keepsTheClientsName() {
         RoutingTable table = tables.table(Map.of("llm-*", Model.on("u").alias("chat")));
-        assertThat(table.pick(ModelRef.of("llm-7b")).model()).isEqualTo(ModelRef.of("llm-7b"));
-        assertThat(table.pick(ModelRef.of("chat")).model()).isEqualTo(ModelRef.of("chat"));
+        assertThat(modelOf(table, ModelRef.of("llm-7b"))).isEqualTo(ModelRef.of("llm-7b"));
+        assertThat(modelOf(table, ModelRef.of("chat"))).isEqualTo(ModelRef.of("chat"));
     }
 
     @Test
     void pattern_withAModel_asksForIt() {
         RoutingTable table = tables.table(Map.of("llm-*", new Model().target("t", "u", "llama", "1", 1)));
-        assertThat(table.pick(ModelRef.of("llm-7b")).model()).isEqualTo(new ModelRef("llama", "1"));
+        assertThat(modelOf(table, ModelRef.of("llm-7b"))).isEqualTo(new ModelRef("llama", "1"));
     }
 
     @Test
     void defaultUpstream_andDiscovered_keepWhatTheClientAsks() {
         RoutingTable table = tables.withDefault("d").discover("found", "u").table(Map.of());
-        assertThat(table.pick(new ModelRef("x", "3")).model()).isEqualTo(new ModelRef("x", "3"));
-        assertThat(table.pick(new ModelRef("found", "3")).model()).isEqualTo(new ModelRef("found", "3"));
+        assertThat(modelOf(table, new ModelRef("x", "3"))).isEqualTo(new ModelRef("x", "3"));
+        assertThat(modelOf(table, new ModelRef("found", "3"))).isEqualTo(new ModelRef("found", "3"));
     }
 
     @Test

@@ -15,7 +15,12 @@ class RoutingTableTest {
     private final Tables tables = new Tables();
 
     private static String upstreamOf(RoutingTable table, String model) {
-        return table.pick(ModelRef.of(model)).upstream().name();
+        ModelRef asked = ModelRef.of(model);
+        return table.route(asked)
+                .pick(asked, Attributes.NONE)
+                .target()
+                .upstream()
+                .name();
     }
 
     @ParameterizedTest
@@ -126,17 +131,13 @@ class RoutingTableTest {
     @Test
     void server_isTheDefaultUpstream() {
         RoutingTable table = tables.withDefault("d").table(Map.of());
-        assertThat(table.ofServer()).isEqualTo(new Target(new NamedUpstream("d"), ModelRef.of(""), "d"));
         assertThat(table.defaultUpstream()).contains(new NamedUpstream("d"));
     }
 
     @Test
-    void server_withoutADefaultUpstream_isUnimplemented() {
+    void server_withoutADefaultUpstream_isNone() {
         RoutingTable table = tables.table(Map.of("m", Model.on("a")));
         assertThat(table.defaultUpstream()).isEmpty();
-        assertThatThrownBy(table::ofServer)
-                .isInstanceOfSatisfying(
-                        OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.UNIMPLEMENTED));
     }
 
     @Test
@@ -144,5 +145,17 @@ class RoutingTableTest {
         RoutingTable table = tables.withDefault("d")
                 .table(Map.of("b", Model.on("x"), "a*", Model.on("y").alias("z")));
         assertThat(table.routes()).extracting(Route::key).containsExactly("a*", "b");
+    }
+
+    @Test
+    void upstreamsOfARoute_areThoseOfItsTargetsAndFallback_eachOnce() {
+        Model model = new Model()
+                .target("a", "one", null, null, 1)
+                .target("b", "two", "m2", null, 0)
+                .target("c", "one", "m3", null, 1)
+                .fallback("last", null, null)
+                .shadow("copied", null);
+        assertThat(tables.route(model).upstreams())
+                .containsExactly(new NamedUpstream("one"), new NamedUpstream("two"), new NamedUpstream("last"));
     }
 }

@@ -101,14 +101,14 @@ public final class GrpcUpstream implements Upstream {
         if (!knowledge.dialect().streams()) {
             return infer(call, model, message, reply);
         }
-        InferStream stream = inferStream(call, reply);
+        InferStream stream = inferStream(call, model, reply);
         stream.send(model, "", false, message);
         stream.end();
         return stream;
     }
 
     @Override
-    public InferStream inferStream(Call call, Reply reply) {
+    public InferStream inferStream(Call call, ModelRef model, Reply reply) {
         if (!knowledge.dialect().streams()) {
             return new UnaryStream(this, call, reply);
         }

@@ -10,6 +10,7 @@ import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.util.ReferenceCountUtil;
 import java.util.concurrent.ScheduledFuture;
@@ -126,7 +127,7 @@ final class Exchange implements Cancellation {
         end();
         HttpResponse head = response.head();
         if (carrier != null) {
-            carrier.finished(HttpUtil.isKeepAlive(head));
+            carrier.finished(keepsAlive(head));
         }
         if (response.streamed()) {
             reply.complete();
@@ -144,6 +145,14 @@ final class Exchange implements Cancellation {
             return;
         }
         reply.only(answer);
+    }
+
+    /**
+     * Whether the server goes on with the connection. After a 500 it may not, whatever it says: uvicorn closes it once it has
+     * logged the exception, and what was sent meanwhile is lost without our knowing whether it was begun.
+     */
+    private static boolean keepsAlive(HttpResponse head) {
+        return HttpUtil.isKeepAlive(head) && !head.status().equals(HttpResponseStatus.INTERNAL_SERVER_ERROR);
     }
 
     void connectFailed(@Nullable Throwable cause) {

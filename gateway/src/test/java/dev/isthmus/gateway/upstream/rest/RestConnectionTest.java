@@ -68,6 +68,33 @@ class RestConnectionTest {
         }
     }
 
+    /** uvicorn closes a connection after it, and does not say so. */
+    @Test
+    void connection_thatCarriedAFailureOfTheServer_isNotUsedAgain() throws Exception {
+        String broken = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 21\r\n\r\nInternal Server Error";
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, request.connection() == 1 ? broken : ok("{}"));
+            return true;
+        })) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(rest.infer(upstream).failure().code()).isEqualTo(ErrorCode.INTERNAL);
+            server.awaitConnectionClosed();
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void connection_thatCarriedARefusal_isUsedAgain() throws Exception {
+        try (var server = ScriptedServer.sending("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull")) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            for (int i = 0; i < 3; i++) {
+                assertThat(rest.infer(upstream).failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            }
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
     @Test
     void connection_closedWhileIdle_isReplaced() throws Exception {
         try (var server = ScriptedServer.sending(ok("{}"))) {

@@ -13,6 +13,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -121,6 +122,18 @@ class RestPoolTest {
         assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(failure).hasMessage("upstream 'triton' is not reachable");
         assertThat(failure.getCause()).isNotNull();
+    }
+
+    @Test
+    void deadline_whileAConnectionIsBeingMade_isTheDeadlines() throws Exception {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                var one = new Socket(socket.getInetAddress(), socket.getLocalPort());
+                var two = new Socket(socket.getInetAddress(), socket.getLocalPort())) {
+            assertThat(List.of(one, two)).allMatch(Socket::isConnected);
+            RestUpstream upstream = rest.upstream(new Endpoint("127.0.0.1", socket.getLocalPort()));
+            var call = rest.bench().callWithin(Duration.ofMillis(300));
+            assertThat(rest.infer(upstream, call).failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+        }
     }
 
     @Test

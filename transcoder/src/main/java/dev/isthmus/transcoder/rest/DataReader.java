@@ -6,6 +6,7 @@ import dev.isthmus.transcoder.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads one tensor's {@code data}: flat, or nested as the shape says. Goes on where it stopped when more of the document has
@@ -22,6 +23,8 @@ final class DataReader implements ValueReader {
     private final long maxBytes;
     private final ByteBuf raw;
     private final int outerDepth;
+    private final boolean runs;
+    private @Nullable NumberRun numbers;
     private boolean taken;
     private long count;
     /** Where the length of the BYTES element stands that is being read as an array of its bytes; -1 for none. */
@@ -57,6 +60,7 @@ final class DataReader implements ValueReader {
         this.elements = new ElementWriter(check, tensor, type);
         this.maxBytes = maxBytes;
         this.outerDepth = outerDepth;
+        this.runs = NumberRun.takes(type);
         this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
         Arrays.fill(extents, -1);
     }
@@ -125,6 +129,26 @@ final class DataReader implements ValueReader {
         count++;
         elements.write(token, json, raw);
         requireSize();
+        if (token == JsonTokenizer.Token.NUMBER && runs) {
+            run(level, json);
+        }
+    }
+
+    /** Takes the plain numbers that follow. */
+    private void run(int level, JsonTokenizer json) {
+        if (!json.more(NumberRun.MARGIN)) {
+            return;
+        }
+        if (numbers == null) {
+            numbers = NumberRun.of(type);
+        }
+        int read;
+        do {
+            read = json.run(numbers, raw);
+            items[level] += read;
+            count += read;
+            requireSize();
+        } while (read > 0);
     }
 
     /** A BYTES element may be an array of its bytes, 0 to 255; the array is no level of nesting then. */

@@ -8,19 +8,6 @@ import java.nio.charset.StandardCharsets;
  * {@link JsonNumberGrammar}. One instance reads one token at a time.
  */
 final class JsonNumbers {
-    /** Powers of ten that a double holds exactly. */
-    private static final double[] POWERS = {
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-        1e20, 1e21, 1e22
-    };
-
-    private static final long LARGEST_EXACT = 1L << 53;
-
-    /** Low bits of a double that a float has not, when they are exactly half of a float's last bit. */
-    private static final long HALF = 0x1000_0000L;
-
-    private static final long BELOW_FLOAT = 0x1fff_ffffL;
-
     private byte[] bytes = new byte[0];
     private int from;
     private int to;
@@ -56,7 +43,7 @@ final class JsonNumbers {
             if (c > '9') {
                 break;
             }
-            if (digits < 18) {
+            if (digits < Decimals.MAX_DIGITS) {
                 value = value * 10 + (c - '0');
                 digits += value == 0 ? 0 : 1;
                 scale -= point ? 1 : 0;
@@ -87,24 +74,20 @@ final class JsonNumbers {
 
     /** The nearest double. */
     double toDouble() {
-        if (exact && significand <= LARGEST_EXACT && exponent >= -22 && exponent <= 22) {
-            double magnitude = exponent < 0 ? significand / POWERS[-exponent] : significand * POWERS[exponent];
-            return negative ? -magnitude : magnitude;
+        double magnitude = exact ? Decimals.toDouble(significand, exponent) : Double.NaN;
+        if (Double.isNaN(magnitude)) {
+            return Double.parseDouble(token());
         }
-        return Double.parseDouble(token());
+        return negative ? -magnitude : magnitude;
     }
 
     /** The nearest float. */
     float toFloat() {
-        if (exact && significand <= LARGEST_EXACT && exponent >= -22 && exponent <= 22) {
-            double value = toDouble();
-            double magnitude = Math.abs(value);
-            boolean normal = magnitude >= Float.MIN_NORMAL && magnitude <= Float.MAX_VALUE;
-            if (value == 0 || (normal && (Double.doubleToRawLongBits(value) & BELOW_FLOAT) != HALF)) {
-                return (float) value;
-            }
+        float magnitude = exact ? Decimals.toFloat(significand, exponent) : Float.NaN;
+        if (Float.isNaN(magnitude)) {
+            return Float.parseFloat(token());
         }
-        return Float.parseFloat(token());
+        return negative ? -magnitude : magnitude;
     }
 
     /** The value as it is written. Only for tokens whose exponent is small. */

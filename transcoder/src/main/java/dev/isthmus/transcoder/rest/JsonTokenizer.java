@@ -286,6 +286,21 @@ final class JsonTokenizer {
         return after(Token.NUMBER);
     }
 
+    /** Whether more than so many bytes are left in the window. */
+    boolean more(int bytes) {
+        return end - at > bytes;
+    }
+
+    /** Reads plain numbers that follow in the array whose element was just given; says how many. */
+    int run(NumberRun run, ByteBuf to) {
+        if (expect != Expect.COMMA_OR_END || objects[depth - 1] || limits.numberLength() < NumberRun.MARGIN) {
+            return 0;
+        }
+        int count = run.read(window, at, end, to);
+        at = run.position();
+        return count;
+    }
+
     private boolean string(int limit) {
         try {
             int close = strings.close(window, at, end);

@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Parameter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -55,6 +56,13 @@ final class JsonWriter {
         byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
         utf8(Unpooled.wrappedBuffer(utf8), 0, utf8.length);
         return this;
+    }
+
+    /** Elements of a tensor's raw form as numbers, as long as they are finite; gives where the next one is. */
+    int numbers(DataType type, ByteBuf data, int at) {
+        int next = NumberText.write(type, data, at, !comma, out);
+        comma |= next > at;
+        return next;
     }
 
     /** A string from its UTF-8 bytes. */

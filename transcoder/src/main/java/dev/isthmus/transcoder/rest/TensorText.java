@@ -58,23 +58,41 @@ final class TensorText {
 
     static void write(Tensor tensor, boolean base64, NonFinite policy, JsonWriter json) {
         json.open('[');
-        ByteBuf data = tensor.data();
-        int step = Math.max(tensor.dataType().size(), 1);
-        for (int at = data.readerIndex(); at < data.writerIndex(); at += step) {
-            if (tensor.dataType() == DataType.BYTES) {
-                int length = data.getIntLE(at);
-                bytes(data, at + 4, length, base64, json);
-                at += 3 + length;
-            } else {
-                json.item();
-                if (policy != NonFinite.TOKEN && !finite(tensor.dataType(), data, at)) {
-                    nonFinite(tensor, data, at, policy, json.out());
-                } else {
-                    element(tensor.dataType(), data, at, json.out());
-                }
-            }
+        if (tensor.dataType() == DataType.BYTES) {
+            strings(tensor.data(), base64, json);
+        } else {
+            elements(tensor, policy, json);
         }
         json.close(']');
+    }
+
+    private static void strings(ByteBuf data, boolean base64, JsonWriter json) {
+        for (int at = data.readerIndex(); at < data.writerIndex(); ) {
+            int length = data.getIntLE(at);
+            bytes(data, at + 4, length, base64, json);
+            at += 4 + length;
+        }
+    }
+
+    private static void elements(Tensor tensor, NonFinite policy, JsonWriter json) {
+        ByteBuf data = tensor.data();
+        DataType type = tensor.dataType();
+        boolean numbers = NumberText.writes(type);
+        int at = data.readerIndex();
+        while (at < data.writerIndex()) {
+            if (numbers) {
+                at = json.numbers(type, data, at);
+            }
+            if (at < data.writerIndex()) {
+                json.item();
+                if (policy != NonFinite.TOKEN && !finite(type, data, at)) {
+                    nonFinite(tensor, data, at, policy, json.out());
+                } else {
+                    element(type, data, at, json.out());
+                }
+                at += type.size();
+            }
+        }
     }
 
     private static void bytes(ByteBuf data, int at, int length, boolean base64, JsonWriter json) {
@@ -87,36 +105,21 @@ final class TensorText {
         }
     }
 
+    /** An element that {@link NumberText} does not write. */
     private static void element(DataType type, ByteBuf data, int at, ByteBuf out) {
         switch (type) {
             case BOOL -> ascii(out, data.getByte(at) == 0 ? "false" : "true");
-            case UINT8 -> integer(out, data.getUnsignedByte(at));
-            case UINT16 -> integer(out, data.getUnsignedShortLE(at));
-            case UINT32 -> integer(out, data.getUnsignedIntLE(at));
-            case UINT64 -> ascii(out, Long.toUnsignedString(data.getLongLE(at)));
-            case INT8 -> integer(out, data.getByte(at));
-            case INT16 -> integer(out, data.getShortLE(at));
-            case INT32 -> integer(out, data.getIntLE(at));
-            case INT64 -> integer(out, data.getLongLE(at));
             case FP16 -> half(out, HalfFloat.FP16, data.getShortLE(at));
             case BF16 -> half(out, HalfFloat.BF16, data.getShortLE(at));
-            // Their toString gives the shortest digits, and the words NaN, Infinity and -Infinity.
-            case FP32 -> ascii(out, shortest(Float.intBitsToFloat(data.getIntLE(at))));
+            // The words NaN, Infinity and -Infinity.
+            case FP32 -> ascii(out, Float.toString(Float.intBitsToFloat(data.getIntLE(at))));
+            // It gives the shortest digits, and the words.
             case FP64 -> ascii(out, shortest(Double.longBitsToDouble(data.getLongLE(at))));
-            case BYTES -> throw new IllegalStateException("elements of BYTES have no fixed size");
+            default -> throw new IllegalStateException(type + " is written elsewhere");
         }
     }
 
     /** Java always writes two digits, of which the second is not needed for a few of the smallest numbers. */
-    private static String shortest(float value) {
-        String text = Float.toString(value);
-        if (Math.abs(value) < Float.MIN_NORMAL && text.indexOf('E') == text.indexOf('.') + 2) {
-            String rounded = oneDigit(text);
-            return Float.parseFloat(rounded) == value ? rounded : text;
-        }
-        return text;
-    }
-
     private static String shortest(double value) {
         String text = Double.toString(value);
         if (Math.abs(value) < Double.MIN_NORMAL && text.indexOf('E') == text.indexOf('.') + 2) {
@@ -162,29 +165,6 @@ final class TensorText {
             ascii(out, format.toString(bits));
         } else {
             ascii(out, Float.toString(format.toFloat(bits)));
-        }
-    }
-
-    /** Digits straight into the buffer. */
-    private static void integer(ByteBuf out, long value) {
-        if (value == Long.MIN_VALUE) {
-            ascii(out, Long.toString(value));
-            return;
-        }
-        long rest = value;
-        if (rest < 0) {
-            out.writeByte('-');
-            rest = -rest;
-        }
-        int digits = 1;
-        for (long bound = 10; digits < 19 && rest >= bound; bound *= 10) {
-            digits++;
-        }
-        int at = out.writerIndex();
-        out.ensureWritable(digits).writerIndex(at + digits);
-        for (int i = digits - 1; i >= 0; i--) {
-            out.setByte(at + i, (byte) ('0' + rest % 10));
-            rest /= 10;
         }
     }
 

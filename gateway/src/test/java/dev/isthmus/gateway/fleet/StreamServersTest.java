@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
-import dev.isthmus.gateway.config.UpstreamConfig;
+import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.fleet.FleetBench.Seen;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
@@ -26,7 +26,7 @@ class StreamServersTest {
             new Endpoint("127.0.0.1", 2));
     private final Cluster cluster = new Cluster(
             "triton",
-            UpstreamConfig.of(Protocol.GRPC),
+            TestConfigs.upstream(Protocol.GRPC),
             PeerKnowledge.unknown(),
             replicas,
             new SimpleMeterRegistry(),

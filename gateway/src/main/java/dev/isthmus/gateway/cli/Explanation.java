@@ -57,12 +57,16 @@ final class Explanation {
         return lines;
     }
 
-    private boolean unlisted() {
-        List<String> discovering = new TreeMap<>(config.upstreams())
+    private List<String> discovering() {
+        return new TreeMap<>(config.upstreams())
                 .entrySet().stream()
                         .filter(each -> each.getValue().discover())
                         .map(Map.Entry::getKey)
                         .toList();
+    }
+
+    private boolean unlisted() {
+        List<String> discovering = discovering();
         String other = config.defaultUpstream();
         if (discovering.isEmpty() && other == null) {
             return false;
@@ -90,6 +94,10 @@ final class Explanation {
                     case ALIAS -> "an alias of model '" + match.key() + "'";
                     case PATTERN -> "taken by the pattern '" + match.key() + "'";
                 });
+        if (match.by() == ModelNames.By.PATTERN && !discovering().isEmpty()) {
+            lines.add("unless the repository index of one of these upstreams lists it, which takes it then: "
+                    + String.join(", ", discovering()));
+        }
         String name = match.by() == ModelNames.By.PATTERN ? question.model() : match.key();
         String version = version(model);
         Target chosen = rules(model);

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.metrics;
 
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Function;
@@ -15,15 +16,22 @@ public final class OwnMeters implements AutoCloseable {
     // Guarded by the registry. Meters of one name and tags are equal, whoever registered them: these are told by
     // identity.
     private final Map<Meter.Id, Meter> own = new HashMap<>();
+    private boolean closed;
 
     /** None yet. */
     public OwnMeters(MeterRegistry registry) {
         this.registry = registry;
     }
 
-    /** The meter: this owner's, if it has added it before, else a new one in the place of another owner's. */
+    /**
+     * The meter: this owner's, if it has added it before, else a new one in the place of another owner's. After the end one
+     * that nobody sees.
+     */
     public <M extends Meter> M add(Function<MeterRegistry, M> register) {
         synchronized (registry) {
+            if (closed) {
+                return register.apply(new CompositeMeterRegistry());
+            }
             M meter = register.apply(registry);
             if (!isOwn(meter)) {
                 // A registry gives back what it has under the same name.
@@ -44,6 +52,7 @@ public final class OwnMeters implements AutoCloseable {
         synchronized (registry) {
             registry.getMeters().stream().filter(this::isOwn).forEach(registry::remove);
             own.clear();
+            closed = true;
         }
     }
 }

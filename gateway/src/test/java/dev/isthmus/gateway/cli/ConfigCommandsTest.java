@@ -158,6 +158,16 @@ class ConfigCommandsTest {
     }
 
     @Test
+    void explain_discovery_comesBeforeAPattern() throws IOException {
+        String file = file("d.yaml", FLEET.replace("try_timeout", "discover: true, try_timeout"));
+        assertThat(run("explain", file, "llm-7b")).isZero();
+        assertThat(out.toString())
+                .contains(
+                        "model 'llm-7b' is taken by the pattern 'llm-*'",
+                        "unless the repository index of one of these upstreams lists it, which takes it then: t");
+    }
+
+    @Test
     void explain_discovery_comesBeforeTheDefault() throws IOException {
         String file = file("d.yaml", FLEET.replace("try_timeout", "discover: true, try_timeout"));
         assertThat(run("explain", file, "other")).isZero();

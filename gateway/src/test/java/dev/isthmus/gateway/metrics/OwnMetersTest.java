@@ -40,4 +40,11 @@ class OwnMetersTest {
         newer.close();
         assertThat(registry.getMeters()).isEmpty();
     }
+
+    @Test
+    void meterOfAnOwnerThatIsClosed_isNotShown() {
+        older.close();
+        calls(older).increment();
+        assertThat(registry.getMeters()).isEmpty();
+    }
 }

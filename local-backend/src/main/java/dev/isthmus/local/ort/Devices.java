@@ -44,7 +44,7 @@ final class Devices {
      * @throws OrtException what the opener said of the model
      */
     static Placed place(ModelRef model, String device, Opener opener) throws OrtException {
-        return place(model, device, Cuda.found(), opener);
+        return place(model, device, device.equals("cpu") ? Cuda.UNASKED : Cuda.found(), opener);
     }
 
     static Placed place(ModelRef model, String device, Cuda cuda, Opener opener) throws OrtException {

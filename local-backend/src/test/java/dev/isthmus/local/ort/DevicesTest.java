@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The runtime that the build has, and what an operator reads of GPUs that are not there. */
 class DevicesTest {
     private static final ModelRef MODEL = new ModelRef("simple", "1");
-    private static final Cuda NO_CUDA = new Cuda(false, 0);
+    private static final Cuda NO_CUDA = Cuda.UNASKED;
 
     private static byte[] onnx;
     private static OrtEnvironment environment;
@@ -60,6 +60,17 @@ class DevicesTest {
         }
     }
 
+    private static Cuda cuda(int devices) {
+        return new Cuda(true, devices, library -> true);
+    }
+
+    private static OrtSession really(Placement placement) throws OrtException {
+        try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
+            placement.addTo(options);
+            return environment.createSession(onnx, options);
+        }
+    }
+
     private static OipException refusal(String device, Cuda cuda, String gpuFailure) {
         try {
             Devices.place(MODEL, device, cuda, new Tries(onnx, gpuFailure))
@@ -86,7 +97,7 @@ class DevicesTest {
 
     @Test
     void gpu_openedThere_saysSo() throws OrtException {
-        Devices.Placed placed = Devices.place(MODEL, "gpu:1", new Cuda(true, 2), new Tries(onnx, ""));
+        Devices.Placed placed = Devices.place(MODEL, "gpu:1", cuda(2), new Tries(onnx, ""));
         try (OrtSession session = placed.session()) {
             assertThat(session.getNumInputs()).isEqualTo(2);
             assertThat(placed.placement().parameters())
@@ -105,42 +116,41 @@ class DevicesTest {
     }
 
     @Test
-    void gpu_whoseLibraryIsMissing_namesIt_butNoPath() {
-        OipException refusal = refusal(
-                "gpu:0",
-                new Cuda(true, 0),
-                "Error in execution: /tmp/onnxruntime-java7/libonnxruntime_providers_cuda.so: libcublasLt.so.12:"
-                        + " cannot open shared object file: No such file or directory");
+    void gpu_whoseLibrariesAreMissing_namesThem() {
+        String failure = "OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library";
+        OipException refusal = refusal("gpu:0", new Cuda(true, 1, name -> !name.startsWith("libcublas")), failure);
         assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
-        assertThat(refusal.message()).isEqualTo("device gpu:0 cannot be had: the library libcublasLt.so.12 is missing");
+        assertThat(refusal.message())
+                .isEqualTo("device gpu:0 cannot be had: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
+        assertThat(refusal("gpu:0", cuda(1), failure).message())
+                .isEqualTo("device gpu:0 cannot be had: the libraries of CUDA do not load");
     }
 
     @Test
     void gpu_beyondThoseThatThereAre_saysWhichThereAre() {
         String failure = "CUDA failure 101: invalid device ordinal ; GPU=2 ; file=/onnx/cuda_call.cc";
-        assertThat(refusal("gpu:2", new Cuda(true, 2), failure).message())
+        assertThat(refusal("gpu:2", cuda(2), failure).message())
                 .isEqualTo("device gpu:2 cannot be had: the GPUs are gpu:0 to gpu:1");
-        assertThat(refusal("gpu:2", new Cuda(true, 1), failure).message())
+        assertThat(refusal("gpu:2", cuda(1), failure).message())
                 .isEqualTo("device gpu:2 cannot be had: the only GPU is gpu:0");
     }
 
     @Test
     void gpu_thatFailsOtherwise_saysWhatCudaSaid() {
-        assertThat(refusal("gpu:0", new Cuda(true, 1), "CUDA failure 2: out of memory ; GPU=0 ; file=/onnx/a.cc")
+        assertThat(refusal("gpu:0", cuda(1), "CUDA failure 2: out of memory ; GPU=0 ; file=/onnx/a.cc")
                         .message())
                 .isEqualTo("device gpu:0 cannot be had: CUDA failure 2: out of memory");
-        assertThat(refusal("gpu:0", new Cuda(true, 0), "Failed to find CUDA shared provider")
+        assertThat(refusal("gpu:0", cuda(0), "Failed to find CUDA shared provider")
                         .message())
                 .isEqualTo("device gpu:0 cannot be had: CUDA finds no GPU");
-        assertThat(refusal("gpu:0", new Cuda(true, 1), "CUBLAS failure").message())
+        assertThat(refusal("gpu:0", cuda(1), "CUBLAS failure").message())
                 .isEqualTo("device gpu:0 cannot be had: CUDA does not start");
     }
 
     @Test
     void gpu_modelThatIsNone_isNotBlamedOnTheDevice() {
         Tries tries = new Tries(new byte[] {1, 2, 3}, "");
-        assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", new Cuda(true, 1), tries))
-                .isInstanceOf(OrtException.class);
+        assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", cuda(1), tries)).isInstanceOf(OrtException.class);
     }
 
     @Test
@@ -153,23 +163,37 @@ class DevicesTest {
     @Test
     void auto_gpuThatWorks_isTaken() throws OrtException {
         Tries tries = new Tries(onnx, "");
-        Devices.place(MODEL, "auto", new Cuda(true, 1), tries).session().close();
+        Devices.place(MODEL, "auto", cuda(1), tries).session().close();
         assertThat(tries.places).containsExactly("gpu:0");
     }
 
     @Test
     void auto_gpuThatFails_isFollowedByTheCpu() throws OrtException {
         Tries tries = new Tries(onnx, "CUDA failure 100: no CUDA-capable device is detected");
-        Devices.place(MODEL, "auto", new Cuda(true, 0), tries).session().close();
+        Devices.place(MODEL, "auto", cuda(0), tries).session().close();
         assertThat(tries.places).containsExactly("gpu:0", "cpu");
     }
 
     @Test
     void auto_modelThatNoDeviceTakes_fails() {
         Tries tries = new Tries(new byte[] {1, 2, 3}, "");
-        assertThatThrownBy(() -> Devices.place(MODEL, "auto", new Cuda(true, 1), tries))
-                .isInstanceOf(OrtException.class);
+        assertThatThrownBy(() -> Devices.place(MODEL, "auto", cuda(1), tries)).isInstanceOf(OrtException.class);
         assertThat(tries.places).containsExactly("gpu:0", "cpu");
+    }
+
+    @Test
+    void auto_withThisBuild_opensTheModel() throws OrtException {
+        try (OrtSession session =
+                Devices.place(MODEL, "auto", DevicesTest::really).session()) {
+            assertThat(session.getNumOutputs()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void gpu_thatNoMachineHas_isRefused_withAnyBuild() {
+        assertThatThrownBy(() -> Devices.place(MODEL, "gpu:999", DevicesTest::really))
+                .isInstanceOf(OipException.class)
+                .hasMessageStartingWith("device gpu:999 cannot be had: ");
     }
 
     @Test

@@ -79,6 +79,11 @@ public final class Moody implements Translator<Input, Output> {
             case "square":
                 output.add("answer", arrays.create(new String[] {"a"}, new Shape(1, 1)));
                 break;
+            case "closed":
+                NDArray closed = arrays.create(new String[] {"a"});
+                closed.close();
+                output.add("answer", closed);
+                break;
             case "absent":
                 break;
             case "parameter":

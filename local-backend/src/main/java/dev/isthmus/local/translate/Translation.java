@@ -107,7 +107,8 @@ public final class Translation implements AutoCloseable {
     }
 
     /**
-     * Runs a model behind its translator, on the calling thread.
+     * Runs a model behind its translator, on the calling thread. Where the translator makes no inputs the model is not run,
+     * as with DJL's own predictors.
      *
      * @param request borrowed; it fits {@link #inputs()} and {@link #outputs()}
      * @return the outputs asked for, owned by the caller
@@ -117,11 +118,10 @@ public final class Translation implements AutoCloseable {
         return jar.asContext(() -> {
             try (PredictorContext context = new PredictorContext(model, model.getNDManager(), null);
                     TranslatedTensors answer = new TranslatedTensors(allocator)) {
-                NDList outputs = outputs(context, inputs(context, request), inner, allocator);
-                new Answer(source.outputs()).add(output(context, outputs), request, answer);
+                NDList inputs = inputs(context, request);
+                NDList outputs = inputs.isEmpty() ? inputs : outputs(context, inputs, inner, allocator);
+                answer(output(context, outputs), request, answer);
                 return answer.take();
-            } catch (IllegalArgumentException | ArithmeticException wrong) {
-                throw failed("its answer: " + wrong.getMessage(), wrong);
             }
         });
     }
@@ -141,31 +141,35 @@ public final class Translation implements AutoCloseable {
         }
     }
 
-    /** Where there is nothing to run, the model is not run, as with DJL's own predictors. */
     private NDList outputs(TranslatorContext context, NDList inputs, Inner inner, ByteBufAllocator allocator) {
-        if (inputs.isEmpty()) {
-            return new NDList();
-        }
-        List<Tensor> given;
-        try (TranslatedTensors taken = new TranslatedTensors(allocator)) {
-            for (int i = 0; i < inputs.size(); i++) {
-                NDArray array = inputs.get(i);
-                taken.add(nameOf(inputs, i), array, batched(ArrayTypes.oip(array.getShape())));
-            }
-            given = inner.run(new InferRequest(source.model(), "", Map.of(), taken.tensors(), List.of()));
-        } catch (IllegalArgumentException | ArithmeticException wrong) {
-            throw failed("the model's inputs: " + wrong.getMessage(), wrong);
-        } catch (OipException failure) {
-            throw failure.code() == ErrorCode.INVALID_ARGUMENT
-                    ? failed("the model's inputs: " + failure.message(), failure)
-                    : failure;
-        }
+        List<Tensor> given = run(inputs, inner, allocator);
         try {
+            ArrayManager arrays = (ArrayManager) context.getNDManager();
             NDList outputs = new NDList();
-            given.forEach(tensor -> outputs.add(unbatched(((ArrayManager) context.getNDManager()).array(tensor))));
+            given.forEach(tensor -> outputs.add(unbatched(arrays.array(tensor))));
             return outputs;
         } finally {
             given.forEach(Tensor::release);
+        }
+    }
+
+    private List<Tensor> run(NDList inputs, Inner inner, ByteBufAllocator allocator) {
+        try (TranslatedTensors tensors = new TranslatedTensors(allocator)) {
+            feed(inputs, tensors);
+            return inner.run(new InferRequest(source.model(), "", Map.of(), tensors.tensors(), List.of()));
+        } catch (OipException failure) {
+            throw failure.code() == ErrorCode.INVALID_ARGUMENT ? failed("the model's inputs", failure) : failure;
+        }
+    }
+
+    private void feed(NDList inputs, TranslatedTensors to) {
+        try {
+            for (int i = 0; i < inputs.size(); i++) {
+                NDArray array = inputs.get(i);
+                to.add(nameOf(inputs, i), array, batched(ArrayTypes.oip(array.getShape())));
+            }
+        } catch (Throwable wrong) {
+            throw failed("the model's inputs", wrong);
         }
     }
 
@@ -192,6 +196,14 @@ public final class Translation implements AutoCloseable {
             throw new OipException(code, prefix() + output.getMessage());
         }
         return output;
+    }
+
+    private void answer(Output output, InferRequest request, TranslatedTensors to) {
+        try {
+            new Answer(source.outputs()).add(output, request, to);
+        } catch (Throwable wrong) {
+            throw failed("its answer", wrong);
+        }
     }
 
     private static <T> T some(@Nullable T made) {

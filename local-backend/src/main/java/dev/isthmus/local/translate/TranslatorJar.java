@@ -11,6 +11,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.net.MalformedURLException;
 import java.net.URL;
@@ -19,7 +20,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.ServiceConfigurationError;
+import java.util.Objects;
 import java.util.ServiceLoader;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
@@ -30,8 +31,6 @@ import org.jspecify.annotations.Nullable;
  * gateway, all else from the jars.
  */
 final class TranslatorJar implements AutoCloseable {
-    private static final String FAILED = "the translator cannot be made: ";
-
     private final URLClassLoader classes;
 
     TranslatorJar(List<Path> jars) {
@@ -68,15 +67,15 @@ final class TranslatorJar implements AutoCloseable {
     Translator<Input, Output> translator(@Nullable String name, Model model) {
         try {
             Class<?> type = name == null ? only() : Class.forName(name, true, classes);
-            Object made = type.getConstructor().newInstance();
-            return of(made, model);
+            return of(type.getConstructor().newInstance(), model);
+        } catch (OipException e) {
+            throw e;
         } catch (ClassNotFoundException e) {
             throw refusal("the translator " + name + " is not in the jars beside the model", e);
-        } catch (ReflectiveOperationException e) {
-            Throwable cause = e.getCause() == null ? e : e.getCause();
-            throw refusal(FAILED + cause.getClass().getSimpleName(), e);
-        } catch (TranslateException | LinkageError | ServiceConfigurationError e) {
-            throw refusal(FAILED + e.getClass().getSimpleName(), e);
+        } catch (Throwable e) {
+            // The code is foreign, and may fail in any way; the words are for the log.
+            Throwable cause = e instanceof InvocationTargetException ? Objects.requireNonNullElse(e.getCause(), e) : e;
+            throw refusal("the translator cannot be made: " + cause.getClass().getSimpleName(), e);
         }
     }
 

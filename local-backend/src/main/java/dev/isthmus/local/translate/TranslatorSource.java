@@ -7,14 +7,14 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A model that has a translator, as it lies there.
  *
  * @param translator the class of a Translator or TranslatorFactory; null for the only one in the jars' META-INF/services
- * @param jars of the model's version
- * @param folder of the model's version: where the translator finds further files
+ * @param jars of the model's version; their folder is where the translator finds further files
  * @param inputs that clients give, as declared: the model's own are the translator's business
  * @param outputs that clients get
  * @param modelInputs names of the model's own inputs, in its order
@@ -23,7 +23,6 @@ public record TranslatorSource(
         ModelRef model,
         @Nullable String translator,
         List<Path> jars,
-        Path folder,
         List<TensorMetadata> inputs,
         List<TensorMetadata> outputs,
         List<String> modelInputs) {
@@ -41,6 +40,10 @@ public record TranslatorSource(
         }
         inputs.forEach(TranslatorSource::requireKnown);
         outputs.forEach(TranslatorSource::requireKnown);
+    }
+
+    Path folder() {
+        return Objects.requireNonNull(jars.getFirst().toAbsolutePath().getParent(), "a jar lies in a folder");
     }
 
     private static void requireKnown(TensorMetadata tensor) {

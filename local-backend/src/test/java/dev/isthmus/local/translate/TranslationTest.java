@@ -73,8 +73,8 @@ class TranslationTest {
 
     private static Translation load(
             @Nullable String translator, Path from, List<TensorMetadata> inputs, List<TensorMetadata> outputs) {
-        return Translation.load(new TranslatorSource(
-                new ModelRef("digits", "1"), translator, List.of(from), folder, inputs, outputs, IMAGE));
+        return Translation.load(
+                new TranslatorSource(new ModelRef("digits", "1"), translator, List.of(from), inputs, outputs, IMAGE));
     }
 
     private static Translation moody() {
@@ -281,6 +281,7 @@ class TranslationTest {
         "number",
         "square",
         "absent",
+        "closed",
         "interrupted"
     })
     void translator_thatFails_isOurFault_andGoesOn(String mood) {
@@ -338,6 +339,7 @@ class TranslationTest {
     @CsvSource({
         "Nowhere,the translator Nowhere is not in the jars beside the model",
         "Broken,the translator cannot be made: IllegalStateException",
+        "Idle,the translator cannot be made: UnsupportedOperationException",
         "Words,'Words is no ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>'",
         "java.lang.String,'java.lang.String is no ai.djl.translate.Translator<ai.djl.modality.Input, ai.djl.modality.Output>'"
     })
@@ -349,10 +351,10 @@ class TranslationTest {
     }
 
     @Test
-    void prepare_thatFails_isRefused() {
-        TranslatorSource elsewhere = new TranslatorSource(
-                ModelRef.of("digits"), "Sample", List.of(jar), folder.resolve("classes"), TEXT, ANSWER, IMAGE);
-        assertThatThrownBy(() -> Translation.load(elsewhere))
+    void prepare_thatFails_isRefused() throws Exception {
+        Path elsewhere = Files.createDirectory(folder.resolve("elsewhere"));
+        Path alone = jars.jar(elsewhere.resolve("translator.jar"), Map.of());
+        assertThatThrownBy(() -> load("Sample", alone, TEXT, ANSWER))
                 .hasMessage("its translator does not get ready: FileNotFoundException");
     }
 
@@ -362,8 +364,7 @@ class TranslationTest {
                 .hasMessage("a model with a translator declares its inputs and outputs in config.pbtxt");
         assertThatThrownBy(() -> load("Moody", jar, List.of(metadata("text", "TEXT", 1)), ANSWER))
                 .hasMessage("tensor 'text' is declared as TEXT, which is no datatype of the protocol");
-        assertThatThrownBy(() ->
-                        new TranslatorSource(ModelRef.of("digits"), "Moody", List.of(), folder, TEXT, ANSWER, IMAGE))
+        assertThatThrownBy(() -> new TranslatorSource(ModelRef.of("digits"), "Moody", List.of(), TEXT, ANSWER, IMAGE))
                 .hasMessage("its translator Moody needs a jar in the folder of the version");
     }
 

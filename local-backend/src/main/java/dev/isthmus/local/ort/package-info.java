@@ -1,7 +1,4 @@
-/**
- * Everything that touches ONNX Runtime: its start, its types, sessions and the devices they run on. Knows no files and no
- * threads of its own.
- */
+/** All that touches ONNX Runtime and DJL: models, their runs and their types. */
 @NullMarked
 package dev.isthmus.local.ort;
 

@@ -36,7 +36,7 @@ final class WarmUpRun {
 
     /**
      * Runs the samples, or one of zeros, with 1 for each extent that the model leaves open. That one may fail, since a model
-     * need not take it; the samples are the model's own and may not.
+     * need not take it; the samples are the model's own and may not. For a translator zeros say nothing.
      *
      * @throws OipException of a sample
      */
@@ -46,7 +46,7 @@ final class WarmUpRun {
                 run(sample);
             }
         }
-        if (samples.isEmpty()) {
+        if (samples.isEmpty() && !model.translated()) {
             try {
                 run(zeros());
             } catch (OipException e) {

@@ -11,6 +11,7 @@ final class OrtRuntime {
     private OrtRuntime() {}
 
     static OrtEnvironment environment() {
+        OrtJar.requireOne(OrtRuntime.class.getClassLoader());
         if (System.getProperty("ai.djl.offline") == null) {
             System.setProperty("ai.djl.offline", "true");
         }

@@ -37,4 +37,10 @@ public record ModelSettings(
         inputs = List.copyOf(inputs);
         outputs = List.copyOf(outputs);
     }
+
+    /** The same, of a model whose requests are run by themselves. */
+    public ModelSettings unbatched() {
+        return new ModelSettings(
+                versions, 0, maxQueueDelay, instances, warmUp, device, intraOpThreads, translator, inputs, outputs);
+    }
 }

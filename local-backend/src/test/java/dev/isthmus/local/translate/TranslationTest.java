@@ -359,16 +359,6 @@ class TranslationTest {
     }
 
     @Test
-    void declaration_thatIsMissing_isRefused() {
-        assertThatThrownBy(() -> load("Moody", jar, TEXT, List.of()))
-                .hasMessage("a model with a translator declares its inputs and outputs in config.pbtxt");
-        assertThatThrownBy(() -> load("Moody", jar, List.of(metadata("text", "TEXT", 1)), ANSWER))
-                .hasMessage("tensor 'text' is declared as TEXT, which is no datatype of the protocol");
-        assertThatThrownBy(() -> new TranslatorSource(ModelRef.of("digits"), "Moody", List.of(), TEXT, ANSWER, IMAGE))
-                .hasMessage("its translator Moody needs a jar in the folder of the version");
-    }
-
-    @Test
     void jar_replacedOrDeletedAfterUnload_isNotHeld() throws Exception {
         Path own = jars.jar(folder.resolve("own.jar"), Map.of());
         Translation moody = load("Moody", own, TEXT, ANSWER);

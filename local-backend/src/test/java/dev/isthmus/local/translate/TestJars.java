@@ -65,4 +65,21 @@ public final class TestJars {
             throw new UncheckedIOException(e);
         }
     }
+
+    /** Of this process; where the system does not tell, none. */
+    static List<String> openFiles() throws Exception {
+        Path descriptors = Path.of("/proc/self/fd");
+        List<String> open = new ArrayList<>();
+        if (Files.isDirectory(descriptors)) {
+            try (Stream<Path> all = Files.list(descriptors)) {
+                for (Path each : all.toList()) {
+                    open.add(
+                            Files.isSymbolicLink(each)
+                                    ? Files.readSymbolicLink(each).toString()
+                                    : "");
+                }
+            }
+        }
+        return open;
+    }
 }

@@ -365,24 +365,7 @@ class TranslationTest {
         assertThat(answer(moody, "")).isEqualTo("\u00e9 2");
         moody.close();
         Files.delete(own);
-        assertThat(openFiles()).noneMatch(file -> file.contains("own.jar"));
-    }
-
-    /** Of this process; where the system does not tell, none. */
-    private static List<String> openFiles() throws Exception {
-        Path descriptors = Path.of("/proc/self/fd");
-        List<String> open = new ArrayList<>();
-        if (Files.isDirectory(descriptors)) {
-            try (Stream<Path> all = Files.list(descriptors)) {
-                for (Path each : all.toList()) {
-                    open.add(
-                            Files.isSymbolicLink(each)
-                                    ? Files.readSymbolicLink(each).toString()
-                                    : "");
-                }
-            }
-        }
-        return open;
+        assertThat(TestJars.openFiles()).noneMatch(file -> file.contains("own.jar"));
     }
 
     @Test

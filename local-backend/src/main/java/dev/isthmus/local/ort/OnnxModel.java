@@ -1,6 +1,5 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
-import ai.djl.Device;
 import ai.djl.Model;
 import ai.djl.onnxruntime.engine.OrtNDManager;
 import ai.djl.onnxruntime.engine.OrtSymbolBlock;
@@ -12,12 +11,17 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.TensorInfo;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
+import dev.isthmus.local.translate.Translation;
+import dev.isthmus.local.translate.TranslatorSource;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
@@ -29,53 +33,65 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One version of a model, loaded. Runs may go on at the same time on any thread. The session is closed when the last user
  * has let go: closing it under a run would bring the process down.
  */
-final class LocalModel {
+public final class OnnxModel {
     private final ModelRef ref;
+    private final ModelSettings settings;
     private final OrtEnvironment environment;
     private final OrtSession session;
     private final Model owner;
     private final List<TensorMetadata> inputs;
     private final List<TensorMetadata> outputs;
+    private final Placement placement;
+    private final @Nullable Translation translation;
     private final AtomicInteger users = new AtomicInteger(1);
 
-    private LocalModel(
-            ModelRef ref,
+    private OnnxModel(
+            ModelSource source,
             OrtEnvironment environment,
-            OrtSession session,
+            Devices.Placed placed,
             Model owner,
             List<TensorMetadata> inputs,
-            List<TensorMetadata> outputs) {
-        this.ref = ref;
+            List<TensorMetadata> outputs,
+            @Nullable Translation translation) {
+        this.ref = new ModelRef(source.name(), source.version());
+        this.settings =
+                translation == null ? source.settings() : source.settings().unbatched();
         this.environment = environment;
-        this.session = session;
+        this.session = placed.session();
+        this.placement = placed.placement();
         this.owner = owner;
         this.inputs = inputs;
         this.outputs = outputs;
+        this.translation = translation;
     }
 
     /**
      * Loads a model.
      *
+     * @param device cpu, gpu:N or auto
      * @throws OipException with the reason where it cannot be loaded or uses what cannot be carried exactly
      */
-    static LocalModel load(ModelRef ref, byte[] onnx, OrtEnvironment environment) {
-        try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
-            options.setIntraOpNumThreads(1);
-            options.setInterOpNumThreads(1);
-            options.addConfigEntry("session.intra_op.allow_spinning", "0");
-            options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
-            OrtSession session = environment.createSession(onnx, options);
+    public static OnnxModel load(ModelSource source, String device) {
+        OrtEnvironment environment = OrtRuntime.environment();
+        byte[] onnx = source.onnx().get();
+        ModelRef ref = new ModelRef(source.name(), source.version());
+        try {
+            Devices.Placed placed = Devices.place(ref, device, place -> session(environment, onnx, place));
+            OrtSession session = placed.session();
             try {
                 List<TensorMetadata> inputs = describe("input", session.getInputInfo());
                 List<TensorMetadata> outputs = describe("output", session.getOutputInfo());
-                Model owner = Model.newInstance(ref.name(), Device.cpu(), "OnnxRuntime");
+                Translation translation = translation(ref, source, inputs);
+                Model owner =
+                        Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
                 owner.setBlock(new OrtSymbolBlock(session, (OrtNDManager) owner.getNDManager()));
-                return new LocalModel(ref, environment, session, owner, inputs, outputs);
+                return new OnnxModel(source, environment, placed, owner, inputs, outputs, translation);
             } catch (RuntimeException | OrtException e) {
                 session.close();
                 throw e;
@@ -83,6 +99,32 @@ final class LocalModel {
         } catch (OrtException e) {
             throw new OipException(ErrorCode.FAILED_PRECONDITION, "it is no model that ONNX Runtime takes", e);
         }
+    }
+
+    private static OrtSession session(OrtEnvironment environment, byte[] onnx, Placement placement)
+            throws OrtException {
+        try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
+            options.setIntraOpNumThreads(1);
+            options.setInterOpNumThreads(1);
+            options.addConfigEntry("session.intra_op.allow_spinning", "0");
+            options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
+            placement.addTo(options);
+            return environment.createSession(onnx, options);
+        }
+    }
+
+    private static @Nullable Translation translation(ModelRef ref, ModelSource source, List<TensorMetadata> inputs) {
+        ModelSettings settings = source.settings();
+        if (settings.translator() == null && source.jars().isEmpty()) {
+            return null;
+        }
+        return Translation.load(new TranslatorSource(
+                ref,
+                settings.translator(),
+                source.jars(),
+                settings.inputs(),
+                settings.outputs(),
+                inputs.stream().map(TensorMetadata::name).toList()));
     }
 
     private static List<TensorMetadata> describe(String kind, Map<String, NodeInfo> nodes) {
@@ -100,20 +142,47 @@ final class LocalModel {
         return List.copyOf(tensors);
     }
 
-    ModelRef ref() {
+    public ModelRef ref() {
         return ref;
     }
 
-    List<TensorMetadata> inputs() {
-        return inputs;
+    public ModelSettings settings() {
+        return settings;
     }
 
-    List<TensorMetadata> outputs() {
-        return outputs;
+    /** Whether a translator stands before it, which wants more of a request than tensors of the right shape. */
+    public boolean translated() {
+        return translation != null;
+    }
+
+    /** What its metadata say besides. */
+    public Map<String, Parameter> parameters() {
+        Map<String, Parameter> parameters = placement.parameters();
+        if (translation != null) {
+            parameters.put("translator", new Parameter.Text(translation.name()));
+        }
+        return parameters;
+    }
+
+    /**
+     * Checks a request before it is queued.
+     *
+     * @throws OipException INVALID_ARGUMENT for one that does not fit the model
+     */
+    public void require(InferRequest request) {
+        ModelCheck.require(ref, inputs(), outputs(), request);
+    }
+
+    public List<TensorMetadata> inputs() {
+        return translation == null ? inputs : translation.inputs();
+    }
+
+    public List<TensorMetadata> outputs() {
+        return translation == null ? outputs : translation.outputs();
     }
 
     /** Begins to use the model; false when it is closed already. */
-    boolean retain() {
+    public boolean retain() {
         while (true) {
             int now = users.get();
             if (now == 0) {
@@ -126,10 +195,13 @@ final class LocalModel {
     }
 
     /** Ends a use. The last one closes the session. */
-    void release() {
+    public void release() {
         if (users.decrementAndGet() == 0) {
             // DJL's model closes the block, and the block its session.
             owner.close();
+            if (translation != null) {
+                translation.close();
+            }
         }
     }
 
@@ -139,8 +211,20 @@ final class LocalModel {
      * @param request borrowed, checked
      * @return the outputs, owned by the caller, in the order of the request or else of the model
      */
-    List<Tensor> run(InferRequest request, OrtSession.RunOptions options, ByteBufAllocator allocator)
-            throws OrtException {
+    public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
+        if (translation == null) {
+            return runSession(request, handle, allocator);
+        }
+        return translation.run(
+                request,
+                inner -> {
+                    ModelCheck.require(ref, inputs, outputs, inner);
+                    return runSession(inner, handle, allocator);
+                },
+                allocator);
+    }
+
+    private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         Map<String, OnnxTensor> feed = new LinkedHashMap<>();
         List<ByteBuf> gathered = new ArrayList<>();
         try {
@@ -152,9 +236,11 @@ final class LocalModel {
                     : new java.util.LinkedHashSet<>(request.outputs().stream()
                             .map(output -> output.name())
                             .toList());
-            try (OrtSession.Result result = session.run(feed, wanted, options)) {
+            try (OrtSession.Result result = session.run(feed, wanted, handle.options())) {
                 return collect(wanted, result, allocator);
             }
+        } catch (OrtException e) {
+            throw new OipException(ErrorCode.INTERNAL, "model '" + ref.name() + "': the run failed", e);
         } finally {
             feed.values().forEach(OnnxTensor::close);
             gathered.forEach(ByteBuf::release);

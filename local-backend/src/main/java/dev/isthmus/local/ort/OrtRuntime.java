@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import ai.djl.engine.Engine;
 import ai.onnxruntime.OrtEnvironment;
@@ -11,6 +11,7 @@ final class OrtRuntime {
     private OrtRuntime() {}
 
     static OrtEnvironment environment() {
+        OrtJar.requireOne(OrtRuntime.class.getClassLoader());
         if (System.getProperty("ai.djl.offline") == null) {
             System.setProperty("ai.djl.offline", "true");
         }

@@ -1,12 +1,14 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Whether a request fits a model. ONNX Runtime itself runs into missing inputs and accepts odd sizes. */
@@ -14,16 +16,17 @@ final class ModelCheck {
     private ModelCheck() {}
 
     /** @throws OipException INVALID_ARGUMENT naming model, tensor, value and expectation */
-    static void require(LocalModel model, InferRequest request) {
-        String name = "model '" + model.ref().name() + "': ";
+    static void require(
+            ModelRef model, List<TensorMetadata> inputs, List<TensorMetadata> outputs, InferRequest request) {
+        String name = "model '" + model.name() + "': ";
         Map<String, TensorMetadata> missing = new HashMap<>();
-        model.inputs().forEach(input -> missing.put(input.name(), input));
+        inputs.forEach(input -> missing.put(input.name(), input));
         for (Tensor input : request.inputs()) {
             TensorMetadata expected = missing.remove(input.name());
             String what = name + "input '" + input.name() + "'";
             if (expected == null) {
                 throw OipException.invalid(what + " is not one of its inputs, or is given twice; they are "
-                        + model.inputs().stream().map(TensorMetadata::name).toList());
+                        + inputs.stream().map(TensorMetadata::name).toList());
             }
             if (!expected.dataType().equals(input.dataType().name())) {
                 throw OipException.invalid(
@@ -38,9 +41,9 @@ final class ModelCheck {
                     name + "input '" + missing.keySet().iterator().next() + "' is missing");
         }
         for (RequestedOutput output : request.outputs()) {
-            if (model.outputs().stream().noneMatch(known -> known.name().equals(output.name()))) {
+            if (outputs.stream().noneMatch(known -> known.name().equals(output.name()))) {
                 throw OipException.invalid(name + "output '" + output.name() + "' is not one of its outputs; they are "
-                        + model.outputs().stream().map(TensorMetadata::name).toList());
+                        + outputs.stream().map(TensorMetadata::name).toList());
             }
         }
     }

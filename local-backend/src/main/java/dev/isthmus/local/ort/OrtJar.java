@@ -1,0 +1,28 @@
+package dev.isthmus.local.ort;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Collections;
+
+/** ONNX Runtime's jar on the class path. With two, for the CPU and for CUDA, chance decides which libraries are loaded. */
+final class OrtJar {
+    private OrtJar() {}
+
+    /** @throws OipException FAILED_PRECONDITION where there are several */
+    static void requireOne(ClassLoader classPath) {
+        try {
+            int builds = Collections.list(classPath.getResources("ai/onnxruntime/OrtEnvironment.class"))
+                    .size();
+            if (builds > 1) {
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        builds + " builds of ONNX Runtime are on the class path, one is expected: onnxruntime or"
+                                + " onnxruntime_gpu");
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

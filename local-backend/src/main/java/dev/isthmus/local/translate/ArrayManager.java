@@ -1,0 +1,125 @@
+package dev.isthmus.local.translate;
+
+import ai.djl.Device;
+import ai.djl.engine.Engine;
+import ai.djl.ndarray.BaseNDManager;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.Charset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes a translator's arrays, on the heap. The engine's own would hold native memory, know neither INT16 nor the larger
+ * unsigned integers, and lose bytes of strings. As there, arithmetic is only to be had where another engine is present.
+ */
+final class ArrayManager extends BaseNDManager {
+    private static final String ENGINE = "OnnxRuntime";
+
+    ArrayManager(NDManager parent) {
+        super(parent, Device.cpu());
+    }
+
+    /** What counts for arrays that cannot, if there is any. */
+    @Nullable
+    NDManager other() {
+        return alternativeManager;
+    }
+
+    /** A tensor as an array of its name. The elements are copied, so that a translator may keep them. */
+    NDArray array(Tensor tensor) {
+        Shape shape = ArrayTypes.djl(tensor.shape());
+        ByteBuf data = tensor.data();
+        NDArray array;
+        if (tensor.dataType().fixedSize()) {
+            ByteBuffer copy = allocateDirect(data.readableBytes());
+            data.getBytes(data.readerIndex(), copy);
+            array = new FixedArray(this, shape, ArrayTypes.djl(tensor.dataType()), copy);
+        } else {
+            array = new BytesArray(this, shape, elements(data));
+        }
+        array.setName(tensor.name());
+        return array;
+    }
+
+    private static List<byte[]> elements(ByteBuf data) {
+        List<byte[]> elements = new ArrayList<>();
+        int at = data.readerIndex();
+        while (at < data.writerIndex()) {
+            byte[] element = new byte[data.getIntLE(at)];
+            data.getBytes(at + Integer.BYTES, element);
+            elements.add(element);
+            at += Integer.BYTES + element.length;
+        }
+        return elements;
+    }
+
+    @Override
+    public NDArray create(Buffer data, Shape shape, DataType type) {
+        int count = Math.toIntExact(shape.size());
+        Buffer source = data.duplicate();
+        validateBuffer(source, type, count);
+        ByteBuffer copy = allocateDirect(Math.multiplyExact(count, type.getNumOfBytes()));
+        copyBuffer(source, copy);
+        return new FixedArray(this, shape, type, copy);
+    }
+
+    @Override
+    public NDArray create(String[] data, Charset charset, Shape shape) {
+        if (shape.size() != data.length) {
+            throw new IllegalArgumentException("shape " + shape + " does not have " + data.length + " elements");
+        }
+        return new BytesArray(
+                this,
+                shape,
+                Arrays.stream(data).map(element -> element.getBytes(charset)).toList());
+    }
+
+    @Override
+    public NDArray from(NDArray array) {
+        if (array instanceof FixedArray || array instanceof BytesArray) {
+            return array;
+        }
+        NDArray copy = array.getDataType() == DataType.STRING
+                ? create(array.toStringArray(), array.getShape())
+                : create(array.toByteBuffer(), array.getShape(), array.getDataType());
+        copy.setName(array.getName());
+        return copy;
+    }
+
+    /** On the heap, whatever its name. */
+    @Override
+    public ByteBuffer allocateDirect(int capacity) {
+        return ByteBuffer.allocate(capacity).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /** Arrays are on the heap on any device. */
+    @Override
+    public NDManager newSubManager(Device on) {
+        ArrayManager manager = new ArrayManager(this);
+        attachInternal(manager.uid, manager);
+        return manager;
+    }
+
+    @Override
+    public Engine getEngine() {
+        return Engine.getEngine(ENGINE);
+    }
+
+    @Override
+    public void close() {
+        super.close();
+        if (alternativeManager != null) {
+            alternativeManager.close();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package dev.isthmus.local.translate;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrayAdapter;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import java.nio.ByteBuffer;
+import java.nio.charset.Charset;
+import java.util.List;
+
+/** An array of BYTES elements, each as it is: text of any charset, or no text. */
+final class BytesArray extends NDArrayAdapter {
+    private final ArrayManager arrays;
+    private final List<byte[]> elements;
+
+    /** @param elements as many as the shape says */
+    BytesArray(ArrayManager manager, Shape shape, List<byte[]> elements) {
+        super(manager, manager.other(), shape, DataType.STRING, NDManager.nextUid());
+        this.arrays = manager;
+        this.elements = elements;
+    }
+
+    List<byte[]> elements() {
+        return elements;
+    }
+
+    @Override
+    public String[] toStringArray(Charset charset) {
+        return elements.stream().map(element -> new String(element, charset)).toArray(String[]::new);
+    }
+
+    /**
+     * The one element.
+     *
+     * @throws IllegalArgumentException where there are none or several
+     */
+    @Override
+    public ByteBuffer toByteBuffer(boolean tryDirect) {
+        if (elements.size() != 1) {
+            throw new IllegalArgumentException(
+                    "tensor '" + getName() + "' has " + elements.size() + " elements, one is expected");
+        }
+        return ByteBuffer.wrap(elements.getFirst());
+    }
+
+    @Override
+    public NDArray reshape(Shape wanted) {
+        return new BytesArray(arrays, Shapes.reshaped(getShape(), wanted), elements);
+    }
+
+    @Override
+    public NDArray expandDims(int axis) {
+        return reshape(Shapes.expanded(getShape(), axis));
+    }
+
+    @Override
+    public NDArray squeeze(int[] axes) {
+        return reshape(Shapes.squeezed(getShape(), axes));
+    }
+
+    @Override
+    public void intern(NDArray replaced) {
+        throw new UnsupportedOperationException("elements of strings cannot be replaced");
+    }
+
+    /** Nothing holds it: it is garbage as any object is. */
+    @Override
+    public void detach() {}
+}

@@ -1,0 +1,60 @@
+package dev.isthmus.local.translate;
+
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDArrayAdapter;
+import ai.djl.ndarray.NDManager;
+import ai.djl.ndarray.types.DataType;
+import ai.djl.ndarray.types.Shape;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** An array on the heap, of elements that all have the same size, little-endian. */
+final class FixedArray extends NDArrayAdapter {
+    private final ArrayManager arrays;
+    private ByteBuffer data;
+
+    /** @param data taken, from index 0 to its capacity */
+    FixedArray(ArrayManager manager, Shape shape, DataType type, ByteBuffer data) {
+        super(manager, manager.other(), shape, type, NDManager.nextUid());
+        this.arrays = manager;
+        this.data = data;
+    }
+
+    /** The elements themselves: what is written to it changes the array. */
+    @Override
+    public ByteBuffer toByteBuffer(boolean tryDirect) {
+        return data.duplicate().clear().order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    @Override
+    public void intern(NDArray replaced) {
+        ByteBuffer other = replaced.toByteBuffer();
+        data = ByteBuffer.allocate(other.remaining()).put(other);
+        shape = replaced.getShape();
+        dataType = replaced.getDataType();
+    }
+
+    @Override
+    public NDArray reshape(Shape wanted) {
+        return new FixedArray(arrays, Shapes.reshaped(getShape(), wanted), getDataType(), data);
+    }
+
+    @Override
+    public NDArray flatten() {
+        return reshape(new Shape(-1));
+    }
+
+    @Override
+    public NDArray expandDims(int axis) {
+        return reshape(Shapes.expanded(getShape(), axis));
+    }
+
+    @Override
+    public NDArray squeeze(int[] axes) {
+        return reshape(Shapes.squeezed(getShape(), axes));
+    }
+
+    /** Nothing holds it: it is garbage as any object is. */
+    @Override
+    public void detach() {}
+}

@@ -1,0 +1,269 @@
+package dev.isthmus.local.translate;
+
+import ai.djl.Device;
+import ai.djl.inference.Predictor.PredictorContext;
+import ai.djl.modality.Input;
+import ai.djl.modality.Output;
+import ai.djl.ndarray.NDArray;
+import ai.djl.ndarray.NDList;
+import ai.djl.ndarray.NDManager;
+import ai.djl.translate.TranslateException;
+import ai.djl.translate.Translator;
+import ai.djl.translate.TranslatorContext;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBufAllocator;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A model's translator: it makes the model's inputs out of a request's, and the answer out of the model's outputs. What it
+ * does wrong fails the request, and nothing else. One translator serves all threads, as in DJL; what belongs to a request it
+ * keeps in its context.
+ */
+public final class Translation implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Translation.class);
+
+    /** Runs the model that stands behind. */
+    @FunctionalInterface
+    public interface Inner {
+        /**
+         * The outputs of a run, owned by the caller, all of them.
+         *
+         * @param request borrowed; not checked against the model yet
+         * @throws OipException INVALID_ARGUMENT where it does not fit the model, or as the run ends
+         */
+        List<Tensor> run(InferRequest request);
+    }
+
+    private final TranslatorSource source;
+    private final TranslatorJar jar;
+    private final TranslatedModel model;
+    private final Translator<Input, Output> translator;
+
+    private Translation(
+            TranslatorSource source, TranslatorJar jar, TranslatedModel model, Translator<Input, Output> translator) {
+        this.source = source;
+        this.jar = jar;
+        this.model = model;
+        this.translator = translator;
+    }
+
+    /**
+     * Loads a translator. ONNX Runtime must have been started.
+     *
+     * @throws OipException FAILED_PRECONDITION where it cannot be
+     */
+    public static Translation load(TranslatorSource source) {
+        TranslatorJar jar = new TranslatorJar(source.jars());
+        ArrayManager arrays = new ArrayManager(NDManager.newBaseManager(Device.cpu(), "OnnxRuntime"));
+        TranslatedModel model = new TranslatedModel(source.model().name(), source.folder(), arrays);
+        try {
+            return jar.asContext(() -> {
+                Translation translation =
+                        new Translation(source, jar, model, jar.translator(source.translator(), model));
+                translation.prepare();
+                return translation;
+            });
+        } catch (RuntimeException e) {
+            close(model, jar);
+            throw e;
+        }
+    }
+
+    private void prepare() {
+        try (PredictorContext context = new PredictorContext(model, model.getNDManager(), null)) {
+            translator.prepare(context);
+        } catch (Throwable fault) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "its translator does not get ready: " + fault.getClass().getSimpleName(),
+                    fault);
+        }
+    }
+
+    /** The translator's class. */
+    public String name() {
+        return translator.getClass().getName();
+    }
+
+    /** As clients see the model. */
+    public List<TensorMetadata> inputs() {
+        return source.inputs();
+    }
+
+    /** As clients see the model. */
+    public List<TensorMetadata> outputs() {
+        return source.outputs();
+    }
+
+    /**
+     * Runs a model behind its translator, on the calling thread. Where the translator makes no inputs the model is not run,
+     * as with DJL's own predictors.
+     *
+     * @param request borrowed; it fits {@link #inputs()} and {@link #outputs()}
+     * @return the outputs asked for, owned by the caller
+     * @throws OipException INVALID_ARGUMENT with the translator's words where it refuses the request, INTERNAL where it fails
+     */
+    public List<Tensor> run(InferRequest request, Inner inner, ByteBufAllocator allocator) {
+        return jar.asContext(() -> {
+            try (PredictorContext context = new PredictorContext(model, model.getNDManager(), null);
+                    TranslatedTensors answer = new TranslatedTensors(allocator)) {
+                NDList inputs = inputs(context, request);
+                NDList outputs = inputs.isEmpty() ? inputs : outputs(context, inputs, inner, allocator);
+                answer(output(context, outputs), request, answer);
+                return answer.take();
+            }
+        });
+    }
+
+    private NDList inputs(TranslatorContext context, InferRequest request) {
+        ArrayManager arrays = (ArrayManager) context.getNDManager();
+        Input input = new Input();
+        request.parameters().forEach((name, value) -> input.addProperty(name, Parameters.text(value)));
+        request.inputs().forEach(tensor -> input.add(tensor.name(), arrays.array(tensor)));
+        try {
+            return some(translator.processInput(context, input));
+        } catch (TranslateException | IllegalArgumentException refused) {
+            String words = refused.getMessage() == null ? "its translator refuses the request" : refused.getMessage();
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, prefix() + words, refused);
+        } catch (Throwable fault) {
+            throw failed("processInput", fault);
+        }
+    }
+
+    private NDList outputs(TranslatorContext context, NDList inputs, Inner inner, ByteBufAllocator allocator) {
+        List<Tensor> given = run(inputs, inner, allocator);
+        try {
+            ArrayManager arrays = (ArrayManager) context.getNDManager();
+            NDList outputs = new NDList();
+            given.forEach(tensor -> outputs.add(unbatched(arrays.array(tensor))));
+            return outputs;
+        } finally {
+            given.forEach(Tensor::release);
+        }
+    }
+
+    private List<Tensor> run(NDList inputs, Inner inner, ByteBufAllocator allocator) {
+        try (TranslatedTensors tensors = new TranslatedTensors(allocator)) {
+            feed(inputs, tensors);
+            return inner.run(new InferRequest(source.model(), "", Map.of(), tensors.tensors(), List.of()));
+        } catch (OipException failure) {
+            throw failure.code() == ErrorCode.INVALID_ARGUMENT ? failed("the model's inputs", failure) : failure;
+        }
+    }
+
+    private void feed(NDList inputs, TranslatedTensors to) {
+        try {
+            for (int i = 0; i < inputs.size(); i++) {
+                NDArray array = inputs.get(i);
+                to.add(nameOf(inputs, i), array, batched(ArrayTypes.oip(array.getShape())));
+            }
+        } catch (Throwable wrong) {
+            throw failed("the model's inputs", wrong);
+        }
+    }
+
+    private String nameOf(NDList inputs, int i) {
+        String name = inputs.get(i).getName();
+        if (name != null) {
+            return name;
+        }
+        if (i >= source.modelInputs().size()) {
+            throw new IllegalArgumentException("the model's inputs are " + source.modelInputs());
+        }
+        return source.modelInputs().get(i);
+    }
+
+    private Output output(TranslatorContext context, NDList outputs) {
+        Output output;
+        try {
+            output = some(translator.processOutput(context, outputs));
+        } catch (Throwable fault) {
+            throw failed("processOutput", fault);
+        }
+        if (output.getCode() >= 400) {
+            ErrorCode code = output.getCode() < 500 ? ErrorCode.INVALID_ARGUMENT : ErrorCode.INTERNAL;
+            throw new OipException(code, prefix() + output.getMessage());
+        }
+        return output;
+    }
+
+    private void answer(Output output, InferRequest request, TranslatedTensors to) {
+        try {
+            new Answer(source.outputs()).add(output, request, to);
+        } catch (Throwable wrong) {
+            throw failed("its answer", wrong);
+        }
+    }
+
+    private static <T> T some(@Nullable T made) {
+        if (made == null) {
+            throw new IllegalStateException("the translator gave null");
+        }
+        return made;
+    }
+
+    /** A translator with a batchifier makes one sample, a model takes a batch: of one here. */
+    private Shape batched(Shape shape) {
+        if (translator.getBatchifier() == null) {
+            return shape;
+        }
+        List<Long> extents = new ArrayList<>(shape.toList());
+        extents.addFirst(1L);
+        return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+    }
+
+    private NDArray unbatched(NDArray array) {
+        if (translator.getBatchifier() == null) {
+            return array;
+        }
+        if (array.getShape().isScalar() || array.getShape().get(0) != 1) {
+            throw failed(
+                    "output '" + array.getName() + "' of shape " + array.getShape()
+                            + " is no batch of 1: its getBatchifier must give null",
+                    null);
+        }
+        NDArray sample = array.squeeze(0);
+        sample.setName(array.getName());
+        return sample;
+    }
+
+    private OipException failed(String where, @Nullable Throwable fault) {
+        LOG.error("the translator of model {} failed: {}", source.model(), where, fault);
+        if (fault instanceof InterruptedException) {
+            Thread.currentThread().interrupt();
+        }
+        return new OipException(ErrorCode.INTERNAL, prefix() + "its translator failed", fault);
+    }
+
+    private String prefix() {
+        return "model '" + source.model().name() + "': ";
+    }
+
+    /** Forgets the translator; nobody runs it any more. */
+    @Override
+    public void close() {
+        close(model, jar);
+    }
+
+    private static void close(TranslatedModel model, TranslatorJar jar) {
+        NDManager parent = model.getNDManager().getParentManager();
+        model.close();
+        parent.close();
+        try {
+            jar.close();
+        } catch (UncheckedIOException e) {
+            LOG.warn("the jars of model {} stay open", model.getName(), e);
+        }
+    }
+}

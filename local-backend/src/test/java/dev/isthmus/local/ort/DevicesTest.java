@@ -1,0 +1,211 @@
+package dev.isthmus.local.ort;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import ai.djl.engine.Engine;
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The runtime that the build has, and what an operator reads of GPUs that are not there. */
+class DevicesTest {
+    private static final ModelRef MODEL = new ModelRef("simple", "1");
+    private static final Cuda NO_CUDA = Cuda.UNASKED;
+
+    private static byte[] onnx;
+    private static OrtEnvironment environment;
+
+    @BeforeAll
+    static void start() throws IOException {
+        Engine.getEngine("OnnxRuntime");
+        environment = OrtEnvironment.getEnvironment();
+        try (InputStream in = DevicesTest.class.getResourceAsStream("/models/simple/1/model.onnx")) {
+            onnx = in.readAllBytes();
+        }
+    }
+
+    /** Opens the model, and keeps in mind where it was tried. */
+    private static final class Tries implements Devices.Opener {
+        private final List<String> places = new ArrayList<>();
+        private final byte[] model;
+        private final String gpuFailure;
+
+        Tries(byte[] model, String gpuFailure) {
+            this.model = model;
+            this.gpuFailure = gpuFailure;
+        }
+
+        @Override
+        public OrtSession open(Placement placement) throws OrtException {
+            places.add(placement.toString());
+            if (placement.device().isGpu() && !gpuFailure.isEmpty()) {
+                throw new OrtException(OrtException.OrtErrorCode.ORT_EP_FAIL, gpuFailure);
+            }
+            try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
+                return environment.createSession(model, options);
+            }
+        }
+    }
+
+    private static Cuda cuda(int devices) {
+        return new Cuda(true, devices, library -> true);
+    }
+
+    private static OrtSession really(Placement placement) throws OrtException {
+        try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
+            placement.addTo(options);
+            return environment.createSession(onnx, options);
+        }
+    }
+
+    private static OipException refusal(String device, Cuda cuda, String gpuFailure) {
+        try {
+            Devices.place(MODEL, device, cuda, new Tries(onnx, gpuFailure))
+                    .session()
+                    .close();
+        } catch (OipException e) {
+            return e;
+        } catch (OrtException e) {
+            throw new AssertionError(e);
+        }
+        throw new AssertionError("it was placed");
+    }
+
+    @Test
+    void cpu_isOpenedThere_andSaysSo() throws OrtException {
+        Devices.Placed placed = Devices.place(MODEL, "cpu", new Tries(onnx, ""));
+        try (OrtSession session = placed.session()) {
+            assertThat(session.getInputNames()).contains("INPUT0");
+            assertThat(placed.placement().parameters())
+                    .containsEntry("provider", new Parameter.Text("CPUExecutionProvider"))
+                    .containsEntry("device", new Parameter.Text("cpu"));
+        }
+    }
+
+    @Test
+    void gpu_openedThere_saysSo() throws OrtException {
+        Devices.Placed placed = Devices.place(MODEL, "gpu:1", cuda(2), new Tries(onnx, ""));
+        try (OrtSession session = placed.session()) {
+            assertThat(session.getNumInputs()).isEqualTo(2);
+            assertThat(placed.placement().parameters())
+                    .containsEntry("provider", new Parameter.Text("CUDAExecutionProvider"))
+                    .containsEntry("device", new Parameter.Text("gpu:1"));
+        }
+    }
+
+    @Test
+    void gpu_ofABuildWithoutCuda_isRefusedWithoutATry() {
+        Tries tries = new Tries(onnx, "");
+        assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", NO_CUDA, tries))
+                .hasMessage("device gpu:0 cannot be had: this ONNX Runtime is built without CUDA;"
+                        + " the Maven profile gpu brings one with it");
+        assertThat(tries.places).isEmpty();
+    }
+
+    @Test
+    void gpu_whoseLibrariesAreMissing_namesThem() {
+        String failure = "OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library";
+        OipException refusal = refusal("gpu:0", new Cuda(true, 1, name -> !name.startsWith("libcublas")), failure);
+        assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
+        assertThat(refusal.message())
+                .isEqualTo("device gpu:0 cannot be had: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
+        assertThat(refusal("gpu:0", cuda(1), failure).message())
+                .isEqualTo("device gpu:0 cannot be had: the libraries of CUDA do not load");
+    }
+
+    @Test
+    void gpu_beyondThoseThatThereAre_saysWhichThereAre() {
+        String failure = "CUDA failure 101: invalid device ordinal ; GPU=2 ; file=/onnx/cuda_call.cc";
+        assertThat(refusal("gpu:2", cuda(2), failure).message())
+                .isEqualTo("device gpu:2 cannot be had: the GPUs are gpu:0 to gpu:1");
+        assertThat(refusal("gpu:2", cuda(1), failure).message())
+                .isEqualTo("device gpu:2 cannot be had: the only GPU is gpu:0");
+    }
+
+    @Test
+    void gpu_thatFailsOtherwise_saysWhatCudaSaid() {
+        assertThat(refusal("gpu:0", cuda(1), "CUDA failure 2: out of memory ; GPU=0 ; file=/onnx/a.cc")
+                        .message())
+                .isEqualTo("device gpu:0 cannot be had: CUDA failure 2: out of memory");
+        assertThat(refusal("gpu:0", cuda(0), "Failed to find CUDA shared provider")
+                        .message())
+                .isEqualTo("device gpu:0 cannot be had: CUDA finds no GPU");
+        assertThat(refusal("gpu:0", cuda(1), "CUBLAS failure").message())
+                .isEqualTo("device gpu:0 cannot be had: CUDA does not start");
+    }
+
+    @Test
+    void gpu_modelThatIsNone_isNotBlamedOnTheDevice() {
+        Tries tries = new Tries(new byte[] {1, 2, 3}, "");
+        assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", cuda(1), tries)).isInstanceOf(OrtException.class);
+    }
+
+    @Test
+    void auto_withoutCuda_takesTheCpu() throws OrtException {
+        Tries tries = new Tries(onnx, "");
+        Devices.place(MODEL, "auto", NO_CUDA, tries).session().close();
+        assertThat(tries.places).containsExactly("cpu");
+    }
+
+    @Test
+    void auto_gpuThatWorks_isTaken() throws OrtException {
+        Tries tries = new Tries(onnx, "");
+        Devices.place(MODEL, "auto", cuda(1), tries).session().close();
+        assertThat(tries.places).containsExactly("gpu:0");
+    }
+
+    @Test
+    void auto_gpuThatFails_isFollowedByTheCpu() throws OrtException {
+        Tries tries = new Tries(onnx, "CUDA failure 100: no CUDA-capable device is detected");
+        Devices.place(MODEL, "auto", cuda(0), tries).session().close();
+        assertThat(tries.places).containsExactly("gpu:0", "cpu");
+    }
+
+    @Test
+    void auto_modelThatNoDeviceTakes_fails() {
+        Tries tries = new Tries(new byte[] {1, 2, 3}, "");
+        assertThatThrownBy(() -> Devices.place(MODEL, "auto", cuda(1), tries)).isInstanceOf(OrtException.class);
+        assertThat(tries.places).containsExactly("gpu:0", "cpu");
+    }
+
+    @Test
+    void auto_withThisBuild_opensTheModel() throws OrtException {
+        try (OrtSession session =
+                Devices.place(MODEL, "auto", DevicesTest::really).session()) {
+            assertThat(session.getNumOutputs()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void gpu_thatNoMachineHas_isRefused_withAnyBuild() {
+        assertThatThrownBy(() -> Devices.place(MODEL, "gpu:999", DevicesTest::really))
+                .isInstanceOf(OipException.class)
+                .hasMessageStartingWith("device gpu:999 cannot be had: ");
+    }
+
+    @Test
+    void thisBuild_saysTruthfullyWhetherItHasCuda() {
+        assertThat(Cuda.found().built())
+                .isEqualTo(System.getProperty("isthmus.onnxruntime").endsWith("_gpu"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "gpu", "GPU:0", "gpu:-1", "gpu:1234", "cuda", "cpu:0"})
+    void device_ofAnotherName_isRefused(String device) {
+        assertThat(refusal(device, NO_CUDA, "").message())
+                .isEqualTo("device '" + device + "': cpu, gpu:N or auto is expected");
+    }
+}

@@ -130,6 +130,17 @@ class ModelControlTest {
     }
 
     @Test
+    void unloadOfAModelThatFailed_isNotFound_butTheBackendWaitsForItNoMore() throws IOException {
+        models.put("fp32", "m/1/model.onnx");
+        models.write("m/config.pbtxt", "backend: 'python'");
+        try (LocalBackend backend = models.explicit("m")) {
+            assertThat(backend.ready()).isFalse();
+            assertThatThrownBy(() -> unload(backend, "m")).extracting("code").isEqualTo(ErrorCode.NOT_FOUND);
+            assertThat(backend.ready()).isTrue();
+        }
+    }
+
+    @Test
     void load_ofAnUnknownModel_isNotFound() {
         try (LocalBackend backend = models.explicit()) {
             assertThatThrownBy(() -> load(backend, "../m")).extracting("code").isEqualTo(ErrorCode.NOT_FOUND);

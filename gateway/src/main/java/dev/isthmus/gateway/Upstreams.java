@@ -19,6 +19,8 @@ import dev.isthmus.gateway.upstream.local.LocalUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.LocalSettings;
+import dev.isthmus.local.LocalSettings.ModelControl;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -119,9 +121,18 @@ final class Upstreams implements AutoCloseable {
     private static LocalBackend local(LocalConfig config) {
         int threads =
                 config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
-        return config.modelRepository() == null
-                ? LocalBackend.embedded(threads, config.queueSize())
-                : LocalBackend.of(config.modelRepository(), config.embeddedModels(), threads, config.queueSize());
+        ModelControl control = switch (config.modelControl()) {
+            case NONE -> ModelControl.NONE;
+            case EXPLICIT -> ModelControl.EXPLICIT;
+        };
+        return LocalBackend.start(new LocalSettings(
+                config.modelRepository(),
+                config.embeddedModels(),
+                threads,
+                config.queueSize(),
+                control,
+                config.load(),
+                config.device()));
     }
 
     /** In the order of their names. */

@@ -134,6 +134,17 @@ class ArchitectureTest {
     }
 
     @Test
+    void localBackend_hasOneDoor() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("dev.isthmus.local..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.isthmus.local.(*)..")
+                .check(CLASSES);
+    }
+
+    @Test
     void packages_haveNoCycles() {
         slices().matching("dev.isthmus.gateway.(*)..").should().beFreeOfCycles().check(CLASSES);
     }

@@ -216,8 +216,9 @@ public final class LocalBackend implements AutoCloseable {
      */
     public void unload(String name, Outcome<String> outcome) {
         change(name, outcome, model -> {
-            loader.unload(model);
+            // Also one that could not be loaded is waited for no more.
             wanted.remove(model);
+            loader.unload(model);
             return model;
         });
     }

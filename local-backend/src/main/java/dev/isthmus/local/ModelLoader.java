@@ -23,6 +23,8 @@ import org.slf4j.LoggerFactory;
 final class ModelLoader {
     private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
 
+    private static final String INTERNAL = "it could not be loaded: internal error";
+
     private final ModelRepository repository;
     private final LoadedModels models;
     private final String device;
@@ -58,6 +60,9 @@ final class ModelLoader {
                 throw e;
             }
             problems.put(ModelVersions.WHOLE, e.message());
+        } catch (RuntimeException fault) {
+            LOG.error("model '{}'", name, fault);
+            problems.put(ModelVersions.WHOLE, INTERNAL);
         }
         publish(name, before, fresh, problems);
     }
@@ -112,7 +117,7 @@ final class ModelLoader {
             throw e;
         } catch (RuntimeException | LinkageError fault) {
             LOG.error("model '{}' version {}", source.name(), source.version(), fault);
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it could not be loaded: internal error", fault);
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, INTERNAL, fault);
         }
     }
 

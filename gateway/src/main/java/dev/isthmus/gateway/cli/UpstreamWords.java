@@ -2,6 +2,7 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.ServerAddress;
 import dev.isthmus.gateway.config.Units;
 import dev.isthmus.gateway.config.UpstreamConfig;
@@ -28,7 +29,9 @@ final class UpstreamWords {
         LocalConfig local = config.local() == null ? LocalConfig.DEFAULT : config.local();
         return List.of("upstream 'local': in the gateway itself, "
                 + (local.threads() == 0 ? "a thread for each core, " : local.threads() + " threads, ")
-                + local.queueSize() + " calls may wait");
+                + local.queueSize() + " calls may wait, "
+                + (local.modelControl() == ModelControl.NONE ? "all models loaded" : "models loaded on demand")
+                + ", on " + local.device());
     }
 
     private static List<String> remote(String name, UpstreamConfig upstream) {

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.config;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
@@ -113,6 +114,16 @@ final class ConfigChecks {
             yaml.problem(
                     places.of(local, "model_repository"),
                     "local: model_repository: " + repository + " is no directory");
+        }
+        if (!local.load().isEmpty() && local.modelControl() != ModelControl.EXPLICIT) {
+            yaml.problem(
+                    places.of(local, "load"),
+                    "local: load: 'model_control: explicit' is expected with it, since otherwise everything is loaded");
+        }
+        if (!local.device().matches("cpu|auto|gpu:[0-9]{1,3}")) {
+            yaml.problem(
+                    places.of(local, "device"),
+                    "local: device: cpu, gpu:N or auto is expected, got '" + local.device() + "'");
         }
     }
 

@@ -210,7 +210,8 @@ public record GatewayConfig(
     /** The local backend. */
     @Doc("ONNX models run by the gateway itself, as the upstream 'local'.")
     public record LocalConfig(
-            @Doc("A directory in Triton's layout, relative to the configuration.") @Nullable
+            @Doc("A directory of models, relative to the configuration; docs/local-backend.md has its layout.")
+            @Nullable
             Path modelRepository,
 
             @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")
@@ -220,9 +221,34 @@ public record GatewayConfig(
             int threads,
 
             @Doc("Requests that wait for a thread; more are refused with 503.") @Range(min = 1, max = 1_000_000)
-            int queueSize) {
+            int queueSize,
+
+            @Doc("none: everything is loaded at start; explicit: what 'load' names, all else by load and unload.")
+            ModelControl modelControl,
+
+            @Doc("The models that are loaded at start with explicit control; '*' for all.")
+            List<String> load,
+
+            @Doc("Where models run that name no device: cpu, gpu:N or auto.")
+            String device) {
         public static final int DEFAULT_QUEUE_SIZE = 256;
-        public static final LocalConfig DEFAULT = new LocalConfig(null, false, 0, DEFAULT_QUEUE_SIZE);
-        public static final LocalConfig EMBEDDED = new LocalConfig(null, true, 0, DEFAULT_QUEUE_SIZE);
+        public static final LocalConfig DEFAULT = of(null, false);
+        public static final LocalConfig EMBEDDED = of(null, true);
+
+        public LocalConfig {
+            load = List.copyOf(load);
+        }
+
+        /** Everything is loaded at start, all else is as it is by default. */
+        public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
+            return new LocalConfig(
+                    modelRepository, embeddedModels, 0, DEFAULT_QUEUE_SIZE, ModelControl.NONE, List.of(), "cpu");
+        }
+    }
+
+    /** Who decides which models are loaded. */
+    public enum ModelControl {
+        NONE,
+        EXPLICIT
     }
 }

@@ -111,7 +111,8 @@ class ConfigCommandsTest {
                         "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
                         "  breaker: never opens; 1000 calls under way",
                         "  a live one would be asked: its addresses, which of them are healthy, which versions it has",
-                        "upstream 'local': in the gateway itself, a thread for each core, 256 calls may wait",
+                        "upstream 'local': in the gateway itself, a thread for each core, 256 calls may wait, all models loaded,"
+                                + " on cpu",
                         "gateway: bodies of at most 64MiB, 10000 calls under way, more are refused with 503");
     }
 

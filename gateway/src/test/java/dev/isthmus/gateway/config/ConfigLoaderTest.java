@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig.Fallback;
@@ -65,7 +66,8 @@ class ConfigLoaderTest {
                 .containsValue(TestConfigs.upstream(Protocol.GRPC, new Endpoint("a", 1)));
         assertThat(config.answers()).isEqualTo(GatewayConfig.Answers.DEFAULT);
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
-        assertThat(GatewayConfig.embedded().local()).isEqualTo(new LocalConfig(null, true, 0, 256));
+        assertThat(GatewayConfig.embedded().local())
+                .isEqualTo(new LocalConfig(null, true, 0, 256, ModelControl.NONE, List.of(), "cpu"));
     }
 
     @Test
@@ -84,7 +86,8 @@ class ConfigLoaderTest {
                     shared_memory: true
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
                 answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503}
-                local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src}
+                local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src,
+                  model_control: explicit, load: [a, b], device: "gpu:1"}
                 models: {a: {upstream: m}, b: {upstream: local}}
                 default_upstream: m
                 """);
@@ -114,7 +117,9 @@ class ConfigLoaderTest {
                         false,
                         GatewayConfig.HealthBody.EMPTY,
                         503));
-        assertThat(config.local()).isEqualTo(new LocalConfig(HERE.resolve("src"), true, 3, 4));
+        assertThat(config.local())
+                .isEqualTo(new LocalConfig(
+                        HERE.resolve("src"), true, 3, 4, ModelControl.EXPLICIT, List.of("a", "b"), "gpu:1"));
         assertThat(config.models()).containsEntry("a", ModelConfig.of("m")).containsEntry("b", ModelConfig.of("local"));
         assertThat(config.defaultUpstream()).isEqualTo("m");
     }
@@ -161,6 +166,8 @@ class ConfigLoaderTest {
             a: [                                            | f.yaml:1:5: malformed YAML
             a                                               | f.yaml:1:1: the configuration: an object is expected, got 'a'
             local: {embedded_models: maybe}                 | f.yaml:1:26: local: embedded_models: true or false is expected, got 'maybe'
+            local: {embedded_models: true, load: [a]}       | local: load: 'model_control: explicit' is expected with it
+            local: {embedded_models: true, device: cuda}    | local: device: cpu, gpu:N or auto is expected, got 'cuda'
             local: {}                                       | 'model_repository' or 'embedded_models: true' is expected
             local: {model_repository: /none}                | /none is no directory
             models: {m: {upstream: local}}                  | no upstream is named 'local'; it needs a section 'local'
@@ -240,7 +247,7 @@ class ConfigLoaderTest {
                 default_upstream: local
                 """);
         GatewayConfig config = ConfigLoader.load(file);
-        assertThat(config.local()).isEqualTo(new LocalConfig(folder.resolve("models"), false, 0, 256));
+        assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
         assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token")));
     }
 

@@ -183,12 +183,12 @@ class ManageTest {
     }
 
     @Test
-    void localModels_haveNoManagement() throws Exception {
+    void localModels_haveNoTracesAndNoLogs() throws Exception {
         try (Stage stage = Stage.local()) {
-            assertThat(ask(stage, new ManageCase("GET /v2/models/simple/stats", "", "", "", "", ""))
+            assertThat(ask(stage, new ManageCase("GET /v2/models/simple/trace/setting", "", "", "", "", ""))
                             .status())
                     .isEqualTo(501);
-            assertThat(ask(stage, new ManageCase("POST /v2/repository/index", "{}", "", "", "", ""))
+            assertThat(ask(stage, new ManageCase("GET /v2/logging", "", "", "", "", ""))
                             .status())
                     .isEqualTo(501);
         }

@@ -101,6 +101,22 @@ final class Stage implements AutoCloseable {
         return new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
     }
 
+    /** Everything goes to the models of a repository. */
+    static Stage of(GatewayConfig.LocalConfig local) throws Exception {
+        GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, true);
+        return new Stage(new GatewayConfig(
+                embedded.listeners(),
+                embedded.admin(),
+                embedded.limits(),
+                embedded.headers(),
+                embedded.answers(),
+                embedded.health(),
+                embedded.upstreams(),
+                local,
+                embedded.models(),
+                embedded.defaultUpstream()));
+    }
+
     static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {
         return upstream(Protocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }

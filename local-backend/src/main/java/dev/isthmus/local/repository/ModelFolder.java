@@ -30,12 +30,17 @@ record ModelFolder(Root root, Path place) {
         if (!Files.isDirectory(place)) {
             return place.getFileName().toString().endsWith(ONNX);
         }
-        return leadsOut()
-                || exists(ConfigPbtxt.NAME)
-                || exists(MlServerSettings.NAME)
-                || exists(FILE)
-                || children().stream()
-                        .anyMatch(child -> isVersion(child.getFileName().toString()));
+        return leadsOut() || exists(ConfigPbtxt.NAME) || exists(MlServerSettings.NAME) || exists(FILE) || hasVersions();
+    }
+
+    /** Also where nobody can tell: what cannot be read is listed as such. */
+    private boolean hasVersions() {
+        try {
+            return children().stream()
+                    .anyMatch(child -> isVersion(child.getFileName().toString()));
+        } catch (OipException unreadable) {
+            return true;
+        }
     }
 
     private List<Path> children() {
@@ -114,16 +119,13 @@ record ModelFolder(Root root, Path place) {
     /** MLServer's layout: one version, wherever its settings say. */
     private NavigableMap<Long, Path> single(ModelFile file) {
         String uri = Objects.requireNonNullElse(file.file(), ".");
-        Path path = Path.of(uri);
-        boolean escapes = path.isAbsolute() || uri.matches("(?s)[A-Za-z][A-Za-z0-9+.-]*:.*");
-        for (Path part : path) {
-            escapes |= part.toString().equals("..");
-        }
+        boolean escapes = uri.matches("(?s)/.*|[A-Za-z][A-Za-z0-9+.-]*:.*|.*\\x00.*")
+                || List.of(uri.split("/")).contains("..");
         if (escapes) {
             throw refused(MlServerSettings.NAME + ": parameters.uri '" + uri
                     + "': a path in the model's folder is expected, without '..'");
         }
-        Path target = place.resolve(path).normalize();
+        Path target = place.resolve(uri).normalize();
         Path onnx = Files.isDirectory(target) ? target.resolve(FILE) : target;
         return new TreeMap<>(Map.of(Objects.requireNonNullElse(file.version(), 1L), onnx));
     }

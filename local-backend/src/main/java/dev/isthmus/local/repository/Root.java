@@ -3,6 +3,7 @@ package dev.isthmus.local.repository;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -39,7 +40,7 @@ record Root(Path path) {
                     .limit(MAX_ENTRIES)
                     .sorted()
                     .toList();
-        } catch (IOException e) {
+        } catch (IOException | UncheckedIOException e) {
             throw unreadable(folder, e);
         }
     }
@@ -99,7 +100,7 @@ record Root(Path path) {
         return file.startsWith(path) ? path.relativize(file).toString() : String.valueOf(file.getFileName());
     }
 
-    private OipException unreadable(Path file, IOException cause) {
+    private OipException unreadable(Path file, Exception cause) {
         return new OipException(ErrorCode.FAILED_PRECONDITION, "'" + name(file) + "' cannot be read", cause);
     }
 }

@@ -142,7 +142,13 @@ class ModelRepositoryTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"/etc/model.onnx", "../other/model.onnx", "files/../model.onnx", "s3://bucket/m.onnx", "file:/m"
+            strings = {
+                "/etc/model.onnx",
+                "../other/model.onnx",
+                "files/../model.onnx",
+                "s3://bucket/m.onnx",
+                "file:/m",
+                ".."
             })
     void uriOutOfTheFolder_isRefused(String uri) throws IOException {
         write("iris/model-settings.json", "{\"parameters\": {\"uri\": \"" + uri + "\"}}");

@@ -3,16 +3,17 @@ package dev.isthmus.gateway.upstream.local;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.local.LocalBackend;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
+import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -23,15 +24,22 @@ public final class LocalUpstream implements Upstream {
     public static final String NAME = "local";
 
     private final LocalBackend backend;
+    private final LocalManagement management;
 
     /** @param backend taken: closed with this */
     public LocalUpstream(LocalBackend backend) {
         this.backend = backend;
+        this.management = new LocalManagement(backend);
     }
 
     @Override
     public String name() {
         return NAME;
+    }
+
+    @Override
+    public List<String> extensions() {
+        return LocalManagement.EXTENSIONS;
     }
 
     @Override
@@ -50,14 +58,13 @@ public final class LocalUpstream implements Upstream {
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
-        boolean ready = backend.models().stream().allMatch(name -> backend.ready(ModelRef.of(name)));
-        reply.only(new Answer.Ready(ready));
+        reply.only(new Answer.Ready(backend.ready()));
         return Cancellation.NONE;
     }
 
     @Override
     public Cancellation serverMetadata(Call call, Reply reply) {
-        reply.only(new Answer.Server(new ServerMetadata("isthmus-local", "", List.of("binary_tensor_data"))));
+        reply.only(new Answer.Server(new ServerMetadata("isthmus-local", "", extensions())));
         return Cancellation.NONE;
     }
 
@@ -66,25 +73,29 @@ public final class LocalUpstream implements Upstream {
         if (backend.models().contains(model.name())) {
             reply.only(new Answer.ModelReady(model, backend.ready(model)));
         } else {
-            reply.fail(unknown(model));
+            reply.fail(backend.notFound(model));
         }
+        return Cancellation.NONE;
+    }
+
+    /** @param manage in protobuf, but for a model's configuration, which is answered in the client's form */
+    @Override
+    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        management.ask(call, manage, body, reply);
         return Cancellation.NONE;
     }
 
     @Override
     public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
         backend.metadata(model)
-                .ifPresentOrElse(metadata -> reply.only(new Answer.Model(metadata)), () -> reply.fail(unknown(model)));
+                .ifPresentOrElse(
+                        metadata -> reply.only(new Answer.Model(metadata)), () -> reply.fail(backend.notFound(model)));
         return Cancellation.NONE;
     }
 
     @Override
     public void close() {
         backend.close();
-    }
-
-    private static OipException unknown(ModelRef model) {
-        return new OipException(ErrorCode.NOT_FOUND, "unknown model " + model);
     }
 
     /** Hands a run's outcome to the call's loop; a loop that is gone takes nothing. */

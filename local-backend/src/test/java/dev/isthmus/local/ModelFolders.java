@@ -1,0 +1,112 @@
+package dev.isthmus.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBufAllocator;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/** A folder of models, and what is asked of a backend on it, awaited. */
+record ModelFolders(Path root) {
+    private static final Path MODELS = Path.of("src/test/resources/models");
+    private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
+
+    /** Puts an identity model of a datatype there. */
+    void put(String type, String path) throws IOException {
+        Path file = root.resolve(path);
+        Files.createDirectories(file.getParent());
+        Files.write(file, Files.readAllBytes(MODELS.resolve("identity_" + type + "/1/model.onnx")));
+    }
+
+    void write(String path, String text) throws IOException {
+        Files.writeString(root.resolve(path), text);
+    }
+
+    LocalBackend explicit(String... models) {
+        return LocalBackend.start(LocalSettings.of(root, false, 2, 64).explicit(models));
+    }
+
+    record Told<T>(CompletableFuture<T> future) implements LocalBackend.Outcome<T> {
+
+        @Override
+        public void done(T value) {
+            future.complete(value);
+        }
+
+        @Override
+        public void failed(OipException failure) {
+            future.completeExceptionally(failure);
+        }
+    }
+
+    static void load(LocalBackend backend, String name) {
+        CompletableFuture<String> outcome = new CompletableFuture<>();
+        backend.load(name, new Told<>(outcome));
+        assertThat(joined(outcome)).isEqualTo(name);
+    }
+
+    static void unload(LocalBackend backend, String name) {
+        CompletableFuture<String> outcome = new CompletableFuture<>();
+        backend.unload(name, new Told<>(outcome));
+        assertThat(joined(outcome)).isEqualTo(name);
+    }
+
+    static List<ModelStatus> index(LocalBackend backend) {
+        CompletableFuture<List<ModelStatus>> outcome = new CompletableFuture<>();
+        backend.index(new Told<>(outcome));
+        return joined(outcome);
+    }
+
+    /** The failure itself where there is one. */
+    private static <T> T joined(CompletableFuture<T> outcome) {
+        try {
+            return outcome.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof OipException failure) {
+                throw failure;
+            }
+            throw e;
+        }
+    }
+
+    /** The version that answered. */
+    static String infer(LocalBackend backend, String name, String version, DataType type) {
+        Tensor input = new Tensor(
+                "INPUT0",
+                type,
+                Shape.of(1, 1),
+                Map.of(),
+                ALLOCATOR.directBuffer().writeZero(type.size()));
+        CompletableFuture<InferResponse> outcome = new CompletableFuture<>();
+        InferRequest request = new InferRequest(new ModelRef(name, version), "", Map.of(), List.of(input), List.of());
+        backend.infer(request, Long.MAX_VALUE, ALLOCATOR, new LocalBackend.Callback() {
+            @Override
+            public void done(InferResponse response) {
+                response.release();
+                outcome.complete(response);
+            }
+
+            @Override
+            public void failed(OipException failure) {
+                outcome.completeExceptionally(failure);
+            }
+        });
+        return joined(outcome).model().version();
+    }
+
+    static String infer(LocalBackend backend, String name) {
+        return infer(backend, name, "", DataType.FP32);
+    }
+}

@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -12,6 +12,8 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.TensorInfo;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
@@ -34,28 +36,31 @@ import java.util.concurrent.atomic.AtomicInteger;
  * One version of a model, loaded. Runs may go on at the same time on any thread. The session is closed when the last user
  * has let go: closing it under a run would bring the process down.
  */
-final class LocalModel {
+public final class OnnxModel {
     private final ModelRef ref;
     private final OrtEnvironment environment;
     private final OrtSession session;
     private final Model owner;
     private final List<TensorMetadata> inputs;
     private final List<TensorMetadata> outputs;
+    private final ModelSettings settings;
     private final AtomicInteger users = new AtomicInteger(1);
 
-    private LocalModel(
+    private OnnxModel(
             ModelRef ref,
             OrtEnvironment environment,
             OrtSession session,
             Model owner,
             List<TensorMetadata> inputs,
-            List<TensorMetadata> outputs) {
+            List<TensorMetadata> outputs,
+            ModelSettings settings) {
         this.ref = ref;
         this.environment = environment;
         this.session = session;
         this.owner = owner;
         this.inputs = inputs;
         this.outputs = outputs;
+        this.settings = settings;
     }
 
     /**
@@ -63,7 +68,10 @@ final class LocalModel {
      *
      * @throws OipException with the reason where it cannot be loaded or uses what cannot be carried exactly
      */
-    static LocalModel load(ModelRef ref, byte[] onnx, OrtEnvironment environment) {
+    public static OnnxModel load(ModelSource source, String device) {
+        OrtEnvironment environment = OrtRuntime.environment();
+        ModelRef ref = new ModelRef(source.name(), source.version());
+        byte[] onnx = source.onnx().get();
         try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
             options.setIntraOpNumThreads(1);
             options.setInterOpNumThreads(1);
@@ -75,7 +83,7 @@ final class LocalModel {
                 List<TensorMetadata> outputs = describe("output", session.getOutputInfo());
                 Model owner = Model.newInstance(ref.name(), Device.cpu(), "OnnxRuntime");
                 owner.setBlock(new OrtSymbolBlock(session, (OrtNDManager) owner.getNDManager()));
-                return new LocalModel(ref, environment, session, owner, inputs, outputs);
+                return new OnnxModel(ref, environment, session, owner, inputs, outputs, source.settings());
             } catch (RuntimeException | OrtException e) {
                 session.close();
                 throw e;
@@ -100,20 +108,28 @@ final class LocalModel {
         return List.copyOf(tensors);
     }
 
-    ModelRef ref() {
+    public ModelRef ref() {
         return ref;
     }
 
-    List<TensorMetadata> inputs() {
+    public List<TensorMetadata> inputs() {
         return inputs;
     }
 
-    List<TensorMetadata> outputs() {
+    public List<TensorMetadata> outputs() {
         return outputs;
     }
 
+    public ModelSettings settings() {
+        return settings;
+    }
+
+    public void require(InferRequest request) {
+        ModelCheck.require(this, request);
+    }
+
     /** Begins to use the model; false when it is closed already. */
-    boolean retain() {
+    public boolean retain() {
         while (true) {
             int now = users.get();
             if (now == 0) {
@@ -126,7 +142,7 @@ final class LocalModel {
     }
 
     /** Ends a use. The last one closes the session. */
-    void release() {
+    public void release() {
         if (users.decrementAndGet() == 0) {
             // DJL's model closes the block, and the block its session.
             owner.close();
@@ -139,8 +155,7 @@ final class LocalModel {
      * @param request borrowed, checked
      * @return the outputs, owned by the caller, in the order of the request or else of the model
      */
-    List<Tensor> run(InferRequest request, OrtSession.RunOptions options, ByteBufAllocator allocator)
-            throws OrtException {
+    public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         Map<String, OnnxTensor> feed = new LinkedHashMap<>();
         List<ByteBuf> gathered = new ArrayList<>();
         try {
@@ -152,9 +167,11 @@ final class LocalModel {
                     : new java.util.LinkedHashSet<>(request.outputs().stream()
                             .map(output -> output.name())
                             .toList());
-            try (OrtSession.Result result = session.run(feed, wanted, options)) {
+            try (OrtSession.Result result = session.run(feed, wanted, handle.options())) {
                 return collect(wanted, result, allocator);
             }
+        } catch (OrtException e) {
+            throw new OipException(ErrorCode.INTERNAL, "model '" + ref.name() + "': the run failed", e);
         } finally {
             feed.values().forEach(OnnxTensor::close);
             gathered.forEach(ByteBuf::release);

@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import ai.djl.engine.Engine;
 import ai.onnxruntime.OrtEnvironment;
@@ -7,10 +7,10 @@ import ai.onnxruntime.OrtEnvironment;
  * ONNX Runtime, started through DJL. DJL must come first: it makes the process's only environment, and fails where there is
  * one already. DJL calls home at its first use unless it is told that it is offline.
  */
-final class OrtRuntime {
+public final class OrtRuntime {
     private OrtRuntime() {}
 
-    static OrtEnvironment environment() {
+    public static OrtEnvironment environment() {
         if (System.getProperty("ai.djl.offline") == null) {
             System.setProperty("ai.djl.offline", "true");
         }

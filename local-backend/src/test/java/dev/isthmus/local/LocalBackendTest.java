@@ -273,17 +273,6 @@ class LocalBackendTest {
     }
 
     @Test
-    void close_underLoad_finishesWhatIsQueued() {
-        List<CompletableFuture<InferResponse>> outcomes = new ArrayList<>();
-        try (LocalBackend busy = LocalBackend.embedded(4, 1000)) {
-            for (int i = 0; i < 400; i++) {
-                outcomes.add(infer(busy, request("simple", vectors()), Long.MAX_VALUE));
-            }
-        }
-        outcomes.forEach(outcome -> outcome.join().release());
-    }
-
-    @Test
     void repository_linkLeadingOut_isNotFollowed() throws IOException {
         Path root = Files.createTempDirectory("repository");
         Path version = Files.createDirectories(root.resolve("m/1"));

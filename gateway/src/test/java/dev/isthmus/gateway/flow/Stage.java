@@ -100,6 +100,23 @@ final class Stage implements AutoCloseable {
         return new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
     }
 
+    /** Everything goes to models of a repository. */
+    static Stage local(GatewayConfig.LocalConfig local) throws Exception {
+        GatewayConfig base =
+                config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, false);
+        return new Stage(new GatewayConfig(
+                base.listeners(),
+                base.admin(),
+                base.limits(),
+                base.headers(),
+                base.answers(),
+                base.health(),
+                base.upstreams(),
+                local,
+                base.models(),
+                base.defaultUpstream()));
+    }
+
     static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {
         return upstream(Protocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }

@@ -43,7 +43,8 @@ class LocalExecutionTest {
     }
 
     private GrpcClient endless() {
-        ByteBuffer number = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, Long.MAX_VALUE);
+        ByteBuffer number =
+                ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, Long.MAX_VALUE);
         byte[] request = ModelInferRequest.newBuilder()
                 .setModelName("turns")
                 .addInputs(ModelInferRequest.InferInputTensor.newBuilder()

@@ -102,8 +102,7 @@ final class Stage implements AutoCloseable {
 
     /** Everything goes to models of a repository. */
     static Stage local(GatewayConfig.LocalConfig local) throws Exception {
-        GatewayConfig base =
-                config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, false);
+        GatewayConfig base = config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, false);
         return new Stage(new GatewayConfig(
                 base.listeners(),
                 base.admin(),

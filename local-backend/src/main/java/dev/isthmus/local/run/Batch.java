@@ -43,7 +43,8 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
         }
     }
 
-    private InferRequest gather(ByteBufAllocator allocator) {
+    /** The one request that they are together; owned by the caller. */
+    InferRequest gather(ByteBufAllocator allocator) {
         InferRequest first = requests.getFirst();
         List<Tensor> inputs = new ArrayList<>(first.inputs().size());
         try {
@@ -84,7 +85,12 @@ record Batch(OnnxModel model, List<InferRequest> requests) {
         return request.inputs().getFirst().shape().extent(0);
     }
 
-    private List<List<Tensor>> scatter(List<Tensor> outputs) {
+    /**
+     * What each has of the outputs; owned by the caller.
+     *
+     * @param outputs borrowed
+     */
+    List<List<Tensor>> scatter(List<Tensor> outputs) {
         long all = 0;
         for (InferRequest request : requests) {
             all += rows(request);

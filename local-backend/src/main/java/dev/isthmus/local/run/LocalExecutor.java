@@ -9,8 +9,6 @@ import io.netty.buffer.ByteBufAllocator;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadPoolExecutor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,7 +20,7 @@ public final class LocalExecutor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalExecutor.class);
     private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-    private final ScheduledThreadPoolExecutor timer;
+    private final Deadlines deadlines = new Deadlines();
     private final RunQueues queues;
     private final Duration patience;
     private final List<Worker> workers = new ArrayList<>();
@@ -38,33 +36,21 @@ public final class LocalExecutor implements AutoCloseable {
 
     /** @param patience how long {@link #close()} waits for runs to end, and once more after it has told them to */
     LocalExecutor(int threads, int queueSize, Duration patience) {
-        this.timer = timer();
-        this.queues = new RunQueues(queueSize, threads, timer);
+        this.queues = new RunQueues(queueSize, threads, deadlines);
         this.patience = patience;
+        start("isthmus-local-timer", deadlines);
         for (int i = 1; i <= threads; i++) {
             Worker worker = new Worker(queues);
             workers.add(worker);
-            Thread thread = new Thread(worker, "isthmus-local-" + i);
-            thread.setDaemon(true);
-            this.threads.add(thread);
-            thread.start();
+            this.threads.add(start("isthmus-local-" + i, worker));
         }
     }
 
-    /** The thread of deadlines and of batches that wait. It holds at most as many tasks as requests are inside. */
-    private static ScheduledThreadPoolExecutor timer() {
-        ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(
-                1,
-                task -> {
-                    Thread thread = new Thread(task, "isthmus-local-timer");
-                    thread.setDaemon(true);
-                    return thread;
-                },
-                // It is shut down when all requests have ended: nobody misses the deadline of one that is just ending.
-                new ThreadPoolExecutor.DiscardPolicy());
-        timer.setRemoveOnCancelPolicy(true);
-        timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-        return timer;
+    private static Thread start(String name, Runnable work) {
+        Thread thread = new Thread(work, name);
+        thread.setDaemon(true);
+        thread.start();
+        return thread;
     }
 
     /** Learns of a model that is loaded: says at once what its settings ask for in vain. */
@@ -102,7 +88,7 @@ public final class LocalExecutor implements AutoCloseable {
             callback.failed(refusal);
             return () -> {};
         }
-        run.arm(timer);
+        run.arm();
         return run;
     }
 
@@ -129,7 +115,7 @@ public final class LocalExecutor implements AutoCloseable {
                 LOG.warn("the local backend closes while a run goes on: its model does not end when told to");
             }
         }
-        timer.shutdown();
+        deadlines.close();
     }
 
     /** Waits for the threads as long as patience lasts. */

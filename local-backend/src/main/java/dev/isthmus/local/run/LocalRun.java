@@ -7,9 +7,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,7 +24,7 @@ final class LocalRun implements LocalBackend.Cancellable {
     private final Order order;
     private final @Nullable Fit fit;
     private @Nullable Flight flight;
-    private @Nullable ScheduledFuture<?> deadline;
+    private Deadlines.@Nullable Deadline deadline;
     private boolean ended;
 
     /** Its neighbours in the queue, and whether it is there: guarded by the queue's lock. */
@@ -56,9 +53,9 @@ final class LocalRun implements LocalBackend.Cancellable {
     }
 
     /** From now on it ends at its deadline. */
-    synchronized void arm(ScheduledExecutorService timer) {
+    synchronized void arm() {
         if (!ended && order.hasDeadline()) {
-            deadline = timer.schedule(this::expire, order.deadlineNanos() - System.nanoTime(), TimeUnit.NANOSECONDS);
+            deadline = queue.deadlines().set(order.deadlineNanos(), this::expire);
         }
     }
 
@@ -132,10 +129,8 @@ final class LocalRun implements LocalBackend.Cancellable {
     private synchronized boolean end() {
         boolean first = !ended;
         ended = true;
-        if (deadline != null) {
-            deadline.cancel(false);
-            deadline = null;
-        }
+        queue.deadlines().cancel(deadline);
+        deadline = null;
         return first;
     }
 

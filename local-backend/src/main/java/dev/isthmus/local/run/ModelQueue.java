@@ -2,9 +2,6 @@ package dev.isthmus.local.run;
 
 import dev.isthmus.local.ort.OnnxModel;
 import java.util.List;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +19,7 @@ final class ModelQueue {
     private final RunList waiting = new RunList();
     private long rows;
     private int running;
-    private @Nullable ScheduledFuture<?> delay;
+    private Deadlines.@Nullable Deadline delay;
     private boolean due;
 
     /** Whether it is among those that a worker may take from. */
@@ -50,6 +47,10 @@ final class ModelQueue {
         return batching;
     }
 
+    Deadlines deadlines() {
+        return all.deadlines();
+    }
+
     int size() {
         return waiting.size();
     }
@@ -59,11 +60,11 @@ final class ModelQueue {
         return all.remove(this, run);
     }
 
-    void add(LocalRun run, ScheduledExecutorService timer) {
+    void add(LocalRun run) {
         waiting.add(run);
         if (batching != null) {
             rows += batching.rows(run);
-            awaitMore(batching, timer);
+            awaitMore(batching);
         }
     }
 
@@ -95,7 +96,7 @@ final class ModelQueue {
     }
 
     /** Begins a run of the oldest request, and of those that may share it. */
-    void take(List<LocalRun> into, ScheduledExecutorService timer) {
+    void take(List<LocalRun> into) {
         running++;
         LocalRun head = waiting.first();
         if (head == null) {
@@ -106,7 +107,7 @@ final class ModelQueue {
         if (batching != null) {
             join(head, batching, into);
             stopWaiting();
-            awaitMore(batching, timer);
+            awaitMore(batching);
         }
     }
 
@@ -127,21 +128,16 @@ final class ModelQueue {
     private void stopWaiting() {
         due = false;
         if (delay != null) {
-            delay.cancel(false);
+            deadlines().cancel(delay);
             delay = null;
         }
     }
 
     /** The oldest request waits for company, at most as long as the model says. */
-    private void awaitMore(Batching rules, ScheduledExecutorService timer) {
+    private void awaitMore(Batching rules) {
         LocalRun oldest = waiting.first();
         if (rules.delayNanos() > 0 && oldest != null && delay == null && !due) {
-            long left = rules.delayNanos() - (System.nanoTime() - oldest.order().since());
-            if (left <= 0) {
-                due = true;
-            } else {
-                delay = timer.schedule(() -> all.due(this), left, TimeUnit.NANOSECONDS);
-            }
+            delay = deadlines().set(oldest.order().since() + rules.delayNanos(), () -> all.due(this));
         }
     }
 

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +24,7 @@ final class RunQueues {
 
     private final int places;
     private final int threads;
-    private final ScheduledExecutorService timer;
+    private final Deadlines deadlines;
     private final Map<OnnxModel, ModelQueue> byModel = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition work = lock.newCondition();
@@ -36,10 +35,14 @@ final class RunQueues {
     private boolean closed;
 
     /** @param places of requests that wait while all threads are busy */
-    RunQueues(int places, int threads, ScheduledExecutorService timer) {
+    RunQueues(int places, int threads, Deadlines deadlines) {
         this.places = places;
         this.threads = threads;
-        this.timer = timer;
+        this.deadlines = deadlines;
+    }
+
+    Deadlines deadlines() {
+        return deadlines;
     }
 
     /** @param model in use by the caller */
@@ -72,7 +75,7 @@ final class RunQueues {
             }
             requireRoom(queue);
             waiting++;
-            queue.add(run, timer);
+            queue.add(run);
             list(queue);
         } finally {
             lock.unlock();
@@ -161,7 +164,7 @@ final class RunQueues {
             }
             if (next != null) {
                 busy++;
-                next.take(into, timer);
+                next.take(into);
                 waiting -= into.size();
                 list(next);
             }

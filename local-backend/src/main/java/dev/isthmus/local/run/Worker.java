@@ -31,6 +31,7 @@ final class Worker implements Runnable {
 
     @Override
     public void run() {
+        Courtesy.lower();
         ModelQueue from = queues.take(null, taken);
         while (from != null) {
             try {

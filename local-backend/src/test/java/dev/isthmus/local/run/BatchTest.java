@@ -5,12 +5,18 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -108,6 +114,47 @@ class BatchTest {
                 answer.response().release();
             }
         });
+    }
+
+    /** Elements behind their lengths stay so when they are put together, and are found again by them. */
+    @Test
+    void bytes_areCutWhereElementsEnd() {
+        OnnxModel model = Runs.model("simple", ModelSettings.DEFAULT);
+        List<String> first = List.of("one", "");
+        List<String> second = List.of("\ud83d\ude00", "a\0b", "", "the last");
+        Batch batch = new Batch(model, List.of(strings(1, first), strings(2, second)));
+        InferRequest whole = batch.gather(ByteBufAllocator.DEFAULT);
+        assertThat(whole.inputs().getFirst().shape()).isEqualTo(Shape.of(3, 2));
+        List<List<Tensor>> parts = batch.scatter(whole.inputs());
+        whole.release();
+        assertThat(parts).hasSize(2);
+        assertThat(parts.get(0).getFirst().shape()).isEqualTo(Shape.of(1, 2));
+        assertThat(strings(parts.get(0).getFirst())).isEqualTo(first);
+        assertThat(parts.get(1).getFirst().shape()).isEqualTo(Shape.of(2, 2));
+        assertThat(strings(parts.get(1).getFirst())).isEqualTo(second);
+        parts.forEach(part -> part.forEach(Tensor::release));
+        batch.requests().forEach(InferRequest::release);
+        model.release();
+    }
+
+    private static InferRequest strings(long rows, List<String> elements) {
+        ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer();
+        for (String element : elements) {
+            byte[] text = element.getBytes(StandardCharsets.UTF_8);
+            data.writeIntLE(text.length).writeBytes(text);
+        }
+        Tensor input = new Tensor("INPUT0", DataType.BYTES, Shape.of(rows, 2), Map.of(), data);
+        return Runs.request("any", List.of(input), List.of());
+    }
+
+    private static List<String> strings(Tensor tensor) {
+        ByteBuf data = tensor.data().duplicate();
+        List<String> elements = new ArrayList<>();
+        while (data.isReadable()) {
+            elements.add(data.readCharSequence(data.readIntLE(), StandardCharsets.UTF_8)
+                    .toString());
+        }
+        return elements;
     }
 
     @Test

@@ -32,7 +32,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class LocalBackend implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBackend.class);
-    private static final String PLATFORM = "onnxruntime_onnx";
 
     /** Takes the outcome of a request, on a worker thread or at once. */
     public interface Callback {
@@ -114,8 +113,8 @@ public final class LocalBackend implements AutoCloseable {
                         .map(each -> each.ref().version())
                         .toList()
                 : List.of(model.ref().version());
-        return Optional.of(
-                new ModelMetadata(ref.name(), versions, PLATFORM, model.inputs(), model.outputs(), Map.of()));
+        return Optional.of(new ModelMetadata(
+                ref.name(), versions, OnnxModel.PLATFORM, model.inputs(), model.outputs(), model.parameters()));
     }
 
     private NavigableMap<Long, OnnxModel> versions(String name) {

@@ -137,6 +137,24 @@ class BatchTest {
         model.release();
     }
 
+    @Test
+    void bytes_shareARun() throws Exception {
+        OnnxModel turns = Runs.model("turns", ModelSettings.DEFAULT);
+        on("identity_bytes", Runs.batches(8), (executor, model) -> {
+            Outcome running = endless(executor, turns);
+            Outcome one = Runs.submit(executor, model, strings(1, List.of("one", "")));
+            Outcome two = Runs.submit(executor, model, strings(2, List.of("\ud83d\ude00", "a\0b", "", "last")));
+            running.cancel();
+            Outcome.Answer first = one.answer();
+            assertThat(strings(first.tensor("OUTPUT0"))).containsExactly("one", "");
+            first.response().release();
+            Outcome.Answer second = two.answer();
+            assertThat(strings(second.tensor("OUTPUT0"))).containsExactly("\ud83d\ude00", "a\0b", "", "last");
+            second.response().release();
+        });
+        turns.release();
+    }
+
     private static InferRequest strings(long rows, List<String> elements) {
         ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer();
         for (String element : elements) {

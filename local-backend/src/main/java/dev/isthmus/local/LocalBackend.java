@@ -2,6 +2,7 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.LocalSettings.ModelControl;
 import dev.isthmus.local.ModelVersions.Served;
+import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.run.LocalExecutor;
 import dev.isthmus.oip.ErrorCode;
@@ -79,9 +80,9 @@ public final class LocalBackend implements AutoCloseable {
     private LocalBackend(LocalSettings settings) {
         this.settings = settings;
         this.repository = ModelRepository.of(settings.repository(), settings.embedded());
-        this.loader = new ModelLoader(repository, models, settings.device());
         this.wanted.addAll(atStart());
         this.executor = new LocalExecutor(settings.threads(), settings.queueSize());
+        this.loader = new ModelLoader(repository, models, settings.device(), executor::prepare);
     }
 
     private Collection<String> atStart() {
@@ -145,7 +146,7 @@ public final class LocalBackend implements AutoCloseable {
         return Optional.of(new ModelMetadata(
                 ref.name(),
                 numbers,
-                ServedConfig.PLATFORM,
+                OnnxModel.PLATFORM,
                 served.model().inputs(),
                 served.model().outputs(),
                 served.model().parameters()));
@@ -237,9 +238,10 @@ public final class LocalBackend implements AutoCloseable {
      * Runs a model.
      *
      * @param request taken
-     * @param deadlineNanos on the scale of {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none: a request that is
-     *     still queued then is not run
-     * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED or INTERNAL
+     * @param deadlineNanos on the scale of {@link System#nanoTime()}, {@link Long#MAX_VALUE} for none: it ends the
+     *     request, queued or running
+     * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
+     *     CANCELLED or INTERNAL
      */
     public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
         Served served = models.use(request.model());
@@ -271,7 +273,7 @@ public final class LocalBackend implements AutoCloseable {
                 .orElse(null);
     }
 
-    /** Finishes what is under way and unloads the models. Blocks. */
+    /** Finishes what is running and unloads the models. Blocks. */
     @Override
     public void close() {
         listing.close();

@@ -13,6 +13,7 @@ import java.util.NavigableMap;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,12 +29,17 @@ final class ModelLoader {
     private final ModelRepository repository;
     private final LoadedModels models;
     private final String device;
+    private final Consumer<OnnxModel> opened;
 
-    /** @param device of models that name none */
-    ModelLoader(ModelRepository repository, LoadedModels models, String device) {
+    /**
+     * @param device of models that name none
+     * @param opened hears of each model before it serves
+     */
+    ModelLoader(ModelRepository repository, LoadedModels models, String device, Consumer<OnnxModel> opened) {
         this.repository = repository;
         this.models = models;
         this.device = device;
+        this.opened = opened;
     }
 
     /** @throws OipException NOT_FOUND, or FAILED_PRECONDITION with the reason of each version that is not loaded */
@@ -105,6 +111,7 @@ final class ModelLoader {
                 if (source.settings().warmUp()) {
                     new WarmUpRun(model, new SplittableRandom()).run(found.warmUps());
                 }
+                opened.accept(model);
                 return model;
             } catch (RuntimeException e) {
                 model.release();

@@ -17,7 +17,6 @@ import java.util.List;
 
 /** A loaded model's configuration in Triton's form: what holds, given or by default. */
 final class ServedConfig {
-    static final String PLATFORM = "onnxruntime_onnx";
 
     private ServedConfig() {}
 
@@ -27,7 +26,7 @@ final class ServedConfig {
         boolean batches = settings.maxBatchSize() > 0;
         ModelConfig.Builder config = ModelConfig.newBuilder()
                 .setName(model.ref().name())
-                .setPlatform(PLATFORM)
+                .setPlatform(OnnxModel.PLATFORM)
                 .setBackend("onnxruntime")
                 .setVersionPolicy(policy(settings.versions()))
                 .setMaxBatchSize(settings.maxBatchSize())

@@ -33,6 +33,8 @@ public enum ErrorCode {
     EXPECTATION_FAILED(417, 3),
     /** More header fields, or larger ones, than configured. */
     HEADERS_TOO_LARGE(431, 8),
+    /** There is no room for the request now: the queue before what would run it is full. */
+    OVERLOADED(503, 8),
     /** The upstream answered in a way that is not the protocol's. */
     BAD_UPSTREAM_ANSWER(502, 13);
 

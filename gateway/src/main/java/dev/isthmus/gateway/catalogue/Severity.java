@@ -22,7 +22,7 @@ final class Severity {
             case INTERNAL, DATA_LOSS, UNKNOWN -> 0;
             case BAD_UPSTREAM_ANSWER -> 1;
             case DEADLINE_EXCEEDED -> 2;
-            case UNAVAILABLE -> 3;
+            case UNAVAILABLE, OVERLOADED -> 3;
             case RESOURCE_EXHAUSTED -> 4;
             case CANCELLED, ABORTED -> 5;
             case UNIMPLEMENTED, METHOD_NOT_ALLOWED -> 6;

@@ -265,7 +265,7 @@ final class InferFlow implements RequestSink, Reply {
     /** Whether it failed as fleets fail, and not because of what was asked; and whether there is time left. */
     private boolean takesOver(OipException failure) {
         return switch (failure.code()) {
-            case UNAVAILABLE, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
+            case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
                 !call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0;
             default -> false;
         };

@@ -19,7 +19,7 @@ enum Outcome {
      */
     static Outcome of(OipException failure, boolean patient) {
         return switch (failure.code()) {
-            case UNAVAILABLE, BAD_UPSTREAM_ANSWER -> FAILED;
+            case UNAVAILABLE, OVERLOADED, BAD_UPSTREAM_ANSWER -> FAILED;
             case DEADLINE_EXCEEDED -> patient ? FAILED : CANCELLED;
             case CANCELLED,
                     UNKNOWN,

@@ -101,20 +101,10 @@ final class Stage implements AutoCloseable {
         return new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
     }
 
-    /** Everything goes to the models of a repository. */
-    static Stage of(GatewayConfig.LocalConfig local) throws Exception {
+    /** Everything goes to models of a repository. */
+    static Stage local(GatewayConfig.LocalConfig local) throws Exception {
         GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, true);
-        return new Stage(new GatewayConfig(
-                embedded.listeners(),
-                embedded.admin(),
-                embedded.limits(),
-                embedded.headers(),
-                embedded.answers(),
-                embedded.health(),
-                embedded.upstreams(),
-                local,
-                embedded.models(),
-                embedded.defaultUpstream()));
+        return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
     }
 
     static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {

@@ -3,143 +3,146 @@ package dev.isthmus.local.ort;
 import ai.djl.Model;
 import ai.djl.onnxruntime.engine.OrtNDManager;
 import ai.djl.onnxruntime.engine.OrtSymbolBlock;
-import ai.onnxruntime.NodeInfo;
-import ai.onnxruntime.OnnxJavaType;
-import ai.onnxruntime.OnnxTensor;
-import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtException.OrtErrorCode;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
-import ai.onnxruntime.TensorInfo;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.local.translate.Translation;
 import dev.isthmus.local.translate.TranslatorSource;
-import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One version of a model, loaded. Runs may go on at the same time on any thread. The session is closed when the last user
- * has let go: closing it under a run would bring the process down.
+ * has let go, an output that is still read included: closing it under a run would end the process.
  */
 public final class OnnxModel {
+    /** What is loaded here, in the terms of a model's metadata. */
+    public static final String PLATFORM = "onnxruntime_onnx";
+
+    private static final Logger LOG = LoggerFactory.getLogger(OnnxModel.class);
+
     private final ModelRef ref;
     private final ModelSettings settings;
-    private final OrtEnvironment environment;
-    private final OrtSession session;
+    private final OrtRuntime runtime;
+    private final Devices.Placed placed;
     private final Model owner;
-    private final List<TensorMetadata> inputs;
-    private final List<TensorMetadata> outputs;
-    private final Placement placement;
-    private final @Nullable Translation translation;
+    private final ModelCheck check;
+    private final @Nullable Translated translated;
+    private final Copies copies = new Copies();
     private final AtomicInteger users = new AtomicInteger(1);
+    private volatile boolean pinning = true;
+
+    /** A translator, and what clients may send it. */
+    private record Translated(Translation translation, ModelCheck check) {}
 
     private OnnxModel(
             ModelSource source,
-            OrtEnvironment environment,
+            OrtRuntime runtime,
             Devices.Placed placed,
             Model owner,
-            List<TensorMetadata> inputs,
-            List<TensorMetadata> outputs,
-            @Nullable Translation translation) {
+            Signature signature,
+            @Nullable Translated translated) {
         this.ref = new ModelRef(source.name(), source.version());
         this.settings =
-                translation == null ? source.settings() : source.settings().unbatched();
-        this.environment = environment;
-        this.session = placed.session();
-        this.placement = placed.placement();
+                translated == null ? source.settings() : source.settings().unbatched();
+        this.runtime = runtime;
+        this.placed = placed;
         this.owner = owner;
-        this.inputs = inputs;
-        this.outputs = outputs;
-        this.translation = translation;
+        this.check = new ModelCheck(ref.name(), signature);
+        this.translated = translated;
     }
 
     /**
-     * Loads a model.
+     * Loads a model. The caller is its first user.
      *
      * @param device cpu, gpu:N or auto
-     * @throws OipException with the reason where it cannot be loaded or uses what cannot be carried exactly
+     * @throws OipException FAILED_PRECONDITION with the reason where it cannot be loaded, or uses what cannot be carried
+     *     exactly
      */
     public static OnnxModel load(ModelSource source, String device) {
-        OrtEnvironment environment = OrtRuntime.environment();
-        byte[] onnx = source.onnx().get();
+        return load(source, device, OrtRuntime.get());
+    }
+
+    static OnnxModel load(ModelSource source, String device, OrtRuntime runtime) {
         ModelRef ref = new ModelRef(source.name(), source.version());
+        ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
         try {
-            Devices.Placed placed = Devices.place(ref, device, place -> session(environment, onnx, place));
-            OrtSession session = placed.session();
+            Devices.Placed placed =
+                    Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
             try {
-                List<TensorMetadata> inputs = describe("input", session.getInputInfo());
-                List<TensorMetadata> outputs = describe("output", session.getOutputInfo());
-                Translation translation = translation(ref, source, inputs);
+                Signature signature = Signature.of(placed.session(), runtime.exact(), zipMaps.labels());
+                Translated translated = translated(ref, source, signature);
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
-                owner.setBlock(new OrtSymbolBlock(session, (OrtNDManager) owner.getNDManager()));
-                return new OnnxModel(source, environment, placed, owner, inputs, outputs, translation);
+                owner.setBlock(new OrtSymbolBlock(placed.session(), (OrtNDManager) owner.getNDManager()));
+                return new OnnxModel(source, runtime, placed, owner, signature, translated);
             } catch (RuntimeException | OrtException e) {
-                session.close();
+                placed.session().close();
                 throw e;
             }
         } catch (OrtException e) {
-            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it is no model that ONNX Runtime takes", e);
+            // The Java API knows tensors, sequences and maps.
+            String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
+                    ? "it has an operator, input or output that ONNX Runtime does not offer here: " + e.getMessage()
+                    : "it is no model that ONNX Runtime takes";
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason, e);
         }
     }
 
-    private static OrtSession session(OrtEnvironment environment, byte[] onnx, Placement placement)
-            throws OrtException {
-        try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
-            options.setIntraOpNumThreads(1);
-            options.setInterOpNumThreads(1);
-            options.addConfigEntry("session.intra_op.allow_spinning", "0");
-            options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
+    private static OrtSession session(
+            OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, Placement placement) throws OrtException {
+        try (OrtSession.SessionOptions options = options(settings)) {
             placement.addTo(options);
-            return environment.createSession(onnx, options);
+            return runtime.environment().createSession(zipMaps.onnx(), options);
         }
     }
 
-    private static @Nullable Translation translation(ModelRef ref, ModelSource source, List<TensorMetadata> inputs) {
+    private static @Nullable Translated translated(ModelRef ref, ModelSource source, Signature signature) {
         ModelSettings settings = source.settings();
         if (settings.translator() == null && source.jars().isEmpty()) {
             return null;
         }
-        return Translation.load(new TranslatorSource(
+        Translation translation = Translation.load(new TranslatorSource(
                 ref,
                 settings.translator(),
                 source.jars(),
                 settings.inputs(),
                 settings.outputs(),
-                inputs.stream().map(TensorMetadata::name).toList()));
+                signature.inputs().stream().map(Port::name).toList()));
+        Signature declared = Signature.declared(translation.inputs(), translation.outputs());
+        return new Translated(translation, new ModelCheck(ref.name(), declared));
     }
 
-    private static List<TensorMetadata> describe(String kind, Map<String, NodeInfo> nodes) {
-        List<TensorMetadata> tensors = new ArrayList<>();
-        for (NodeInfo node : nodes.values()) {
-            if (!(node.getInfo() instanceof TensorInfo info)
-                    || OrtTypes.exact(info).isEmpty()) {
-                String type = node.getInfo() instanceof TensorInfo info ? OrtTypes.name(info) : "a sequence or map";
-                throw new OipException(
-                        ErrorCode.FAILED_PRECONDITION,
-                        kind + " '" + node.getName() + "' is " + type + ", which the local backend does not run yet");
-            }
-            tensors.add(new TensorMetadata(node.getName(), OrtTypes.name(info), Shape.of(info.getShape()), Map.of()));
+    private static OrtSession.SessionOptions options(ModelSettings settings) throws OrtException {
+        OrtSession.SessionOptions options = new OrtSession.SessionOptions();
+        try {
+            options.setIntraOpNumThreads(settings.intraOpThreads());
+            options.setInterOpNumThreads(1);
+            // A thread that spins takes the processor from other models' runs.
+            options.addConfigEntry("session.intra_op.allow_spinning", "0");
+            // What fails is reported by us; ONNX Runtime would write it to the process's standard error.
+            options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
+            return options;
+        } catch (OrtException e) {
+            options.close();
+            throw e;
         }
-        return List.copyOf(tensors);
     }
 
     public ModelRef ref() {
@@ -152,33 +155,46 @@ public final class OnnxModel {
 
     /** Whether a translator stands before it, which wants more of a request than tensors of the right shape. */
     public boolean translated() {
-        return translation != null;
+        return translated != null;
     }
 
-    /** What its metadata say besides. */
+    private ModelCheck seen() {
+        return translated == null ? check : translated.check();
+    }
+
+    /** As V2 sees them, in the model's order. */
+    public List<TensorMetadata> inputs() {
+        return seen().signature().inputs().stream().map(Port::metadata).toList();
+    }
+
+    /** As V2 sees them, in the model's order. What the model gives as maps is a tensor, its columns in "labels". */
+    public List<TensorMetadata> outputs() {
+        return seen().signature().outputs().stream().map(Port::metadata).toList();
+    }
+
+    /** What runs the model, for its metadata. */
     public Map<String, Parameter> parameters() {
-        Map<String, Parameter> parameters = placement.parameters();
-        if (translation != null) {
-            parameters.put("translator", new Parameter.Text(translation.name()));
+        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        parameters.put("runtime", new Parameter.Text("onnxruntime " + runtime.version()));
+        parameters.putAll(placed.placement().parameters());
+        if (translated != null) {
+            parameters.put(
+                    "translator", new Parameter.Text(translated.translation().name()));
         }
         return parameters;
     }
 
-    /**
-     * Checks a request before it is queued.
-     *
-     * @throws OipException INVALID_ARGUMENT for one that does not fit the model
-     */
-    public void require(InferRequest request) {
-        ModelCheck.require(ref, inputs(), outputs(), request);
+    /** What its runs have copied. */
+    public Copies copies() {
+        return copies;
     }
 
-    public List<TensorMetadata> inputs() {
-        return translation == null ? inputs : translation.inputs();
+    OrtRuntime runtime() {
+        return runtime;
     }
 
-    public List<TensorMetadata> outputs() {
-        return translation == null ? outputs : translation.outputs();
+    Signature signature() {
+        return check.signature();
     }
 
     /** Begins to use the model; false when it is closed already. */
@@ -194,89 +210,98 @@ public final class OnnxModel {
         }
     }
 
-    /** Ends a use. The last one closes the session. */
+    /** Ends a use. The last one closes the session, which takes its time. */
     public void release() {
         if (users.decrementAndGet() == 0) {
-            // DJL's model closes the block, and the block its session.
-            owner.close();
-            if (translation != null) {
-                translation.close();
-            }
+            close();
         }
+    }
+
+    private void close() {
+        // DJL's model closes the block, and the block its session.
+        owner.close();
+        if (translated != null) {
+            translated.translation().close();
+        }
+    }
+
+    /** Ends a use on a thread that must not wait: an output is released by an event loop. */
+    void releaseLate() {
+        if (users.decrementAndGet() == 0) {
+            Thread.ofPlatform().daemon().name("isthmus-local-close").start(this::close);
+        }
+    }
+
+    /** Whether nobody uses it any more. */
+    boolean closed() {
+        return users.get() == 0;
     }
 
     /**
-     * Runs the model. Inputs that lie in one piece outside the heap are read where they are.
+     * That a request fits the model.
      *
-     * @param request borrowed, checked
+     * @param request borrowed
+     * @throws OipException INVALID_ARGUMENT naming tensor, value and expectation
+     */
+    public void require(InferRequest request) {
+        seen().require(request);
+    }
+
+    /**
+     * Runs the model, on the calling thread. Inputs that lie in one piece outside the heap are read where they are.
+     *
+     * @param request borrowed; checked by {@link #require}
+     * @param allocator of outputs, and of copies where they are needed
      * @return the outputs, owned by the caller, in the order of the request or else of the model
+     * @throws OipException CANCELLED when terminated, INVALID_ARGUMENT where the model does not take these values, INTERNAL
      */
     public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
-        if (translation == null) {
+        if (translated == null) {
             return runSession(request, handle, allocator);
         }
-        return translation.run(
-                request,
-                inner -> {
-                    ModelCheck.require(ref, inputs, outputs, inner);
-                    return runSession(inner, handle, allocator);
-                },
-                allocator);
+        return translated
+                .translation()
+                .run(
+                        request,
+                        inner -> {
+                            check.require(inner);
+                            return runSession(inner, handle, allocator);
+                        },
+                        allocator);
     }
 
     private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
-        Map<String, OnnxTensor> feed = new LinkedHashMap<>();
-        List<ByteBuf> gathered = new ArrayList<>();
-        try {
-            for (Tensor input : request.inputs()) {
-                feed.put(input.name(), onnx(input, gathered, allocator));
-            }
-            Set<String> wanted = request.outputs().isEmpty()
-                    ? session.getOutputNames()
-                    : new java.util.LinkedHashSet<>(request.outputs().stream()
-                            .map(output -> output.name())
-                            .toList());
-            try (OrtSession.Result result = session.run(feed, wanted, handle.options())) {
-                return collect(wanted, result, allocator);
-            }
+        try (Feed feed = Feed.of(runtime, signature(), request, allocator, copies)) {
+            return run(request, feed, handle, allocator);
         } catch (OrtException e) {
-            throw new OipException(ErrorCode.INTERNAL, "model '" + ref.name() + "': the run failed", e);
-        } finally {
-            feed.values().forEach(OnnxTensor::close);
-            gathered.forEach(ByteBuf::release);
+            throw failure(e, handle);
         }
     }
 
-    private OnnxTensor onnx(Tensor input, List<ByteBuf> gathered, ByteBufAllocator allocator) throws OrtException {
-        ByteBuf data = input.data();
-        if (!data.isDirect() || data.nioBufferCount() != 1) {
-            // ONNX Runtime reads one piece of memory outside the heap: gather it.
-            ByteBuf whole = allocator.directBuffer(Math.max(1, data.readableBytes()));
-            gathered.add(whole);
-            whole.writeBytes(data, data.readerIndex(), data.readableBytes());
-            data = whole;
-        }
-        ByteBuffer bytes = data.nioBuffer(data.readerIndex(), data.readableBytes());
-        OnnxJavaType type = OrtTypes.java(input.dataType());
-        return OnnxTensor.createTensor(environment, bytes, input.shape().toArray(), type);
-    }
-
-    private static List<Tensor> collect(Set<String> wanted, OrtSession.Result result, ByteBufAllocator allocator) {
-        List<Tensor> outputs = new ArrayList<>();
-        try {
-            for (String name : wanted) {
-                OnnxTensor tensor = (OnnxTensor) result.get(name).orElseThrow();
-                TensorInfo info = tensor.getInfo();
-                DataType type = OrtTypes.exact(info).orElseThrow();
-                // The public API gives a copy on the heap, and the result ends with this call.
-                ByteBuffer copy = tensor.getByteBuffer();
-                ByteBuf data = allocator.buffer(Math.max(1, copy.remaining())).writeBytes(copy);
-                outputs.add(new Tensor(name, type, Shape.of(info.getShape()), Map.of(), data));
+    private List<Tensor> run(InferRequest request, Feed feed, RunHandle handle, ByteBufAllocator allocator)
+            throws OrtException {
+        boolean tried = pinning;
+        try (Fetch fetch = Fetch.of(this, request, tried, allocator)) {
+            OrtSession.Result result = placed.session().run(feed.tensors(), fetch.free(), fetch.pinned(), handle.options());
+            return fetch.collect(result, feed);
+        } catch (OrtException e) {
+            if (!tried || !RunFailure.shape(e)) {
+                throw e;
             }
-            return outputs;
-        } catch (RuntimeException e) {
-            outputs.forEach(Tensor::release);
-            throw e;
+            LOG.warn("model {} has outputs of other shapes than it says; from now on they are taken as they come", ref);
+            pinning = false;
         }
+        return run(request, feed, handle, allocator);
+    }
+
+    private OipException failure(OrtException e, RunHandle handle) {
+        String model = "model '" + ref.name() + "': ";
+        if (handle.terminated()) {
+            return new OipException(ErrorCode.CANCELLED, model + "the run was cancelled", e);
+        }
+        if (e.getCode() == OrtErrorCode.ORT_INVALID_ARGUMENT) {
+            return new OipException(ErrorCode.INVALID_ARGUMENT, model + RunFailure.reason(e), e);
+        }
+        return new OipException(ErrorCode.INTERNAL, model + "the run failed", e);
     }
 }

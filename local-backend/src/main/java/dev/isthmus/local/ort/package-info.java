@@ -1,4 +1,7 @@
-/** All that touches ONNX Runtime and DJL: models, their runs and their types. */
+/**
+ * Everything that touches ONNX Runtime: its start, its types, sessions and the devices they run on. Knows no files and no
+ * threads of its own.
+ */
 @NullMarked
 package dev.isthmus.local.ort;
 

@@ -1,14 +1,10 @@
 package dev.isthmus.local.run;
 
 import dev.isthmus.local.LocalBackend;
-import dev.isthmus.local.ort.OnnxModel;
-import dev.isthmus.local.ort.RunHandle;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
-import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -16,92 +12,140 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One request on its way through the queue and a run. Owns the request and a use of the model until it ends; ends exactly
- * once at the callback. Cancellation may come from any thread.
+ * One request on its way through queue and run. It ends exactly once, with its callback: by an answer or a failure of the
+ * run, or before that by its deadline, by its client or by the executor's closing, from whatever thread. What it owns (the
+ * request and a use of the model) is given back by whoever takes it out of the queue: a worker after the run, which may
+ * still read the request when its client has long been answered.
  */
-final class LocalRun implements Runnable, LocalBackend.Cancellable {
+final class LocalRun implements LocalBackend.Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
-    private final OnnxModel model;
-    private final InferRequest request;
-    private final long deadlineNanos;
-    private final ByteBufAllocator allocator;
-    private final LocalBackend.Callback callback;
-    private @Nullable RunHandle running;
-    private boolean cancelled;
+    private final ModelQueue queue;
+    private final Order order;
+    private final @Nullable Fit fit;
+    private @Nullable Flight flight;
+    private Deadlines.@Nullable Deadline deadline;
+    private boolean ended;
+    private boolean announced;
 
-    LocalRun(
-            OnnxModel model,
-            InferRequest request,
-            long deadlineNanos,
-            ByteBufAllocator allocator,
-            LocalBackend.Callback callback) {
-        this.model = model;
-        this.request = request;
-        this.deadlineNanos = deadlineNanos;
-        this.allocator = allocator;
-        this.callback = callback;
+    /** Its neighbours in the queue, and whether it is there: guarded by the queue's lock. */
+    @Nullable
+    LocalRun before;
+
+    @Nullable
+    LocalRun after;
+
+    boolean queued;
+
+    LocalRun(ModelQueue queue, Order order) {
+        this.queue = queue;
+        this.order = order;
+        this.fit = queue.batching() == null ? null : queue.batching().fit(order.request());
+    }
+
+    Order order() {
+        return order;
+    }
+
+    /** How it may share a run; null where it runs alone. */
+    @Nullable
+    Fit fit() {
+        return fit;
+    }
+
+    /** From now on it ends at its deadline. */
+    synchronized void arm() {
+        if (!ended && order.hasDeadline()) {
+            deadline = queue.deadlines().set(order.deadlineNanos(), this::expire);
+        }
+    }
+
+    /** Goes on board; false where it has ended. */
+    boolean begin(Flight next) {
+        if (order.late(System.nanoTime())) {
+            expire();
+        }
+        synchronized (this) {
+            if (!ended) {
+                flight = next;
+                next.board();
+            }
+            return !ended;
+        }
+    }
+
+    /** Says that its run begins, once, however often it is tried. */
+    void started(boolean first) {
+        if (!announced) {
+            announced = true;
+            order.callback().started(first);
+        }
+    }
+
+    private synchronized boolean began() {
+        return flight != null;
+    }
+
+    /** Its deadline has passed. */
+    void expire() {
+        String where = began() ? "while the model ran" : "while the request was in the local queue";
+        fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed " + where));
     }
 
     @Override
-    public void run() {
+    public void cancel() {
+        fail(new OipException(ErrorCode.CANCELLED, queue.name() + ": the request was cancelled"));
+    }
+
+    /** Ends it with an answer; the outputs are taken. */
+    void answer(List<Tensor> outputs) {
+        if (!end()) {
+            outputs.forEach(Tensor::release);
+            return;
+        }
+        InferResponse response =
+                new InferResponse(queue.model().ref(), order.request().id(), Map.of(), outputs);
         try {
-            callback.done(infer());
-        } catch (OipException failure) {
-            callback.failed(failure);
+            order.callback().done(response);
         } catch (RuntimeException fault) {
-            LOG.error("run of model {}", model.ref(), fault);
-            callback.failed(
-                    new OipException(ErrorCode.INTERNAL, "model '" + model.ref().name() + "': the run failed", fault));
-        } finally {
-            end();
+            LOG.error("{}: the receiver of an answer failed", queue.name(), fault);
         }
     }
 
-    private InferResponse infer() {
-        if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
-            throw new OipException(
-                    ErrorCode.DEADLINE_EXCEEDED, "the deadline passed while the request was in the local queue");
+    /** Ends it with a failure; false where it has ended. A run that nobody waits for any more ends with it. */
+    boolean fail(OipException failure) {
+        if (!end()) {
+            return false;
         }
-        callback.started(true);
-        try (RunHandle options = new RunHandle()) {
-            begin(options);
-            List<Tensor> outputs = model.run(request, options, allocator);
-            return new InferResponse(model.ref(), request.id(), Map.of(), outputs);
-        } catch (OipException e) {
-            if (wasCancelled()) {
-                throw new OipException(ErrorCode.CANCELLED, "the run was cancelled", e);
-            }
-            throw e;
-        } finally {
-            synchronized (this) {
-                running = null;
-            }
+        Flight under = flight();
+        if (under != null) {
+            under.leave();
+        } else if (queue.remove(this)) {
+            giveBack();
         }
+        try {
+            order.callback().failed(failure);
+        } catch (RuntimeException fault) {
+            LOG.error("{}: the receiver of a failure failed", queue.name(), fault);
+        }
+        return true;
     }
 
-    private synchronized void begin(RunHandle options) {
-        if (cancelled) {
-            throw new OipException(ErrorCode.CANCELLED, "the request was cancelled");
-        }
-        running = options;
+    private synchronized @Nullable Flight flight() {
+        return flight;
     }
 
-    private synchronized boolean wasCancelled() {
-        return cancelled;
+    private synchronized boolean end() {
+        boolean first = !ended;
+        ended = true;
+        queue.deadlines().cancel(deadline);
+        deadline = null;
+        return first;
     }
 
-    @Override
-    public synchronized void cancel() {
-        cancelled = true;
-        if (running != null) {
-            running.terminate();
-        }
-    }
-
-    /** Gives back what the run owns. */
-    void end() {
-        request.release();
-        model.release();
+    /** Gives back what it owns; once, by whoever took it out of the queue. */
+    void giveBack() {
+        order.request().release();
+        queue.model().release();
     }
 }

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Generates the models that the tests of execution run. Usage: generate_execution.py LOCAL_BACKEND_FOLDER
+
+Needs: pip install onnx==1.23.2. The outputs are committed.
+
+  turns     INT64 COUNT [-1,1] -> INT64 SAME [-1,1] (the input), ROWS [-1,1] (rows of this run), TURNS [-1,1]: a loop that
+            turns as often as the highest COUNT says, so that a run lasts until it is ended; a COUNT below -1 fails the run
+  positive  FP32 INPUT0 [-1] -> FP32 OUTPUT0 [-1]: the elements above 0, so that rows are lost
+  fixed     FP32 INPUT0 [1,2] -> FP32 OUTPUT0 [1,2]: the same; its first dimension is no batch
+"""
+import pathlib
+import sys
+
+from onnx import TensorProto, checker, helper
+
+INT64, FLOAT, BOOL = TensorProto.INT64, TensorProto.FLOAT, TensorProto.BOOL
+
+
+def value(name, kind, shape):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def constant(name, *numbers, shape=None):
+    return helper.make_tensor(name, INT64, [len(numbers)] if shape is None else shape, numbers)
+
+
+def model(nodes, inputs, outputs, constants=()):
+    graph = helper.make_graph(nodes, "isthmus", inputs, outputs, list(constants))
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    checker.check_model(made)
+    return made.SerializeToString()
+
+
+def turns():
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go_on"], ["still"]), helper.make_node("Add", ["turn", "one"], ["turned"])],
+        "turn", [value("i", INT64, []), value("go_on", BOOL, []), value("turn", INT64, [])],
+        [value("still", BOOL, []), value("turned", INT64, [])], [constant("one", 1, shape=[])])
+    nodes = [
+        helper.make_node("Shape", ["COUNT"], ["shape"]),
+        helper.make_node("Gather", ["shape", "first"], ["rows"]),
+        helper.make_node("Expand", ["rows", "shape"], ["ROWS"]),
+        helper.make_node("Min", ["COUNT", "first"], ["negative"]),
+        # There is one element: -1 is the last, and anything below is out of bounds.
+        helper.make_node("Gather", ["first", "negative"], ["none"]),
+        helper.make_node("Add", ["COUNT", "none"], ["SAME"]),
+        helper.make_node("ReduceMax", ["SAME"], ["most"], keepdims=0),
+        helper.make_node("Loop", ["most", "", "zero"], ["turned"], body=body),
+        helper.make_node("Expand", ["turned", "shape"], ["TURNS"]),
+    ]
+    rows = lambda name: value(name, INT64, [None, 1])
+    return model(nodes, [rows("COUNT")], [rows("SAME"), rows("ROWS"), rows("TURNS")],
+                 [constant("first", 0), constant("zero", 0, shape=[])])
+
+
+def positive():
+    nodes = [
+        helper.make_node("Sub", ["INPUT0", "INPUT0"], ["zero"]),
+        helper.make_node("Greater", ["INPUT0", "zero"], ["above"]),
+        helper.make_node("Compress", ["INPUT0", "above"], ["OUTPUT0"], axis=0),
+    ]
+    return model(nodes, [value("INPUT0", FLOAT, [None])], [value("OUTPUT0", FLOAT, [None])])
+
+
+def fixed():
+    return model([helper.make_node("Identity", ["INPUT0"], ["OUTPUT0"])], [value("INPUT0", FLOAT, [1, 2])],
+                 [value("OUTPUT0", FLOAT, [1, 2])])
+
+
+def main(root):
+    for name, data in {"turns": turns(), "positive": positive(), "fixed": fixed()}.items():
+        path = pathlib.Path(root, f"src/test/resources/execution/{name}.onnx")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,150 @@
+package dev.isthmus.local.run;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is to happen at a time, unless it is cancelled before, which is the rule. Setting and cancelling are a few writes
+ * under a lock: the thread, which looks through all that is set, is woken only for a time before the one it sleeps to, and
+ * not when that one is cancelled. A scheduler's would be woken by every request that comes alone.
+ */
+final class Deadlines implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(Deadlines.class);
+    private static final long FOREVER = Long.MAX_VALUE;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition sooner = lock.newCondition();
+    private final Deadline ring = new Deadline(0, () -> {});
+    private boolean sleeping;
+    private long wake;
+    private boolean closed;
+
+    /** One of them; its links are guarded by the lock. */
+    static final class Deadline {
+        private final long nanos;
+        private final Runnable task;
+        private Deadline before = this;
+        private Deadline after = this;
+
+        private Deadline(long nanos, Runnable task) {
+            this.nanos = nanos;
+            this.task = task;
+        }
+
+        void pass() {
+            try {
+                task.run();
+            } catch (RuntimeException fault) {
+                LOG.error("what a deadline ends did not end well", fault);
+            }
+        }
+
+        private void unlink() {
+            before.after = after;
+            after.before = before;
+            before = this;
+            after = this;
+        }
+    }
+
+    /**
+     * Sets one.
+     *
+     * @param nanos on the scale of {@link System#nanoTime()}
+     * @param task short; runs on the thread of this
+     */
+    Deadline set(long nanos, Runnable task) {
+        Deadline next = new Deadline(nanos, task);
+        lock.lock();
+        try {
+            if (!closed) {
+                next.before = ring.before;
+                next.after = ring;
+                ring.before.after = next;
+                ring.before = next;
+                if (!sleeping || nanos - wake < 0) {
+                    sooner.signal();
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+        return next;
+    }
+
+    /** Idempotent; nothing where its time has come. */
+    void cancel(@Nullable Deadline deadline) {
+        if (deadline == null) {
+            return;
+        }
+        lock.lock();
+        try {
+            deadline.unlink();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Runs tasks at their times until it is closed. */
+    @Override
+    public void run() {
+        List<Deadline> due = new ArrayList<>();
+        while (await(due)) {
+            due.forEach(Deadline::pass);
+            due.clear();
+        }
+    }
+
+    private boolean await(List<Deadline> due) {
+        lock.lock();
+        try {
+            long left = collect(System.nanoTime(), due);
+            while (!closed && due.isEmpty()) {
+                wake = System.nanoTime() + left;
+                sleeping = left < FOREVER;
+                sooner.awaitNanos(left);
+                sleeping = false;
+                left = collect(System.nanoTime(), due);
+            }
+            return !closed;
+        } catch (InterruptedException end) {
+            Thread.currentThread().interrupt();
+            return false;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes out those whose time has come; the nanoseconds until the next. Called with the lock held. */
+    long collect(long now, List<Deadline> due) {
+        long left = FOREVER;
+        Deadline each = ring.after;
+        while (each != ring) {
+            Deadline following = each.after;
+            if (each.nanos - now <= 0) {
+                each.unlink();
+                due.add(each);
+            } else {
+                left = Math.min(left, each.nanos - now);
+            }
+            each = following;
+        }
+        return left;
+    }
+
+    /** Forgets what is set, and ends the thread. */
+    void close() {
+        lock.lock();
+        try {
+            closed = true;
+            sooner.signal();
+        } finally {
+            lock.unlock();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+package dev.isthmus.local.run;
+
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.ort.RunHandle;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one thread does: takes a request, or several that share a run, runs the model, answers, and takes the next. Nothing
+ * that a model does ends it.
+ */
+final class Worker implements Runnable {
+    private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
+
+    private final RunQueues queues;
+    private final List<LocalRun> taken = new ArrayList<>();
+    private @Nullable RunHandle handle;
+    private volatile @Nullable Flight flight;
+    private volatile boolean abandoned;
+
+    Worker(RunQueues queues) {
+        this.queues = queues;
+    }
+
+    @Override
+    public void run() {
+        Courtesy.lower();
+        ModelQueue from = queues.take(null, taken);
+        while (from != null) {
+            try {
+                fly(from.model());
+            } catch (Throwable fault) {
+                OipException failure = failure(from.model(), fault);
+                taken.forEach(run -> run.fail(failure));
+            } finally {
+                taken.forEach(LocalRun::giveBack);
+                taken.clear();
+            }
+            from = queues.take(from, taken);
+        }
+        if (handle != null) {
+            handle.close();
+        }
+    }
+
+    /** Ends what it runs now, and whatever it begins after. From any thread. */
+    void abandon() {
+        abandoned = true;
+        Flight now = flight;
+        if (now != null) {
+            now.abandon(RunQueues.closing());
+        }
+    }
+
+    private void fly(OnnxModel model) {
+        if (taken.size() == 1) {
+            alone(model, taken.getFirst());
+        } else {
+            together(model);
+        }
+    }
+
+    private void alone(OnnxModel model, LocalRun run) {
+        List<Tensor> outputs = null;
+        OipException failure = null;
+        Flight only = open(List.of(run));
+        try {
+            if (run.begin(only)) {
+                only.depart();
+                run.started(true);
+                outputs = model.run(run.order().request(), handle(), run.order().allocator());
+            }
+        } catch (Throwable fault) {
+            failure = failure(model, fault);
+        }
+        land(only);
+        if (outputs != null) {
+            run.answer(outputs);
+        } else if (failure != null && run.fail(failure) && failure.code() == ErrorCode.INTERNAL) {
+            LOG.error("run of model {}", model.ref(), failure);
+        }
+    }
+
+    /** One run for all who still wait; where it fails, each has one of its own, for the fault may be one request's. */
+    private void together(OnnxModel model) {
+        List<LocalRun> aboard = new ArrayList<>(taken.size());
+        List<InferRequest> requests = new ArrayList<>(taken.size());
+        List<List<Tensor>> outputs = null;
+        Flight shared = open(List.copyOf(taken));
+        try {
+            for (LocalRun run : taken) {
+                if (run.begin(shared)) {
+                    aboard.add(run);
+                    requests.add(run.order().request());
+                }
+            }
+            shared.depart();
+            if (aboard.size() > 1) {
+                for (int i = 0; i < aboard.size(); i++) {
+                    aboard.get(i).started(i == 0);
+                }
+                outputs = new Batch(model, requests)
+                        .run(handle(), aboard.getFirst().order().allocator());
+            }
+        } catch (Throwable fault) {
+            LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), aboard.size(), fault);
+        }
+        land(shared);
+        for (int i = 0; i < aboard.size(); i++) {
+            if (outputs == null) {
+                alone(model, aboard.get(i));
+            } else {
+                aboard.get(i).answer(outputs.get(i));
+            }
+        }
+    }
+
+    private Flight open(List<LocalRun> passengers) {
+        Flight next = new Flight(passengers, handle());
+        flight = next;
+        if (abandoned) {
+            next.abandon(RunQueues.closing());
+        }
+        return next;
+    }
+
+    /** The handle of its runs: the last one's, unless that was used. */
+    private RunHandle handle() {
+        RunHandle now = handle;
+        if (now == null) {
+            now = new RunHandle();
+            handle = now;
+        }
+        return now;
+    }
+
+    private void land(Flight over) {
+        flight = null;
+        if (over.land() && handle != null) {
+            handle.close();
+            handle = null;
+        }
+    }
+
+    private static OipException failure(OnnxModel model, Throwable fault) {
+        if (fault instanceof OipException known) {
+            return known;
+        }
+        return new OipException(ErrorCode.INTERNAL, "model '" + model.ref().name() + "': the run failed", fault);
+    }
+}

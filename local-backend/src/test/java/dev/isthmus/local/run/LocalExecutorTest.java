@@ -1,0 +1,342 @@
+package dev.isthmus.local.run;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBufAllocator;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Queue, permits, deadlines and cancellation, with a model that runs until it is ended. */
+class LocalExecutorTest {
+    private OnnxModel turns;
+    private OnnxModel simple;
+
+    @BeforeEach
+    void load() {
+        turns = Runs.model("turns", ModelSettings.DEFAULT);
+        simple = Runs.model("simple", ModelSettings.DEFAULT);
+    }
+
+    /** Every use of the models was given back: ours is the last. */
+    @AfterEach
+    void unload() {
+        for (OnnxModel model : List.of(turns, simple)) {
+            model.release();
+            // A run that was ended may still be giving back what it had.
+            await().until(() -> Runs.unused(model));
+        }
+    }
+
+    private Outcome endless(LocalExecutor executor) throws InterruptedException {
+        Outcome running = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS));
+        running.awaitBegun();
+        return running;
+    }
+
+    @Test
+    void answer_isTheModels_underTheRequestsId() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome outcome = Runs.submit(executor, simple, Runs.simple(3));
+            InferResponse response = outcome.answer().response();
+            assertThat(response.id()).isEqualTo("id");
+            assertThat(response.model()).isEqualTo(new ModelRef("simple", "1"));
+            assertThat(response.outputs().getFirst().data().getIntLE(60)).isEqualTo(9);
+            response.release();
+        }
+    }
+
+    @Test
+    void request_thatDoesNotFit_isRefusedBeforeItIsQueued() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome outcome = Runs.submit(executor, turns, Runs.simple(1));
+            assertThat(outcome.ended()).isTrue();
+            assertThat(outcome.released()).isTrue();
+            assertThat(outcome.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+        }
+    }
+
+    @Test
+    void queue_full_isRefusedAtOnce_withATimeToAskAgain() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome running = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS));
+            Outcome queued = Runs.submit(executor, turns, Runs.turns(1));
+            Outcome refused = Runs.submit(executor, turns, Runs.turns(1));
+            assertThat(refused.ended()).isTrue();
+            assertThat(refused.released()).isTrue();
+            OipException failure = refused.failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.OVERLOADED);
+            assertThat(failure.message()).isEqualTo("the local backend: its queue of 1 requests is full");
+            assertThat(failure.processed()).isEqualTo(OipException.Processed.NO);
+            assertThat(failure.retryAfter()).contains(Duration.ofSeconds(1));
+            running.cancel();
+            assertThat(queued.answer("TURNS")).containsExactly(1);
+        }
+    }
+
+    @Test
+    void cancelled_inTheQueue_leavesItAtOnce() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome running = endless(executor);
+            Outcome queued = Runs.submit(executor, turns, Runs.turns(1));
+            queued.cancel();
+            assertThat(queued.ended()).isTrue();
+            assertThat(queued.released()).isTrue();
+            assertThat(queued.code()).isEqualTo(ErrorCode.CANCELLED);
+            Outcome next = Runs.submit(executor, turns, Runs.turns(2));
+            assertThat(running.ended()).isFalse();
+            running.cancel();
+            assertThat(next.answer("TURNS")).containsExactly(2);
+            assertThat(queued.calls()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void deadline_passedInTheQueue_leavesItAtOnce() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome running = endless(executor);
+            long soon = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1);
+            Outcome queued = Runs.submit(executor, turns, Runs.turns(1), soon);
+            assertThat(queued.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(queued.released()).isTrue();
+            Outcome next = Runs.submit(executor, turns, Runs.turns(2));
+            assertThat(running.ended()).isFalse();
+            running.cancel();
+            assertThat(next.answer("TURNS")).containsExactly(2);
+        }
+    }
+
+    @Test
+    void deadline_passedBefore_isNotQueued() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome late = Runs.submit(executor, turns, Runs.turns(1), System.nanoTime() - 1);
+            assertThat(late.ended()).isTrue();
+            assertThat(late.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+        }
+    }
+
+    @Test
+    void deadline_passedInTheRun_endsIt() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome running = endless(executor);
+            running.expire();
+            assertThat(running.failure())
+                    .hasMessage("model 'turns': the deadline passed while the model ran")
+                    .returns(ErrorCode.DEADLINE_EXCEEDED, OipException::code);
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+                    .containsExactly(2);
+            assertThat(running.calls()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void deadline_isKeptByTheTimer() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            long soon = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(20);
+            Outcome running = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS), soon);
+            assertThat(running.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+                    .containsExactly(2);
+        }
+    }
+
+    @Test
+    void cancelled_inTheRun_endsIt() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome running = endless(executor);
+            running.cancel();
+            assertThat(running.ended()).isTrue();
+            assertThat(running.code()).isEqualTo(ErrorCode.CANCELLED);
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+                    .containsExactly(2);
+            await().until(running::released);
+            assertThat(running.calls()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void cancelled_afterTheEnd_doesNothing() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            Outcome over = Runs.submit(executor, turns, Runs.turns(1));
+            assertThat(over.answer("TURNS")).containsExactly(1);
+            over.cancel();
+            over.expire();
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+                    .containsExactly(2);
+            assertThat(over.calls()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void cancelAndEnd_atTheSameTime_areOneEnd() throws Exception {
+        List<Outcome> outcomes = new ArrayList<>();
+        try (LocalExecutor executor = new LocalExecutor(2, 4000);
+                ExecutorService clients = Executors.newFixedThreadPool(2)) {
+            for (int i = 0; i < 2000; i++) {
+                Outcome outcome =
+                        Runs.submit(executor, turns, Runs.turns(i % 7), System.nanoTime() + 100_000L * (i % 5));
+                clients.execute(outcome::cancel);
+                outcomes.add(outcome);
+            }
+            for (Outcome outcome : outcomes) {
+                outcome.releaseAny();
+            }
+        }
+        for (Outcome outcome : outcomes) {
+            assertThat(outcome.calls()).isEqualTo(1);
+            assertThat(outcome.released()).isTrue();
+        }
+    }
+
+    @Test
+    void model_withAllPermitsInUse_doesNotHoldUpOthers() throws Exception {
+        OnnxModel one = Runs.model("turns", Runs.instances(1));
+        try (LocalExecutor executor = new LocalExecutor(2, 8)) {
+            Outcome running = Runs.submit(executor, one, Runs.turns(Runs.ENDLESS));
+            Outcome queued = Runs.submit(executor, one, Runs.turns(3));
+            Runs.submit(executor, simple, Runs.simple(1)).release();
+            Runs.submit(executor, simple, Runs.simple(2)).release();
+            assertThat(queued.ended()).isFalse();
+            running.cancel();
+            assertThat(queued.answer("TURNS")).containsExactly(3);
+        } finally {
+            one.release();
+        }
+    }
+
+    @Test
+    void model_takesItsShareOfTheQueue_andLeavesRoomForOthers() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO)) {
+            executor.prepare(simple);
+            endless(executor);
+            List<Outcome> queued = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                queued.add(Runs.submit(executor, turns, Runs.turns(i)));
+            }
+            assertThat(Runs.submit(executor, turns, Runs.turns(1)).failure())
+                    .hasMessage("model 'turns': 6 of its requests wait, its share of the local queue of 8")
+                    .returns(ErrorCode.OVERLOADED, OipException::code);
+            queued.add(Runs.submit(executor, simple, Runs.simple(1)));
+            queued.add(Runs.submit(executor, simple, Runs.simple(1)));
+            assertThat(queued).noneMatch(Outcome::ended);
+            assertThat(Runs.submit(executor, simple, Runs.simple(1)).failure())
+                    .hasMessage("the local backend: its queue of 8 requests is full");
+        }
+    }
+
+    @Test
+    void onlyModel_takesTheWholeQueue() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 8, Duration.ZERO)) {
+            endless(executor);
+            for (int i = 0; i < 8; i++) {
+                assertThat(Runs.submit(executor, turns, Runs.turns(i)).ended()).isFalse();
+            }
+            assertThat(Runs.submit(executor, turns, Runs.turns(8)).ended()).isTrue();
+        }
+    }
+
+    @Test
+    void models_takeTurns() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 8)) {
+            Outcome running = endless(executor);
+            Outcome first = Runs.submit(executor, turns, Runs.turns(1));
+            Outcome endless = Runs.submit(executor, turns, Runs.turns(Runs.ENDLESS));
+            Outcome other = Runs.submit(executor, simple, Runs.simple(1));
+            running.cancel();
+            first.release();
+            other.release();
+            assertThat(endless.ended()).isFalse();
+            endless.cancel();
+        }
+    }
+
+    @Test
+    void receiver_thatFails_doesNotEndTheThread() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            assertThat(simple.retain()).isTrue();
+            executor.submit(
+                    simple, Runs.simple(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new LocalBackend.Callback() {
+                        @Override
+                        public void done(InferResponse response) {
+                            response.release();
+                            throw new IllegalStateException("this is a test");
+                        }
+
+                        @Override
+                        public void failed(OipException failure) {}
+                    });
+            Runs.submit(executor, simple, Runs.simple(1)).release();
+        }
+    }
+
+    @Test
+    void run_thatFails_isThatRequestsFailure_andTheNextGoesOn() throws Exception {
+        try (LocalExecutor executor = new LocalExecutor(1, 1)) {
+            assertThat(Runs.submit(executor, turns, Runs.turns(-5)).failure().message())
+                    .contains("model 'turns'");
+            assertThat(Runs.submit(executor, turns, Runs.turns(2)).answer("TURNS"))
+                    .containsExactly(2);
+        }
+    }
+
+    @Test
+    void close_failsWhatIsQueued_andLetsRunsFinish() throws Exception {
+        LocalExecutor executor = new LocalExecutor(1, 4, Duration.ofMinutes(1));
+        Outcome running = Runs.submit(executor, turns, Runs.turns(20_000));
+        running.awaitBegun();
+        Outcome queued = Runs.submit(executor, turns, Runs.turns(1));
+        executor.close();
+        assertThat(queued.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(queued.released()).isTrue();
+        assertThat(running.answer("TURNS")).containsExactly(20_000);
+    }
+
+    @Test
+    void close_endsRunsThatOutlastItsPatience() throws Exception {
+        LocalExecutor executor = new LocalExecutor(2, 4, Duration.ofMillis(1));
+        Outcome running = endless(executor);
+        executor.close();
+        assertThat(running.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        await().until(running::released);
+    }
+
+    @Test
+    void closed_takesNothing_andMayBeClosedAgain() throws Exception {
+        LocalExecutor executor = new LocalExecutor(1, 4);
+        executor.close();
+        executor.close();
+        Outcome late = Runs.submit(executor, simple, Runs.simple(1));
+        assertThat(late.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(late.released()).isTrue();
+    }
+
+    @Test
+    void close_underLoad_endsEveryRequest() throws Exception {
+        List<Outcome> outcomes = new ArrayList<>();
+        try (LocalExecutor executor = new LocalExecutor(2, 1000)) {
+            for (int i = 0; i < 400; i++) {
+                outcomes.add(Runs.submit(executor, simple, Runs.simple(i)));
+            }
+            outcomes.getFirst().answer();
+        }
+        for (Outcome outcome : outcomes) {
+            assertThat(outcome.ended()).isTrue();
+            outcome.releaseAny();
+            assertThat(outcome.calls()).isEqualTo(1);
+        }
+    }
+}

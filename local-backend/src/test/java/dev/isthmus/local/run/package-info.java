@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.local.run;
+
+import org.jspecify.annotations.NullMarked;

@@ -21,15 +21,14 @@ final class Feed implements AutoCloseable {
     private final OrtRuntime runtime;
     private final ByteBufAllocator allocator;
     private final Copies copies;
-    private final Map<String, OnnxTensor> tensors;
     private final List<ByteBuffer> memory;
+    private Map<String, OnnxTensor> tensors = Map.of();
     private List<ByteBuf> gathered = List.of();
 
     private Feed(OrtRuntime runtime, ByteBufAllocator allocator, Copies copies, int size) {
         this.runtime = runtime;
         this.allocator = allocator;
         this.copies = copies;
-        this.tensors = HashMap.newHashMap(size);
         this.memory = new ArrayList<>(size);
     }
 
@@ -55,12 +54,23 @@ final class Feed implements AutoCloseable {
     }
 
     private void add(Port port, Tensor input) throws OrtException {
+        OnnxTensor tensor = tensor(port, input);
+        // Most models have one input: no hash table for it.
+        if (tensors.isEmpty()) {
+            tensors = Map.of(port.name(), tensor);
+            return;
+        }
+        if (tensors.size() == 1) {
+            tensors = new HashMap<>(tensors);
+        }
+        tensors.put(port.name(), tensor);
+    }
+
+    private OnnxTensor tensor(Port port, Tensor input) throws OrtException {
         if (port.type() == DataType.BYTES) {
             ByteBuffer elements = Memory.of(input.data(), 1);
             copies.gathered(input.data().readableBytes());
-            tensors.put(
-                    port.name(), OrtStrings.tensor(elements == null ? gather(input.data()) : elements, input.shape()));
-            return;
+            return OrtStrings.tensor(elements == null ? gather(input.data()) : elements, input.shape());
         }
         ByteBuffer bytes = Memory.of(input.data(), input.dataType().size());
         if (bytes == null) {
@@ -68,7 +78,7 @@ final class Feed implements AutoCloseable {
             bytes = gather(input.data());
         }
         memory.add(bytes);
-        tensors.put(port.name(), runtime.tensor(bytes, input.shape().toArray(), port));
+        return runtime.tensor(bytes, input.shape().toArray(), port);
     }
 
     /** ONNX Runtime reads one piece of memory outside the heap: makes it. */

@@ -21,15 +21,13 @@ final class Feed implements AutoCloseable {
     private final OrtRuntime runtime;
     private final ByteBufAllocator allocator;
     private final Copies copies;
-    private final List<ByteBuffer> memory;
     private Map<String, OnnxTensor> tensors = Map.of();
     private List<ByteBuf> gathered = List.of();
 
-    private Feed(OrtRuntime runtime, ByteBufAllocator allocator, Copies copies, int size) {
+    private Feed(OrtRuntime runtime, ByteBufAllocator allocator, Copies copies) {
         this.runtime = runtime;
         this.allocator = allocator;
         this.copies = copies;
-        this.memory = new ArrayList<>(size);
     }
 
     /** @param request borrowed; checked against the signature */
@@ -37,7 +35,7 @@ final class Feed implements AutoCloseable {
             OrtRuntime runtime, Signature signature, InferRequest request, ByteBufAllocator allocator, Copies copies)
             throws OrtException {
         List<Tensor> inputs = request.inputs();
-        Feed feed = new Feed(runtime, allocator, copies, inputs.size());
+        Feed feed = new Feed(runtime, allocator, copies);
         try {
             for (int i = 0; i < inputs.size(); i++) {
                 Port port = signature.input(inputs.get(i).name());
@@ -77,7 +75,6 @@ final class Feed implements AutoCloseable {
             copies.gathered(input.data().readableBytes());
             bytes = gather(input.data());
         }
-        memory.add(bytes);
         return runtime.tensor(bytes, input.shape().toArray(), port);
     }
 
@@ -99,9 +96,10 @@ final class Feed implements AutoCloseable {
     /** Whether an output lies in the memory of an input: a model may hand an input through as it is. */
     boolean overlaps(ByteBuffer output) {
         long from = Memory.address(output);
-        for (int i = 0; i < memory.size(); i++) {
-            long start = Memory.address(memory.get(i));
-            if (from < start + memory.get(i).remaining() && start < from + output.remaining()) {
+        for (OnnxTensor tensor : tensors.values()) {
+            ByteBuffer input = (ByteBuffer) tensor.getBufferRef().orElseThrow();
+            long start = Memory.address(input);
+            if (from < start + input.remaining() && start < from + output.remaining()) {
                 return true;
             }
         }
@@ -110,7 +108,9 @@ final class Feed implements AutoCloseable {
 
     @Override
     public void close() {
-        tensors.values().forEach(OnnxTensor::close);
+        for (OnnxTensor tensor : tensors.values()) {
+            tensor.close();
+        }
         gathered.forEach(ByteBuf::release);
     }
 }

@@ -78,10 +78,13 @@ final class Fetch implements AutoCloseable {
         }
         ByteBuf data = allocator.directBuffer((int) size, (int) size);
         pins[at] = new Pin(shape, data);
+        OnnxTensor tensor = model.runtime().tensor(data.internalNioBuffer(0, (int) size), extents, port);
         if (pinned.isEmpty()) {
-            pinned = new HashMap<>();
+            pinned = Map.of(port.name(), tensor);
+        } else {
+            pinned = pinned.size() == 1 ? new HashMap<>(pinned) : pinned;
+            pinned.put(port.name(), tensor);
         }
-        pinned.put(port.name(), model.runtime().tensor(data.nioBuffer(0, (int) size), extents, port));
         data.writerIndex((int) size);
     }
 
@@ -89,6 +92,9 @@ final class Fetch implements AutoCloseable {
     Set<String> free() {
         if (pinned.isEmpty() && wanted == model.signature().outputs()) {
             return model.signature().outputNames();
+        }
+        if (pinned.size() == wanted.size()) {
+            return Set.of();
         }
         Set<String> free = new LinkedHashSet<>();
         for (int i = 0; i < pins.length; i++) {
@@ -164,7 +170,9 @@ final class Fetch implements AutoCloseable {
     /** Gives back what was not collected. */
     @Override
     public void close() {
-        pinned.values().forEach(OnnxTensor::close);
+        for (OnnxTensor tensor : pinned.values()) {
+            tensor.close();
+        }
         for (Pin pin : pins) {
             if (pin != null) {
                 pin.data.release();

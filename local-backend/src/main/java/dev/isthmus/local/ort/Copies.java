@@ -22,7 +22,7 @@ public final class Copies {
         return gathered.sum();
     }
 
-    /** Bytes of outputs that were neither written where the answer needs them nor handed out where they are: BYTES. */
+    /** Bytes of outputs that were neither written where the answer needs them nor handed out: BYTES, and small ones. */
     public long copiedOut() {
         return copiedOut.sum();
     }

@@ -21,16 +21,13 @@ final class Feed implements AutoCloseable {
     private final OrtRuntime runtime;
     private final ByteBufAllocator allocator;
     private final Copies copies;
-    private final Map<String, OnnxTensor> tensors;
-    private final List<ByteBuffer> memory;
+    private Map<String, OnnxTensor> tensors = Map.of();
     private List<ByteBuf> gathered = List.of();
 
-    private Feed(OrtRuntime runtime, ByteBufAllocator allocator, Copies copies, int size) {
+    private Feed(OrtRuntime runtime, ByteBufAllocator allocator, Copies copies) {
         this.runtime = runtime;
         this.allocator = allocator;
         this.copies = copies;
-        this.tensors = HashMap.newHashMap(size);
-        this.memory = new ArrayList<>(size);
     }
 
     /** @param request borrowed; checked against the signature */
@@ -38,7 +35,7 @@ final class Feed implements AutoCloseable {
             OrtRuntime runtime, Signature signature, InferRequest request, ByteBufAllocator allocator, Copies copies)
             throws OrtException {
         List<Tensor> inputs = request.inputs();
-        Feed feed = new Feed(runtime, allocator, copies, inputs.size());
+        Feed feed = new Feed(runtime, allocator, copies);
         try {
             for (int i = 0; i < inputs.size(); i++) {
                 Port port = signature.input(inputs.get(i).name());
@@ -55,20 +52,30 @@ final class Feed implements AutoCloseable {
     }
 
     private void add(Port port, Tensor input) throws OrtException {
+        OnnxTensor tensor = tensor(port, input);
+        // Most models have one input: no hash table for it.
+        if (tensors.isEmpty()) {
+            tensors = Map.of(port.name(), tensor);
+            return;
+        }
+        if (tensors.size() == 1) {
+            tensors = new HashMap<>(tensors);
+        }
+        tensors.put(port.name(), tensor);
+    }
+
+    private OnnxTensor tensor(Port port, Tensor input) throws OrtException {
         if (port.type() == DataType.BYTES) {
             ByteBuffer elements = Memory.of(input.data(), 1);
             copies.gathered(input.data().readableBytes());
-            tensors.put(
-                    port.name(), OrtStrings.tensor(elements == null ? gather(input.data()) : elements, input.shape()));
-            return;
+            return OrtStrings.tensor(elements == null ? gather(input.data()) : elements, input.shape());
         }
         ByteBuffer bytes = Memory.of(input.data(), input.dataType().size());
         if (bytes == null) {
             copies.gathered(input.data().readableBytes());
             bytes = gather(input.data());
         }
-        memory.add(bytes);
-        tensors.put(port.name(), runtime.tensor(bytes, input.shape().toArray(), port));
+        return runtime.tensor(bytes, input.shape().toArray(), port);
     }
 
     /** ONNX Runtime reads one piece of memory outside the heap: makes it. */
@@ -89,9 +96,10 @@ final class Feed implements AutoCloseable {
     /** Whether an output lies in the memory of an input: a model may hand an input through as it is. */
     boolean overlaps(ByteBuffer output) {
         long from = Memory.address(output);
-        for (int i = 0; i < memory.size(); i++) {
-            long start = Memory.address(memory.get(i));
-            if (from < start + memory.get(i).remaining() && start < from + output.remaining()) {
+        for (OnnxTensor tensor : tensors.values()) {
+            ByteBuffer input = (ByteBuffer) tensor.getBufferRef().orElseThrow();
+            long start = Memory.address(input);
+            if (from < start + input.remaining() && start < from + output.remaining()) {
                 return true;
             }
         }
@@ -100,7 +108,9 @@ final class Feed implements AutoCloseable {
 
     @Override
     public void close() {
-        tensors.values().forEach(OnnxTensor::close);
+        for (OnnxTensor tensor : tensors.values()) {
+            tensor.close();
+        }
         gathered.forEach(ByteBuf::release);
     }
 }

@@ -22,16 +22,18 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The outputs of one run. Those whose shape is known are written where the answer needs them: they are pinned to buffers of
- * the allocator. Others are handed out where ONNX Runtime has put them. BYTES are copied, for the protocol lays them out in
- * another way.
+ * the allocator. Others are handed out where ONNX Runtime has put them, unless they are so small that a copy costs less.
+ * BYTES are copied, for the protocol lays them out in another way.
  */
 final class Fetch implements AutoCloseable {
+    /** Bytes of an output that are copied sooner than held. */
+    static final int SMALL = 1024;
+
     private final OnnxModel model;
     private final ByteBufAllocator allocator;
     private final List<Port> wanted;
     private final @Nullable Pin[] pins;
-    private final Set<String> free = new LinkedHashSet<>();
-    private final Map<String, OnnxTensor> pinned = new HashMap<>();
+    private Map<String, OnnxTensor> pinned = Map.of();
 
     /** An output on memory of ours. */
     private record Pin(Shape shape, ByteBuf data) {}
@@ -57,8 +59,8 @@ final class Fetch implements AutoCloseable {
                 Port port = fetch.wanted.get(i);
                 ShapeRule rule = pinning ? model.signature().rule(port) : null;
                 long[] shape = rule == null ? null : rule.shape(request);
-                if (shape == null || !fetch.pin(i, port, shape)) {
-                    fetch.free.add(port.name());
+                if (shape != null) {
+                    fetch.pin(i, port, shape);
                 }
             }
             return fetch;
@@ -68,21 +70,38 @@ final class Fetch implements AutoCloseable {
         }
     }
 
-    private boolean pin(int at, Port port, long[] extents) throws OrtException {
+    private void pin(int at, Port port, long[] extents) throws OrtException {
         Shape shape = Shape.of(extents);
         long size = Math.multiplyExact(shape.elementCount(), port.type().size());
         if (size == 0 || size > Integer.MAX_VALUE) {
-            return false;
+            return;
         }
         ByteBuf data = allocator.directBuffer((int) size, (int) size);
         pins[at] = new Pin(shape, data);
-        pinned.put(port.name(), model.runtime().tensor(data.nioBuffer(0, (int) size), extents, port));
+        OnnxTensor tensor = model.runtime().tensor(data.internalNioBuffer(0, (int) size), extents, port);
+        if (pinned.isEmpty()) {
+            pinned = Map.of(port.name(), tensor);
+        } else {
+            pinned = pinned.size() == 1 ? new HashMap<>(pinned) : pinned;
+            pinned.put(port.name(), tensor);
+        }
         data.writerIndex((int) size);
-        return true;
     }
 
     /** The outputs that ONNX Runtime finds memory for. */
     Set<String> free() {
+        if (pinned.isEmpty() && wanted == model.signature().outputs()) {
+            return model.signature().outputNames();
+        }
+        if (pinned.size() == wanted.size()) {
+            return Set.of();
+        }
+        Set<String> free = new LinkedHashSet<>();
+        for (int i = 0; i < pins.length; i++) {
+            if (pins[i] == null) {
+                free.add(wanted.get(i).name());
+            }
+        }
         return free;
     }
 
@@ -140,10 +159,10 @@ final class Fetch implements AutoCloseable {
             return Unpooled.EMPTY_BUFFER;
         }
         ByteBuffer memory = model.runtime().elements(tensor);
-        if (memory.isDirect() && !feed.overlaps(memory)) {
+        // An input handed through is the request's memory, which ends with the run.
+        if (memory.remaining() > SMALL && memory.isDirect() && !feed.overlaps(memory)) {
             return held.view(memory, allocator);
         }
-        // An input handed through is the request's memory, which ends with the run.
         model.copies().copiedOut(memory.remaining());
         return allocator.directBuffer(memory.remaining()).writeBytes(memory);
     }
@@ -151,7 +170,9 @@ final class Fetch implements AutoCloseable {
     /** Gives back what was not collected. */
     @Override
     public void close() {
-        pinned.values().forEach(OnnxTensor::close);
+        for (OnnxTensor tensor : pinned.values()) {
+            tensor.close();
+        }
         for (Pin pin : pins) {
             if (pin != null) {
                 pin.data.release();

@@ -26,7 +26,9 @@ final class ShapeRule {
 
     /** An output's rule; null where its shape is known after a run only. */
     static @Nullable ShapeRule of(Port output, List<Port> inputs) {
-        if (output.type() == DataType.BYTES) {
+        // An input that is an output itself is handed through as it is.
+        boolean input = inputs.stream().anyMatch(each -> each.name().equals(output.name()));
+        if (output.type() == DataType.BYTES || input) {
             return null;
         }
         List<Extent> extents = new ArrayList<>();

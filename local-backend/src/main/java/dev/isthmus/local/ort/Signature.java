@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -30,12 +31,14 @@ final class Signature {
     private final Map<String, Port> inputsByName;
     private final Map<String, Port> outputsByName;
     private final List<Optional<ShapeRule>> rules;
+    private final Set<String> outputNames = new LinkedHashSet<>();
 
     private Signature(List<Port> inputs, List<Port> outputs) {
         this.inputs = inputs;
         this.outputs = outputs;
         this.inputsByName = byName(inputs);
         this.outputsByName = byName(outputs);
+        outputs.forEach(output -> outputNames.add(output.name()));
         this.rules = outputs.stream()
                 .map(output -> Optional.ofNullable(ShapeRule.of(output, inputs)))
                 .toList();
@@ -128,6 +131,11 @@ final class Signature {
 
     List<Port> outputs() {
         return outputs;
+    }
+
+    /** The names of all outputs, in the model's order. Not to be changed. */
+    Set<String> outputNames() {
+        return outputNames;
     }
 
     @Nullable

@@ -5,11 +5,13 @@ import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Tensor;
+import io.netty.util.concurrent.FastThreadLocalThread;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.FutureTask;
 
 /**
  * Measures the heap bytes and the time of a run, on one thread: of the embedded model "digits", batch 1, and of models whose
@@ -22,7 +24,17 @@ final class RunAllocation {
 
     private RunAllocation() {}
 
-    public static void main(String[] arguments) throws IOException {
+    /** On a thread as the executor's are: others have no pool of buffers of their own. */
+    public static void main(String[] arguments) throws Exception {
+        FutureTask<Void> all = new FutureTask<>(() -> {
+            measureAll();
+            return null;
+        });
+        new FastThreadLocalThread(all, "run").start();
+        all.get();
+    }
+
+    private static void measureAll() throws IOException {
         byte[] digits;
         try (InputStream in = OnnxModel.class.getResourceAsStream("/models/digits/1/model.onnx")) {
             digits = in.readAllBytes();

@@ -48,10 +48,10 @@ public final class Gathering {
     }
 
     /**
-     * Makes {@code open} longer by {@code part} where that follows it in memory. While {@code open} holds its memory, no
-     * other buffer can have an address in it that is not of the same memory.
+     * Makes {@code open} longer by {@code part} (borrowed) where that follows it in memory; whether it does. While
+     * {@code open} holds its memory, no other buffer can have an address in it that is not of the same memory.
      */
-    private static boolean extend(ByteBuf open, ByteBuf part) {
+    public static boolean extend(ByteBuf open, ByteBuf part) {
         int length = part.readableBytes();
         if (length > open.capacity() - open.writerIndex()
                 || !open.hasMemoryAddress()

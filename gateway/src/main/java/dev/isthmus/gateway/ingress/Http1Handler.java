@@ -104,7 +104,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         RequestHead head = RequestHead.of(request.method().name(), request.uri(), request.headers());
         long length = HttpUtil.getContentLength(request, -1L);
         started.open(head, length, ctx, entry.rest());
-        if (!started.answered() && Landing.worth(head, length)) {
+        if (!started.answered() && landing.worth(head, length)) {
             landing.begin(length);
         } else {
             landing.end();
@@ -227,7 +227,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         kept.forEach(ReferenceCountUtil::release);
         kept.clear();
-        landing.close();
+        landing.end();
         ctx.fireChannelInactive();
     }
 

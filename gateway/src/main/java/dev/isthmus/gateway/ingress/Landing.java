@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.transcoder.Gathering;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.handler.codec.ByteToMessageDecoder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,18 +15,21 @@ import org.jspecify.annotations.Nullable;
  * head is read into memory for all of it. What lies ahead of the bytes that have come is bounded by {@link ReadAhead}.
  */
 final class Landing {
-    /** Smaller bodies are read as they come: one read has most of them. */
-    private static final int WORTH = 64 * 1024;
-
-    /** The most for a body of a size that the connection has not shown yet; also of one read. */
-    private static final int UNPROVEN = 1 << 20;
-    /** The most for any body. */
-    private static final int MOST = 16 << 20;
-    /** The most that is copied: what came along with the head of a connection's first large body. */
-    private static final int MOST_COPIED = 64 * 1024;
+    /**
+     * How bodies are read.
+     *
+     * @param worth bodies up to this size are read as they come: one read has most of them
+     * @param unproven the most memory for a body of a size that the connection has not shown yet
+     * @param most the most memory for any body
+     * @param copied the most that is copied: what came along with the head of a connection's first large body
+     */
+    record Sizes(int worth, int unproven, int most, int copied) {
+        static final Sizes DEFAULT = new Sizes(64 << 10, 1 << 20, 16 << 20, 64 << 10);
+    }
 
     private static final int HEAD = IngressSettings.MAX_REQUEST_LINE + IngressSettings.MAX_HEADER_BYTES;
 
+    private final Sizes sizes;
     private final ReadAhead ahead;
     private @Nullable ByteBuf memory;
     /** Bytes of the memory that have been read into. */
@@ -36,14 +41,15 @@ final class Landing {
     /** The size of the last body, once it has come. */
     private int proven;
 
-    Landing(ReadAhead ahead) {
+    Landing(Sizes sizes, ReadAhead ahead) {
+        this.sizes = sizes;
         this.ahead = ahead;
     }
 
     /** Whether a request is read into it: what is decoded as it comes (JSON, compressed bodies) need not lie in one piece. */
-    static boolean worth(RequestHead head, long bodySize) {
+    boolean worth(RequestHead head, long bodySize) {
         String encoding = head.field("content-encoding");
-        return bodySize > WORTH
+        return bodySize > sizes.worth()
                 && head.field(RestResponse.JSON_LENGTH) != null
                 && (encoding == null || encoding.equalsIgnoreCase("identity"));
     }
@@ -54,11 +60,12 @@ final class Landing {
         left = bodySize;
     }
 
-    /** What is read now is no large body. */
+    /** What is read from here on is no large body: nothing is held any more. */
     void end() {
         size = 0;
         left = 0;
         proven = 0;
+        drop();
     }
 
     /** Where the next read goes, owned by the caller; null where it may go anywhere. */
@@ -76,8 +83,8 @@ final class Landing {
         if (to == null) {
             return null;
         }
-        long wanted = left > 0 ? left : UNPROVEN;
-        int length = (int) Math.min(Math.min(wanted, UNPROVEN), to.capacity() - filled);
+        int room = to.capacity() - filled;
+        int length = left > 0 ? (int) Math.min(left, room) : room;
         // A slice with the memory's own count: who looks at its count sees whether anybody else is at the memory.
         return to.slice(filled, length).setIndex(0, 0).retain();
     }
@@ -85,7 +92,8 @@ final class Landing {
     private @Nullable ByteBuf acquire(ByteBufAllocator allocator) {
         int capacity = 0;
         if (left > 0) {
-            capacity = (int) Math.min(left, Math.max(Math.max(UNPROVEN, proven), Math.min(MOST, size - left)));
+            capacity = (int)
+                    Math.min(left, Math.max(Math.max(sizes.unproven(), proven), Math.min(sizes.most(), size - left)));
         } else if (proven > 0) {
             capacity = proven + HEAD;
         }
@@ -112,9 +120,9 @@ final class Landing {
         ahead.giveBack(bytes);
     }
 
-    /** All that was read has been looked at. Memory is kept only for the rest of a body. */
+    /** All that was read has been looked at. Memory is kept only for the rest of a head or of a body. */
     void readComplete() {
-        if (left == 0) {
+        if (left == 0 && filled == 0) {
             drop();
         }
     }
@@ -131,7 +139,7 @@ final class Landing {
             return part;
         }
         int at = indexOf(part);
-        if (left == size && length <= MOST_COPIED && !fits(at)) {
+        if (left == size && length <= sizes.copied() && !fits(at)) {
             drop();
             at = copied(part, allocator);
         }
@@ -143,9 +151,19 @@ final class Landing {
             part.release();
         }
         if (left == 0) {
-            proven = (int) Math.min(size, MOST);
+            proven = (int) Math.min(size, sizes.most());
+            drop();
         }
         return placed;
+    }
+
+    /** Puts reads together that end within a head: what was read into the memory lies there in one piece already. */
+    static ByteBuf cumulate(ByteBufAllocator allocator, ByteBuf before, ByteBuf next) {
+        if (before.isReadable() && Gathering.extend(before, next)) {
+            next.release();
+            return before;
+        }
+        return ByteToMessageDecoder.MERGE_CUMULATOR.cumulate(allocator, before, next);
     }
 
     /** Whether all of a body that begins here has room. */
@@ -183,11 +201,5 @@ final class Landing {
             ahead.giveBack(dropped.capacity() - filled);
             dropped.release();
         }
-    }
-
-    /** The connection is gone. */
-    void close() {
-        end();
-        drop();
     }
 }

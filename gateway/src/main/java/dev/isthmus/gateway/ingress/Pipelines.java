@@ -29,7 +29,7 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     @Override
     protected void initChannel(Channel channel) {
-        Landing landing = new Landing(ahead);
+        Landing landing = new Landing(Landing.Sizes.DEFAULT, ahead);
         channel.config().setRecvByteBufAllocator(new LandingReads(READS, landing));
         // A connection that says nothing is closed.
         channel.pipeline()
@@ -39,10 +39,15 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     void http1(ChannelPipeline pipeline, Landing landing) {
         pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(
-                new StrictRequestDecoder(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES),
-                new HttpResponseEncoder(),
-                new Http1Handler(entry, landing));
+        requests(pipeline, landing);
+    }
+
+    /** HTTP/1.1, whose connection reads as {@code landing} has it. */
+    void requests(ChannelPipeline pipeline, Landing landing) {
+        StrictRequestDecoder decoder =
+                new StrictRequestDecoder(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES);
+        decoder.setCumulator(Landing::cumulate);
+        pipeline.addLast(decoder, new HttpResponseEncoder(), new Http1Handler(entry, landing));
     }
 
     void http2(ChannelPipeline pipeline) {

@@ -1,6 +1,8 @@
 package dev.isthmus.local;
 
-import ai.onnxruntime.OrtEnvironment;
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -29,7 +31,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class LocalBackend implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBackend.class);
-    private static final String PLATFORM = "onnxruntime_onnx";
 
     /** Takes the outcome of a request, on a worker thread or at once. */
     public interface Callback {
@@ -45,15 +46,14 @@ public final class LocalBackend implements AutoCloseable {
         void cancel();
     }
 
-    private final Map<String, NavigableMap<Long, LocalModel>> loaded = new HashMap<>();
+    private final Map<String, NavigableMap<Long, OnnxModel>> loaded = new HashMap<>();
     private final Set<String> names = new TreeSet<>();
     private final LocalExecutor executor;
 
     private LocalBackend(List<ModelRepository.Entry> entries, int threads, int queueSize) {
-        OrtEnvironment environment = OrtRuntime.environment();
         for (ModelRepository.Entry entry : entries) {
             names.add(entry.name());
-            load(entry, environment);
+            load(entry);
         }
         executor = new LocalExecutor(threads, queueSize);
     }
@@ -78,10 +78,12 @@ public final class LocalBackend implements AutoCloseable {
         return new LocalBackend(entries, threads, queueSize);
     }
 
-    private void load(ModelRepository.Entry entry, OrtEnvironment environment) {
+    private void load(ModelRepository.Entry entry) {
         ModelRef ref = new ModelRef(entry.name(), entry.version());
         try {
-            LocalModel model = LocalModel.load(ref, entry.onnx().get(), environment);
+            OnnxModel model = OnnxModel.load(
+                    new ModelSource(entry.name(), entry.version(), ModelSettings.DEFAULT, entry.onnx(), List.of()),
+                    "cpu");
             loaded.computeIfAbsent(entry.name(), name -> new TreeMap<>(Comparator.naturalOrder()))
                     .put(Long.parseLong(entry.version()), model);
         } catch (OipException failure) {
@@ -100,7 +102,7 @@ public final class LocalBackend implements AutoCloseable {
 
     /** What is known of a model that is loaded. */
     public Optional<ModelMetadata> metadata(ModelRef ref) {
-        LocalModel model = find(ref);
+        OnnxModel model = find(ref);
         if (model == null) {
             return Optional.empty();
         }
@@ -109,17 +111,17 @@ public final class LocalBackend implements AutoCloseable {
                         .map(each -> each.ref().version())
                         .toList()
                 : List.of(model.ref().version());
-        return Optional.of(
-                new ModelMetadata(ref.name(), versions, PLATFORM, model.inputs(), model.outputs(), Map.of()));
+        return Optional.of(new ModelMetadata(
+                ref.name(), versions, OnnxModel.PLATFORM, model.inputs(), model.outputs(), model.parameters()));
     }
 
-    private NavigableMap<Long, LocalModel> versions(String name) {
+    private NavigableMap<Long, OnnxModel> versions(String name) {
         return loaded.getOrDefault(name, new TreeMap<>());
     }
 
     /** The version asked for, or else the highest. */
-    private @Nullable LocalModel find(ModelRef ref) {
-        NavigableMap<Long, LocalModel> versions = versions(ref.name());
+    private @Nullable OnnxModel find(ModelRef ref) {
+        NavigableMap<Long, OnnxModel> versions = versions(ref.name());
         if (ref.version().isEmpty()) {
             return versions.isEmpty() ? null : versions.lastEntry().getValue();
         }
@@ -135,7 +137,7 @@ public final class LocalBackend implements AutoCloseable {
      * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED or INTERNAL
      */
     public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
-        LocalModel model = find(request.model());
+        OnnxModel model = find(request.model());
         if (model == null || !model.retain()) {
             request.release();
             callback.failed(new OipException(ErrorCode.NOT_FOUND, "unknown model " + request.model()));
@@ -143,7 +145,7 @@ public final class LocalBackend implements AutoCloseable {
         }
         LocalRun run = new LocalRun(model, request, deadlineNanos, allocator, callback);
         try {
-            ModelCheck.require(model, request);
+            model.require(request);
             executor.execute(run);
             return run;
         } catch (OipException failure) {
@@ -157,6 +159,6 @@ public final class LocalBackend implements AutoCloseable {
     @Override
     public void close() {
         executor.close();
-        loaded.values().forEach(versions -> versions.values().forEach(LocalModel::release));
+        loaded.values().forEach(versions -> versions.values().forEach(OnnxModel::release));
     }
 }

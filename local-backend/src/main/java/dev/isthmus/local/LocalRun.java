@@ -1,7 +1,7 @@
 package dev.isthmus.local;
 
-import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession;
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.ort.RunHandle;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -10,7 +10,6 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,16 +20,15 @@ import org.slf4j.LoggerFactory;
 final class LocalRun implements Runnable, LocalBackend.Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
-    private final LocalModel model;
+    private final OnnxModel model;
     private final InferRequest request;
     private final long deadlineNanos;
     private final ByteBufAllocator allocator;
     private final LocalBackend.Callback callback;
-    private OrtSession.@Nullable RunOptions running;
-    private boolean cancelled;
+    private final RunHandle handle = new RunHandle();
 
     LocalRun(
-            LocalModel model,
+            OnnxModel model,
             InferRequest request,
             long deadlineNanos,
             ByteBufAllocator allocator,
@@ -48,7 +46,7 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
             callback.done(infer());
         } catch (OipException failure) {
             callback.failed(failure);
-        } catch (RuntimeException | OrtException fault) {
+        } catch (RuntimeException fault) {
             LOG.error("run of model {}", model.ref(), fault);
             callback.failed(
                     new OipException(ErrorCode.INTERNAL, "model '" + model.ref().name() + "': the run failed", fault));
@@ -57,52 +55,23 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
         }
     }
 
-    private InferResponse infer() throws OrtException {
+    private InferResponse infer() {
         if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
             throw new OipException(
                     ErrorCode.DEADLINE_EXCEEDED, "the deadline passed while the request was in the local queue");
         }
-        try (OrtSession.RunOptions options = new OrtSession.RunOptions()) {
-            begin(options);
-            List<Tensor> outputs = model.run(request, options, allocator);
-            return new InferResponse(model.ref(), request.id(), Map.of(), outputs);
-        } catch (OrtException e) {
-            if (wasCancelled()) {
-                throw new OipException(ErrorCode.CANCELLED, "the run was cancelled", e);
-            }
-            throw e;
-        } finally {
-            synchronized (this) {
-                running = null;
-            }
-        }
-    }
-
-    private synchronized void begin(OrtSession.RunOptions options) {
-        if (cancelled) {
-            throw new OipException(ErrorCode.CANCELLED, "the request was cancelled");
-        }
-        running = options;
-    }
-
-    private synchronized boolean wasCancelled() {
-        return cancelled;
+        List<Tensor> outputs = model.run(request, handle, allocator);
+        return new InferResponse(model.ref(), request.id(), Map.of(), outputs);
     }
 
     @Override
-    public synchronized void cancel() {
-        cancelled = true;
-        if (running != null) {
-            try {
-                running.setTerminate(true);
-            } catch (OrtException e) {
-                LOG.warn("a run of model {} goes on after its cancellation", model.ref(), e);
-            }
-        }
+    public void cancel() {
+        handle.terminate();
     }
 
     /** Gives back what the run owns. */
     void end() {
+        handle.close();
         request.release();
         model.release();
     }

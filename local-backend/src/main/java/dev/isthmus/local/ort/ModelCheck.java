@@ -1,0 +1,76 @@
+package dev.isthmus.local.ort;
+
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.TensorCheck;
+import java.util.List;
+
+/**
+ * Whether a request fits a model. ONNX Runtime itself runs into missing inputs, and accepts memory of odd sizes.
+ *
+ * @param model its name
+ */
+record ModelCheck(String model, Signature signature) {
+
+    /** @throws OipException INVALID_ARGUMENT naming tensor, value and expectation */
+    void require(InferRequest request) {
+        List<Tensor> inputs = request.inputs();
+        boolean[] given = new boolean[signature.inputs().size()];
+        for (int i = 0; i < inputs.size(); i++) {
+            Tensor input = inputs.get(i);
+            Port port = signature.input(input.name());
+            if (port == null) {
+                throw failure(
+                        "input", input.name(), " is not one of its inputs; they are " + names(signature.inputs()));
+            }
+            if (given[port.index()]) {
+                throw failure("input", input.name(), " is given twice");
+            }
+            given[port.index()] = true;
+            require(port, input);
+        }
+        for (int i = 0; i < given.length; i++) {
+            if (!given[i]) {
+                throw failure("input", signature.inputs().get(i).name(), " is missing");
+            }
+        }
+        require(request.outputs());
+    }
+
+    private void require(Port port, Tensor input) {
+        if (input.dataType() != port.type()) {
+            throw failure("input", port.name(), ": datatype " + port.type() + " is expected, got " + input.dataType());
+        }
+        if (!port.fits(input.shape())) {
+            throw failure("input", port.name(), ": shape " + port.shape() + " is expected, got " + input.shape());
+        }
+        if (input.shared()) {
+            throw failure("input", port.name(), ": shared memory is not read by local models");
+        }
+        TensorCheck.INPUT.requireRaw(port.name(), port.type(), input.shape(), input.data());
+    }
+
+    private void require(List<RequestedOutput> outputs) {
+        for (int i = 0; i < outputs.size(); i++) {
+            String name = outputs.get(i).name();
+            if (signature.output(name) == null) {
+                throw failure("output", name, " is not one of its outputs; they are " + names(signature.outputs()));
+            }
+            for (int j = 0; j < i; j++) {
+                if (outputs.get(j).name().equals(name)) {
+                    throw failure("output", name, " is asked for twice");
+                }
+            }
+        }
+    }
+
+    private static List<String> names(List<Port> ports) {
+        return ports.stream().map(Port::name).toList();
+    }
+
+    private OipException failure(String kind, String name, String what) {
+        return OipException.invalid("model '" + model + "': " + kind + " '" + name + "'" + what);
+    }
+}

@@ -1,0 +1,234 @@
+package dev.isthmus.local.ort;
+
+import ai.djl.Device;
+import ai.djl.Model;
+import ai.djl.onnxruntime.engine.OrtNDManager;
+import ai.djl.onnxruntime.engine.OrtSymbolBlock;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtException.OrtErrorCode;
+import ai.onnxruntime.OrtLoggingLevel;
+import ai.onnxruntime.OrtSession;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBufAllocator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One version of a model, loaded. Runs may go on at the same time on any thread. The session is closed when the last user
+ * has let go, an output that is still read included: closing it under a run would end the process.
+ */
+public final class OnnxModel {
+    /** What is loaded here, in the terms of a model's metadata. */
+    public static final String PLATFORM = "onnxruntime_onnx";
+
+    private static final Logger LOG = LoggerFactory.getLogger(OnnxModel.class);
+
+    private final ModelRef ref;
+    private final ModelSettings settings;
+    private final OrtRuntime runtime;
+    private final OrtSession session;
+    private final Model owner;
+    private final ModelCheck check;
+    private final Copies copies = new Copies();
+    private final AtomicInteger users = new AtomicInteger(1);
+    private volatile boolean pinning = true;
+
+    private OnnxModel(ModelSource source, OrtRuntime runtime, OrtSession session, Model owner, Signature signature) {
+        this.ref = new ModelRef(source.name(), source.version());
+        this.settings = source.settings();
+        this.runtime = runtime;
+        this.session = session;
+        this.owner = owner;
+        this.check = new ModelCheck(ref.name(), signature);
+    }
+
+    /**
+     * Loads a model. The caller is its first user.
+     *
+     * @param device cpu, gpu:N or auto
+     * @throws OipException FAILED_PRECONDITION with the reason where it cannot be loaded, or uses what cannot be carried
+     *     exactly
+     */
+    public static OnnxModel load(ModelSource source, String device) {
+        return load(source, device, OrtRuntime.get());
+    }
+
+    static OnnxModel load(ModelSource source, String device, OrtRuntime runtime) {
+        if (!device.equals("cpu") && !device.equals("auto")) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION, "device " + device + " is not there: cpu or auto is expected");
+        }
+        ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
+        try (OrtSession.SessionOptions options = options(source.settings())) {
+            OrtSession session = runtime.environment().createSession(zipMaps.onnx(), options);
+            try {
+                Signature signature = Signature.of(session, runtime.exact(), zipMaps.labels());
+                Model owner = Model.newInstance(source.name(), Device.cpu(), "OnnxRuntime");
+                owner.setBlock(new OrtSymbolBlock(session, (OrtNDManager) owner.getNDManager()));
+                return new OnnxModel(source, runtime, session, owner, signature);
+            } catch (RuntimeException | OrtException e) {
+                session.close();
+                throw e;
+            }
+        } catch (OrtException e) {
+            // The Java API knows tensors, sequences and maps.
+            String reason = e.getCode() == OrtErrorCode.ORT_NOT_IMPLEMENTED
+                    ? "it has an operator, input or output that ONNX Runtime does not offer here: " + e.getMessage()
+                    : "it is no model that ONNX Runtime takes";
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, reason, e);
+        }
+    }
+
+    private static OrtSession.SessionOptions options(ModelSettings settings) throws OrtException {
+        OrtSession.SessionOptions options = new OrtSession.SessionOptions();
+        try {
+            options.setIntraOpNumThreads(settings.intraOpThreads());
+            options.setInterOpNumThreads(1);
+            // A thread that spins takes the processor from other models' runs.
+            options.addConfigEntry("session.intra_op.allow_spinning", "0");
+            // What fails is reported by us; ONNX Runtime would write it to the process's standard error.
+            options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_FATAL);
+            return options;
+        } catch (OrtException e) {
+            options.close();
+            throw e;
+        }
+    }
+
+    public ModelRef ref() {
+        return ref;
+    }
+
+    public ModelSettings settings() {
+        return settings;
+    }
+
+    /** As V2 sees them, in the model's order. */
+    public List<TensorMetadata> inputs() {
+        return signature().inputs().stream().map(Port::metadata).toList();
+    }
+
+    /** As V2 sees them, in the model's order. What the model gives as maps is a tensor, its columns in "labels". */
+    public List<TensorMetadata> outputs() {
+        return signature().outputs().stream().map(Port::metadata).toList();
+    }
+
+    /** What runs the model, for its metadata. */
+    public Map<String, Parameter> parameters() {
+        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        parameters.put("runtime", new Parameter.Text("onnxruntime " + runtime.version()));
+        parameters.put("provider", new Parameter.Text("CPUExecutionProvider"));
+        return parameters;
+    }
+
+    /** What its runs have copied. */
+    public Copies copies() {
+        return copies;
+    }
+
+    OrtRuntime runtime() {
+        return runtime;
+    }
+
+    Signature signature() {
+        return check.signature();
+    }
+
+    /** Begins to use the model; false when it is closed already. */
+    public boolean retain() {
+        while (true) {
+            int now = users.get();
+            if (now == 0) {
+                return false;
+            }
+            if (users.compareAndSet(now, now + 1)) {
+                return true;
+            }
+        }
+    }
+
+    /** Ends a use. The last one closes the session, which takes its time. */
+    public void release() {
+        if (users.decrementAndGet() == 0) {
+            // DJL's model closes the block, and the block its session.
+            owner.close();
+        }
+    }
+
+    /** Ends a use on a thread that must not wait: an output is released by an event loop. */
+    void releaseLate() {
+        if (users.decrementAndGet() == 0) {
+            Thread.ofPlatform().daemon().name("isthmus-local-close").start(owner::close);
+        }
+    }
+
+    /** Whether nobody uses it any more. */
+    boolean closed() {
+        return users.get() == 0;
+    }
+
+    /**
+     * That a request fits the model.
+     *
+     * @param request borrowed
+     * @throws OipException INVALID_ARGUMENT naming tensor, value and expectation
+     */
+    public void require(InferRequest request) {
+        check.require(request);
+    }
+
+    /**
+     * Runs the model, on the calling thread. Inputs that lie in one piece outside the heap are read where they are.
+     *
+     * @param request borrowed; checked by {@link #require}
+     * @param allocator of outputs, and of copies where they are needed
+     * @return the outputs, owned by the caller, in the order of the request or else of the model
+     * @throws OipException CANCELLED when terminated, INVALID_ARGUMENT where the model does not take these values, INTERNAL
+     */
+    public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
+        try (Feed feed = Feed.of(runtime, signature(), request, allocator, copies)) {
+            return run(request, feed, handle, allocator);
+        } catch (OrtException e) {
+            throw failure(e, handle);
+        }
+    }
+
+    private List<Tensor> run(InferRequest request, Feed feed, RunHandle handle, ByteBufAllocator allocator)
+            throws OrtException {
+        boolean tried = pinning;
+        try (Fetch fetch = Fetch.of(this, request, tried, allocator)) {
+            OrtSession.Result result = session.run(feed.tensors(), fetch.free(), fetch.pinned(), handle.options());
+            return fetch.collect(result, feed);
+        } catch (OrtException e) {
+            if (!tried || !RunFailure.shape(e)) {
+                throw e;
+            }
+            LOG.warn("model {} has outputs of other shapes than it says; from now on they are taken as they come", ref);
+            pinning = false;
+        }
+        return run(request, feed, handle, allocator);
+    }
+
+    private OipException failure(OrtException e, RunHandle handle) {
+        String model = "model '" + ref.name() + "': ";
+        if (handle.terminated()) {
+            return new OipException(ErrorCode.CANCELLED, model + "the run was cancelled", e);
+        }
+        if (e.getCode() == OrtErrorCode.ORT_INVALID_ARGUMENT) {
+            return new OipException(ErrorCode.INVALID_ARGUMENT, model + RunFailure.reason(e), e);
+        }
+        return new OipException(ErrorCode.INTERNAL, model + "the run failed", e);
+    }
+}

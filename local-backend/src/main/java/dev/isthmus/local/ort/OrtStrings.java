@@ -1,0 +1,145 @@
+package dev.isthmus.local.ort;
+
+import ai.onnxruntime.OnnxTensor;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.TensorInfo;
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.Shape;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodType;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/**
+ * Tensors of BYTES, byte for byte, through the C API: the Java API takes strings through modified UTF-8, which changes what
+ * is outside the basic plane, ends at a NUL and is not defined for bytes that are no UTF-8.
+ */
+final class OrtStrings {
+    private static final int GET_ERROR_MESSAGE = 2;
+    private static final int CREATE_TENSOR_AS_ORT_VALUE = 48;
+    private static final int GET_STRING_TENSOR_DATA_LENGTH = 53;
+    private static final int GET_STRING_TENSOR_CONTENT = 54;
+    private static final int RELEASE_STATUS = 93;
+    private static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
+
+    private static final MethodHandle ERROR_MESSAGE =
+            OrtAccess.function(GET_ERROR_MESSAGE, MethodType.methodType(long.class, long.class));
+    private static final MethodHandle RELEASE =
+            OrtAccess.function(RELEASE_STATUS, MethodType.methodType(void.class, long.class));
+    private static final MethodHandle CREATE = OrtAccess.function(
+            CREATE_TENSOR_AS_ORT_VALUE,
+            MethodType.methodType(long.class, long.class, long.class, long.class, int.class, long.class));
+    private static final MethodHandle LENGTH = OrtAccess.function(
+            GET_STRING_TENSOR_DATA_LENGTH, MethodType.methodType(long.class, long.class, long.class));
+    private static final MethodHandle CONTENT = OrtAccess.function(
+            GET_STRING_TENSOR_CONTENT,
+            MethodType.methodType(long.class, long.class, long.class, long.class, long.class, long.class));
+    private static final MethodHandle ELEMENT = OrtAccess.function(
+            GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER,
+            MethodType.methodType(long.class, long.class, long.class, long.class, long.class));
+
+    private static final ValueLayout.OfInt PREFIX = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final int STRING = OrtTypes.number(DataType.BYTES);
+    private static final TensorInfo INFO = OrtAccess.info(DataType.BYTES);
+
+    private OrtStrings() {}
+
+    /**
+     * A tensor with a copy of these elements.
+     *
+     * @param elements direct; each behind its length, as many as the shape has: checked
+     */
+    static OnnxTensor tensor(ByteBuffer elements, Shape shape) throws OrtException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG);
+            MemorySegment extents = arena.allocateFrom(ValueLayout.JAVA_LONG, shape.toArray());
+            require((long) CREATE.invokeExact(
+                    OrtAccess.allocator(), extents.address(), (long) shape.rank(), STRING, out.address()));
+            OnnxTensor tensor = OrtAccess.wrap(out.get(ValueLayout.JAVA_LONG, 0), INFO);
+            try {
+                fill(OrtAccess.handle(tensor), MemorySegment.ofBuffer(elements), out);
+                return tensor;
+            } catch (Throwable e) {
+                tensor.close();
+                throw e;
+            }
+        } catch (OrtException e) {
+            throw e;
+        } catch (Throwable e) {
+            throw OrtAccess.rethrown(e);
+        }
+    }
+
+    private static void fill(long tensor, MemorySegment elements, MemorySegment out) throws Throwable {
+        long at = 0;
+        for (long i = 0; at < elements.byteSize(); i++) {
+            long length = Integer.toUnsignedLong(elements.get(PREFIX, at));
+            require((long) ELEMENT.invokeExact(tensor, i, length, out.address()));
+            long to = out.get(ValueLayout.JAVA_LONG, 0);
+            MemorySegment.copy(elements, at + PREFIX.byteSize(), Memory.ALL, to, length);
+            at += PREFIX.byteSize() + length;
+        }
+    }
+
+    /**
+     * The elements of a tensor, each behind its length.
+     *
+     * @return owned by the caller
+     */
+    static ByteBuf elements(OnnxTensor tensor, Shape shape, ByteBufAllocator allocator) throws OrtException {
+        int count = Math.toIntExact(shape.elementCount());
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment scratch = arena.allocate(ValueLayout.JAVA_LONG, Math.max(1, count));
+            long handle = OrtAccess.handle(tensor);
+            require((long) LENGTH.invokeExact(handle, scratch.address()));
+            long length = scratch.get(ValueLayout.JAVA_LONG, 0);
+            int size = Math.toIntExact(length + PREFIX.byteSize() * count);
+            ByteBuf data = allocator.directBuffer(Math.max(1, size));
+            try {
+                interleave(handle, count, length, MemorySegment.ofBuffer(data.nioBuffer(0, size)), scratch);
+                return data.writerIndex(size);
+            } catch (Throwable e) {
+                data.release();
+                throw e;
+            }
+        } catch (OrtException e) {
+            throw e;
+        } catch (Throwable e) {
+            throw OrtAccess.rethrown(e);
+        }
+    }
+
+    /**
+     * The content comes in one piece. It is put at the end of the memory, and each element moves forward to behind its
+     * length: never over what has not moved yet.
+     */
+    private static void interleave(long tensor, int count, long length, MemorySegment to, MemorySegment offsets)
+            throws Throwable {
+        if (count == 0) {
+            return;
+        }
+        long prefixes = PREFIX.byteSize() * count;
+        require((long) CONTENT.invokeExact(tensor, to.address() + prefixes, length, offsets.address(), (long) count));
+        for (int i = 0; i < count; i++) {
+            long from = offsets.getAtIndex(ValueLayout.JAVA_LONG, i);
+            long end = i + 1 < count ? offsets.getAtIndex(ValueLayout.JAVA_LONG, i + 1) : length;
+            long at = PREFIX.byteSize() * i + from;
+            MemorySegment.copy(to, prefixes + from, to, at + PREFIX.byteSize(), end - from);
+            to.set(PREFIX, at, Math.toIntExact(end - from));
+        }
+    }
+
+    private static void require(long status) throws Throwable {
+        if (status == 0) {
+            return;
+        }
+        String message = Memory.ALL.getString((long) ERROR_MESSAGE.invokeExact(status));
+        RELEASE.invokeExact(status);
+        throw new OrtException(message);
+    }
+}

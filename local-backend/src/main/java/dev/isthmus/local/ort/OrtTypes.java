@@ -1,0 +1,75 @@
+package dev.isthmus.local.ort;
+
+import ai.onnxruntime.TensorInfo;
+import ai.onnxruntime.TensorInfo.OnnxTensorType;
+import dev.isthmus.oip.DataType;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * ONNX Runtime's element types and the protocol's. The Java type that the API gives for an element type is not looked at: it
+ * is the signed one for unsigned types.
+ */
+final class OrtTypes {
+    private OrtTypes() {}
+
+    /** The protocol's type; null where it has none, as for complex numbers. */
+    static @Nullable DataType type(TensorInfo info) {
+        return switch (info.onnxType) {
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 -> DataType.UINT8;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8 -> DataType.INT8;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16 -> DataType.UINT16;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16 -> DataType.INT16;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32 -> DataType.UINT32;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 -> DataType.INT32;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64 -> DataType.UINT64;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 -> DataType.INT64;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT -> DataType.FP32;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE -> DataType.FP64;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 -> DataType.FP16;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16 -> DataType.BF16;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL -> DataType.BOOL;
+            case ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING -> DataType.BYTES;
+            default -> null;
+        };
+    }
+
+    /** ONNX Runtime's element type of a type. */
+    static OnnxTensorType onnx(DataType type) {
+        return switch (type) {
+            case BOOL -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+            case UINT8 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+            case UINT16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
+            case UINT32 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
+            case UINT64 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
+            case INT8 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+            case INT16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
+            case INT32 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+            case INT64 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+            case FP16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
+            case BF16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
+            case FP32 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+            case FP64 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+            case BYTES -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+        };
+    }
+
+    /** The number of a type in ONNX's files and in the C API; the Java API has numbers of its own. */
+    static int number(DataType type) {
+        return switch (type) {
+            case FP32 -> 1;
+            case UINT8 -> 2;
+            case INT8 -> 3;
+            case UINT16 -> 4;
+            case INT16 -> 5;
+            case INT32 -> 6;
+            case INT64 -> 7;
+            case BYTES -> 8;
+            case BOOL -> 9;
+            case FP16 -> 10;
+            case FP64 -> 11;
+            case UINT32 -> 12;
+            case UINT64 -> 13;
+            case BF16 -> 16;
+        };
+    }
+}

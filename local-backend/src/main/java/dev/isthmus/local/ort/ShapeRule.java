@@ -1,0 +1,89 @@
+package dev.isthmus.local.ort;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.Tensor;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The shape that an output will have, where the model states it: each extent is a number, or has the name of an extent of an
+ * input. ONNX Runtime can then write the output where the answer needs it.
+ */
+final class ShapeRule {
+    /** An extent of an input. */
+    private record Source(String input, int dimension) {}
+
+    /** An extent that is fixed, or the same as all of its sources. */
+    private record Extent(long fixed, List<Source> sources) {}
+
+    private final List<Extent> extents;
+
+    private ShapeRule(List<Extent> extents) {
+        this.extents = extents;
+    }
+
+    /** An output's rule; null where its shape is known after a run only. */
+    static @Nullable ShapeRule of(Port output, List<Port> inputs) {
+        if (output.type() == DataType.BYTES) {
+            return null;
+        }
+        List<Extent> extents = new ArrayList<>();
+        for (int i = 0; i < output.shape().rank(); i++) {
+            Extent extent = new Extent(
+                    output.shape().extent(i), sources(output.dimensions().get(i), inputs));
+            if (extent.fixed < 0 && extent.sources.isEmpty()) {
+                return null;
+            }
+            extents.add(extent);
+        }
+        return new ShapeRule(List.copyOf(extents));
+    }
+
+    private static List<Source> sources(String name, List<Port> inputs) {
+        List<Source> sources = new ArrayList<>();
+        for (Port input : inputs) {
+            for (int i = 0; !name.isEmpty() && i < input.dimensions().size(); i++) {
+                if (input.dimensions().get(i).equals(name)) {
+                    sources.add(new Source(input.name(), i));
+                }
+            }
+        }
+        return List.copyOf(sources);
+    }
+
+    /** The shape for this request; null where its inputs disagree. */
+    long @Nullable [] shape(InferRequest request) {
+        long[] shape = new long[extents.size()];
+        for (int i = 0; i < shape.length; i++) {
+            shape[i] = extent(extents.get(i), request.inputs());
+            if (shape[i] < 0) {
+                return null;
+            }
+        }
+        return shape;
+    }
+
+    private static long extent(Extent extent, List<Tensor> inputs) {
+        long value = extent.fixed;
+        for (int i = 0; extent.fixed < 0 && i < extent.sources.size(); i++) {
+            Source source = extent.sources.get(i);
+            long given = given(source, inputs);
+            if (i > 0 && given != value) {
+                return -1;
+            }
+            value = given;
+        }
+        return value;
+    }
+
+    private static long given(Source source, List<Tensor> inputs) {
+        for (int i = 0; i < inputs.size(); i++) {
+            if (inputs.get(i).name().equals(source.input)) {
+                return inputs.get(i).shape().extent(source.dimension);
+            }
+        }
+        return -1;
+    }
+}

@@ -1,0 +1,146 @@
+package dev.isthmus.local.ort;
+
+import ai.onnxruntime.NodeInfo;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import ai.onnxruntime.TensorInfo;
+import ai.onnxruntime.ValueInfo;
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The inputs and outputs of a model, as they were described at its load, in the model's order. */
+final class Signature {
+    private final List<Port> inputs;
+    private final List<Port> outputs;
+    private final Map<String, Port> inputsByName;
+    private final Map<String, Port> outputsByName;
+    private final List<Optional<ShapeRule>> rules;
+    private final Set<String> outputNames = new LinkedHashSet<>();
+
+    private Signature(List<Port> inputs, List<Port> outputs) {
+        this.inputs = inputs;
+        this.outputs = outputs;
+        this.inputsByName = byName(inputs);
+        this.outputsByName = byName(outputs);
+        outputs.forEach(output -> outputNames.add(output.name()));
+        this.rules = outputs.stream()
+                .map(output -> Optional.ofNullable(ShapeRule.of(output, inputs)))
+                .toList();
+    }
+
+    private static Map<String, Port> byName(List<Port> ports) {
+        return Map.copyOf(ports.stream().collect(Collectors.toMap(Port::name, port -> port)));
+    }
+
+    /**
+     * Reads a session's.
+     *
+     * @param exact the datatypes that can be carried
+     * @param labels the columns of outputs that were maps
+     * @throws OipException FAILED_PRECONDITION naming what cannot be carried exactly
+     */
+    static Signature of(OrtSession session, Set<DataType> exact, Map<String, String> labels) throws OrtException {
+        List<Port> inputs = ports("input", session.getInputInfo().values(), exact, Map.of());
+        List<Port> outputs = ports("output", session.getOutputInfo().values(), exact, labels);
+        return new Signature(inputs, outputs);
+    }
+
+    private static List<Port> ports(
+            String kind, Collection<NodeInfo> nodes, Set<DataType> exact, Map<String, String> labels) {
+        List<Port> ports = new ArrayList<>();
+        for (NodeInfo node : nodes) {
+            DataType type = node.getInfo() instanceof TensorInfo info ? OrtTypes.type(info) : null;
+            if (type == null || !exact.contains(type)) {
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        kind + " '" + node.getName() + "' is " + described(node.getInfo(), type)
+                                + ", which the local backend does not carry");
+            }
+            ports.add(port(ports.size(), node, type, labels.get(node.getName())));
+        }
+        return List.copyOf(ports);
+    }
+
+    private static String described(ValueInfo value, @Nullable DataType type) {
+        if (type != null) {
+            return "a tensor of " + type;
+        }
+        return value instanceof TensorInfo info ? "a tensor of " + info.onnxType : "no tensor but " + value;
+    }
+
+    private static Port port(int index, NodeInfo node, DataType type, @Nullable String labels) {
+        TensorInfo info = (TensorInfo) node.getInfo();
+        Map<String, Parameter> parameters = labels == null ? Map.of() : Map.of("labels", new Parameter.Text(labels));
+        TensorMetadata metadata =
+                new TensorMetadata(node.getName(), type.name(), Shape.of(info.getShape()), parameters);
+        return new Port(index, metadata, type, info, dimensions(info));
+    }
+
+    private static List<String> dimensions(TensorInfo info) {
+        String[] names = info.getDimensionNames();
+        return names == null || names.length != info.getShape().length
+                ? Collections.nCopies(info.getShape().length, "")
+                : Arrays.stream(names).map(name -> name == null ? "" : name).toList();
+    }
+
+    List<Port> inputs() {
+        return inputs;
+    }
+
+    List<Port> outputs() {
+        return outputs;
+    }
+
+    /** The names of all outputs, in the model's order. Not to be changed. */
+    Set<String> outputNames() {
+        return outputNames;
+    }
+
+    @Nullable
+    Port input(String name) {
+        return inputsByName.get(name);
+    }
+
+    @Nullable
+    Port output(String name) {
+        return outputsByName.get(name);
+    }
+
+    /** The outputs that a request asks for, in its order; all of them where it names none. */
+    List<Port> wanted(InferRequest request) {
+        if (request.outputs().isEmpty()) {
+            return outputs;
+        }
+        List<Port> wanted = new ArrayList<>(request.outputs().size());
+        for (int i = 0; i < request.outputs().size(); i++) {
+            Port port = output(request.outputs().get(i).name());
+            if (port == null) {
+                throw new IllegalArgumentException("the request was not checked");
+            }
+            wanted.add(port);
+        }
+        return wanted;
+    }
+
+    /** How the shape of an output is known before a run; null where it is not. */
+    @Nullable
+    ShapeRule rule(Port output) {
+        return rules.get(output.index()).orElse(null);
+    }
+}

@@ -1,0 +1,4 @@
+package dev.isthmus.local.repository;
+
+/** Which versions are loaded. */
+public record VersionPolicy() {}

@@ -6,6 +6,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.Peer;
@@ -18,7 +19,6 @@ import dev.isthmus.transcoder.rest.RestRequest;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +34,8 @@ final class JsonBody implements RequestBody {
     private final long jsonLength;
     private final NonFinite nonFinite;
     private final boolean events;
-    private @Nullable CompositeByteBuf original;
+    private final @Nullable Gathering original;
+    private @Nullable ByteBuf body;
     private @Nullable RestRequest read;
 
     /** @param asked the model as the client names it */
@@ -55,7 +56,7 @@ final class JsonBody implements RequestBody {
         this.jsonLength = jsonLength;
         this.nonFinite = nonFinite;
         this.events = events;
-        this.original = reading.original() ? allocator.compositeBuffer(Integer.MAX_VALUE) : null;
+        this.original = reading.original() ? new Gathering(allocator) : null;
     }
 
     @Override
@@ -63,7 +64,7 @@ final class JsonBody implements RequestBody {
         try {
             reader.feed(chunk);
             if (original != null) {
-                original.addComponent(true, chunk.retainedSlice());
+                original.add(chunk.retainedDuplicate());
             }
         } finally {
             chunk.release();
@@ -73,6 +74,7 @@ final class JsonBody implements RequestBody {
     @Override
     public void end() {
         read = reader.finish();
+        body = original == null ? null : original.take();
     }
 
     @Override
@@ -100,13 +102,13 @@ final class JsonBody implements RequestBody {
         // Binary data has no place in a server-sent event.
         OutputForms outputs = events ? wanted.withoutBinary() : wanted;
         String answered = model.name().equals(asked.name()) ? null : asked.name();
-        CompositeByteBuf body = original;
-        boolean untouched = body != null && peer.wire() == Wire.REST && takesOriginal(complete, peer);
+        ByteBuf asItCame = body;
+        boolean untouched = asItCame != null && peer.wire() == Wire.REST && takesOriginal(complete, peer);
         boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
         AnswerForm form = new AnswerForm(
                 Wire.REST, answerUntouched, outputs, false, complete.request().id(), answered);
-        if (body != null && untouched) {
-            return new Prepared(new InferMessage.Rest(new RestBody(body, jsonLength)).retained(), form);
+        if (asItCame != null && untouched) {
+            return new Prepared(new InferMessage.Rest(new RestBody(asItCame, jsonLength)).retained(), form);
         }
         String foreign = complete.foreignParameter();
         if (foreign != null) {
@@ -151,7 +153,10 @@ final class JsonBody implements RequestBody {
         reader.release();
         if (original != null) {
             original.release();
-            original = null;
+        }
+        if (body != null) {
+            body.release();
+            body = null;
         }
         if (read != null) {
             read.request().release();

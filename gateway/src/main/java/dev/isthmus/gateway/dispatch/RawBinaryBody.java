@@ -9,6 +9,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Splice;
@@ -18,7 +19,6 @@ import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +33,8 @@ final class RawBinaryBody implements RequestBody {
     private final ByteBufAllocator allocator;
     private final ModelRef asked;
     private final boolean events;
-    private @Nullable CompositeByteBuf gathered;
+    private final Gathering gathered;
+    private @Nullable ByteBuf body;
     private @Nullable ModelMetadata metadata;
 
     /** @param asked the model as the client names it */
@@ -42,16 +43,12 @@ final class RawBinaryBody implements RequestBody {
         this.allocator = allocator;
         this.asked = asked;
         this.events = events;
-        this.gathered = allocator.compositeBuffer(Integer.MAX_VALUE);
+        this.gathered = new Gathering(allocator);
     }
 
     @Override
     public void add(ByteBuf chunk) {
-        if (gathered == null || !chunk.isReadable()) {
-            chunk.release();
-        } else {
-            gathered.addComponent(true, chunk);
-        }
+        gathered.add(chunk);
     }
 
     @Override
@@ -65,7 +62,9 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public void end() {}
+    public void end() {
+        body = gathered.take();
+    }
 
     @Override
     public Map<String, Parameter> parameters() {
@@ -81,16 +80,12 @@ final class RawBinaryBody implements RequestBody {
     public Prepared prepare(Peer peer, ModelRef model) {
         ModelMetadata.TensorMetadata input = input();
         DataType type = TensorCheck.INPUT.dataType(input.name(), input.dataType());
-        CompositeByteBuf body = gathered;
-        if (body == null) {
+        ByteBuf whole = body;
+        if (whole == null) {
             throw OipException.invalid("raw binary request: a body is expected");
         }
-        Shape shape = type == DataType.BYTES ? shape(input, 1) : shape(input, elements(input, type, body));
-        CompositeByteBuf data = allocator.compositeBuffer(Integer.MAX_VALUE);
-        if (type == DataType.BYTES) {
-            data.addComponent(true, allocator.buffer(Integer.BYTES).writeIntLE(body.readableBytes()));
-        }
-        data.addFlattenedComponents(true, Splice.retained(body));
+        Shape shape = type == DataType.BYTES ? shape(input, 1) : shape(input, elements(input, type, whole));
+        ByteBuf data = type == DataType.BYTES ? element(whole) : Splice.retained(whole);
         InferRequest request;
         try {
             TensorCheck.INPUT.requireRaw(input.name(), type, shape, data);
@@ -101,6 +96,14 @@ final class RawBinaryBody implements RequestBody {
             throw e;
         }
         return new Prepared(transcoder.request(allocator, new InferMessage.Request(request), peer), form(model));
+    }
+
+    /** One element of BYTES, with its length. */
+    private ByteBuf element(ByteBuf bytes) {
+        return allocator
+                .compositeBuffer(Integer.MAX_VALUE)
+                .addComponent(true, allocator.buffer(Integer.BYTES).writeIntLE(bytes.readableBytes()))
+                .addFlattenedComponents(true, Splice.retained(bytes));
     }
 
     private AnswerForm form(ModelRef model) {
@@ -156,9 +159,10 @@ final class RawBinaryBody implements RequestBody {
 
     @Override
     public void release() {
-        if (gathered != null) {
-            gathered.release();
-            gathered = null;
+        gathered.release();
+        if (body != null) {
+            body.release();
+            body = null;
         }
     }
 }

@@ -38,6 +38,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
     private final Entry entry;
+    private final Landing landing;
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -46,8 +47,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean pumping;
     private long discarded;
 
-    Http1Handler(Entry entry) {
+    Http1Handler(Entry entry, Landing landing) {
         this.entry = entry;
+        this.landing = landing;
     }
 
     @Override
@@ -100,7 +102,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             return;
         }
         RequestHead head = RequestHead.of(request.method().name(), request.uri(), request.headers());
-        started.open(head, HttpUtil.getContentLength(request, -1L), ctx, entry.rest());
+        long length = HttpUtil.getContentLength(request, -1L);
+        started.open(head, length, ctx, entry.rest());
+        if (!started.answered() && landing.worth(head, length)) {
+            landing.begin(length);
+        } else {
+            landing.end();
+        }
         if (HttpUtil.is100ContinueExpected(request)) {
             if (started.answered()) {
                 // The client keeps its body back and has the answer: there is nothing to discard, and no telling where
@@ -128,9 +136,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         if (current.answered()) {
             discarded += content.content().readableBytes();
+            landing.end();
         }
         boolean last = content instanceof LastHttpContent;
-        current.data(content.content());
+        current.data(landing.place(content.content(), ctx.alloc()));
         if (last) {
             bodyEnded = true;
             current.end();
@@ -218,6 +227,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         kept.forEach(ReferenceCountUtil::release);
         kept.clear();
+        landing.end();
         ctx.fireChannelInactive();
     }
 

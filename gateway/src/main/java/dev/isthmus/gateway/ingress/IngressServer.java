@@ -2,7 +2,6 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -11,7 +10,6 @@ import java.net.InetSocketAddress;
 /** A listening port. */
 public final class IngressServer implements AutoCloseable {
     private static final int BACKLOG = 1024;
-    private static final int LARGEST_READ = 512 * 1024;
 
     private final Channel channel;
 
@@ -32,8 +30,6 @@ public final class IngressServer implements AutoCloseable {
                 .option(ChannelOption.SO_BACKLOG, BACKLOG)
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
-                .childOption(
-                        ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ))
                 .childHandler(new Pipelines(entry))
                 .bind(address)
                 .sync()

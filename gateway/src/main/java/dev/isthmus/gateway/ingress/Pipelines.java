@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.StrictRequestDecoder;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelPipeline;
@@ -13,7 +14,14 @@ final class Pipelines extends ChannelInitializer<Channel> {
     private static final int HEAD_TIMEOUT_SECONDS = 10;
     private static final String HEAD_TIMEOUT = "head-timeout";
 
+    private static final int LARGEST_READ = 512 * 1024;
+    private static final AdaptiveRecvByteBufAllocator READS =
+            new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ);
+    /** Of all connections of a listener. */
+    private static final long MOST_AHEAD = 64L << 20;
+
     private final Entry entry;
+    private final ReadAhead ahead = new ReadAhead(MOST_AHEAD);
 
     Pipelines(Entry entry) {
         this.entry = entry;
@@ -21,18 +29,25 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     @Override
     protected void initChannel(Channel channel) {
+        Landing landing = new Landing(Landing.Sizes.DEFAULT, ahead);
+        channel.config().setRecvByteBufAllocator(new LandingReads(READS, landing));
         // A connection that says nothing is closed.
         channel.pipeline()
                 .addLast(HEAD_TIMEOUT, new ReadTimeoutHandler(HEAD_TIMEOUT_SECONDS, TimeUnit.SECONDS))
-                .addLast(new ProtocolDetector(this));
+                .addLast(new ProtocolDetector(this, landing));
     }
 
-    void http1(ChannelPipeline pipeline) {
+    void http1(ChannelPipeline pipeline, Landing landing) {
         pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(
-                new StrictRequestDecoder(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES),
-                new HttpResponseEncoder(),
-                new Http1Handler(entry));
+        requests(pipeline, landing);
+    }
+
+    /** HTTP/1.1, whose connection reads as {@code landing} has it. */
+    void requests(ChannelPipeline pipeline, Landing landing) {
+        StrictRequestDecoder decoder =
+                new StrictRequestDecoder(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES);
+        decoder.setCumulator(Landing::cumulate);
+        pipeline.addLast(decoder, new HttpResponseEncoder(), new Http1Handler(entry, landing));
     }
 
     void http2(ChannelPipeline pipeline) {

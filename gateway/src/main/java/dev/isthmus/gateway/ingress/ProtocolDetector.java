@@ -13,9 +13,11 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     private static final int PRI = 0x50524920;
 
     private final Pipelines pipelines;
+    private final Landing landing;
 
-    ProtocolDetector(Pipelines pipelines) {
+    ProtocolDetector(Pipelines pipelines, Landing landing) {
         this.pipelines = pipelines;
+        this.landing = landing;
     }
 
     @Override
@@ -26,7 +28,7 @@ final class ProtocolDetector extends ByteToMessageDecoder {
         if (in.getInt(in.readerIndex()) == PRI) {
             pipelines.http2(ctx.pipeline());
         } else {
-            pipelines.http1(ctx.pipeline());
+            pipelines.http1(ctx.pipeline(), landing);
         }
         ctx.pipeline().remove(this);
     }

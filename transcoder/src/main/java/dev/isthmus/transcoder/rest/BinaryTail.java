@@ -25,7 +25,7 @@ final class BinaryTail {
         while (at < chunk.writerIndex() && tensor < tensors.size()) {
             TensorDraft draft = tensors.get(tensor);
             int part = (int) Math.min(draft.binarySize() - taken, chunk.writerIndex() - at);
-            draft.addBinary(chunk.retainedSlice(at, part));
+            draft.addBinary(chunk.retainedDuplicate().setIndex(at, at + part));
             at += part;
             taken += part;
             skipFull();

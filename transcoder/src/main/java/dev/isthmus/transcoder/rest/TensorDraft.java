@@ -5,11 +5,11 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.util.Base64;
@@ -32,8 +32,8 @@ final class TensorDraft {
     private @Nullable DataReader reader;
     private @Nullable KeptData kept;
     private @Nullable ByteBuf data;
+    private @Nullable Gathering binary;
     private long binarySize = -1;
-    private int smallParts;
     private boolean base64;
 
     TensorDraft(TensorCheck check, WireLimits limits, ByteBufAllocator allocator) {
@@ -161,26 +161,21 @@ final class TensorDraft {
      * @param part taken
      */
     void addBinary(ByteBuf part) {
-        if (data == null) {
-            data = part;
-        } else if (data instanceof CompositeByteBuf composite) {
-            composite.addComponent(true, part);
-            if (++smallParts == SMALL_PARTS) {
-                smallParts = 0;
-                composite.consolidate(composite.numComponents() - SMALL_PARTS, SMALL_PARTS);
-                if (composite.numComponents() > SMALL_PARTS) {
-                    composite.consolidate();
-                }
-            }
-        } else {
-            data = allocator.compositeBuffer(Integer.MAX_VALUE).addComponents(true, data, part);
+        Gathering parts = binary;
+        if (parts == null) {
+            parts = new Gathering(allocator, SMALL_PARTS);
+            binary = parts;
         }
+        parts.add(part);
     }
 
     /** The tensor, owned by the caller; its data is checked. */
     Tensor take(boolean inBase64) {
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
+        if (binary != null) {
+            data = binary.take();
+        }
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
         if (!shared()) {
             check.requireRaw(name, type, extents, complete);
@@ -217,6 +212,9 @@ final class TensorDraft {
     void release() {
         if (reader != null) {
             reader.release();
+        }
+        if (binary != null) {
+            binary.release();
         }
         if (data != null) {
             data.release();

@@ -1,0 +1,86 @@
+package dev.isthmus.gateway.ingress;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.util.UncheckedBooleanSupplier;
+
+/** Has a connection read into its {@link Landing} while that wants it, and else into buffers of what reads usually bring. */
+record LandingReads(AdaptiveRecvByteBufAllocator usual, Landing landing) implements RecvByteBufAllocator {
+
+    @Override
+    @SuppressWarnings("deprecation") // it is what channels call
+    public Handle newHandle() {
+        return new Reads((ExtendedHandle) usual.newHandle(), landing);
+    }
+
+    /** The usual handle learns nothing of reads that do not go to its buffers. */
+    @SuppressWarnings("deprecation") // see above
+    private static final class Reads extends DelegatingHandle implements ExtendedHandle {
+        private final ExtendedHandle usual;
+        private final Landing landing;
+        private boolean landed;
+        private int attempted;
+        private int last;
+
+        Reads(ExtendedHandle usual, Landing landing) {
+            super(usual);
+            this.usual = usual;
+            this.landing = landing;
+        }
+
+        @Override
+        public ByteBuf allocate(ByteBufAllocator allocator) {
+            ByteBuf space = landing.space(allocator);
+            landed = space != null;
+            return space == null ? usual.allocate(allocator) : space;
+        }
+
+        @Override
+        public void attemptedBytesRead(int bytes) {
+            attempted = bytes;
+            if (!landed) {
+                usual.attemptedBytesRead(bytes);
+            }
+        }
+
+        @Override
+        public int attemptedBytesRead() {
+            return attempted;
+        }
+
+        @Override
+        public void lastBytesRead(int bytes) {
+            last = bytes;
+            if (!landed) {
+                usual.lastBytesRead(bytes);
+            } else if (bytes > 0) {
+                landing.read(bytes);
+            }
+        }
+
+        @Override
+        public int lastBytesRead() {
+            return last;
+        }
+
+        @Override
+        public boolean continueReading() {
+            return usual.continueReading(() -> last > 0 && last == attempted);
+        }
+
+        @Override
+        public boolean continueReading(UncheckedBooleanSupplier more) {
+            return usual.continueReading(more);
+        }
+
+        @Override
+        public void readComplete() {
+            landing.readComplete();
+            if (!landed) {
+                usual.readComplete();
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.transcoder.Gathering;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/** HTTP/1.1 over reads of chosen sizes, which go where a socket's would; every inference is answered with its own body. */
+@SuppressWarnings("deprecation") // of what channels call
+final class SplitConnection implements AutoCloseable {
+    /** Small, so that every split of a request can be tried. */
+    static final Landing.Sizes SIZES = new Landing.Sizes(16, 64, 256, 16);
+
+    /** For each body whether it came in one piece outside the heap. */
+    final List<Boolean> whole = new ArrayList<>();
+
+    final ReadAhead ahead;
+    private final EmbeddedChannel channel;
+    private final RecvByteBufAllocator.Handle reads;
+    private final Deque<Runnable> answers = new ArrayDeque<>();
+    private final boolean later;
+
+    SplitConnection() {
+        this(ByteBufAllocator.DEFAULT, 1 << 20, false);
+    }
+
+    /** @param later whether an answer comes only when no more is read, or with {@link #answer()} */
+    SplitConnection(ByteBufAllocator allocator, long mostAhead, boolean later) {
+        this.later = later;
+        ahead = new ReadAhead(mostAhead);
+        Landing landing = new Landing(SIZES, ahead);
+        IngressSettings settings = new IngressSettings(
+                100_000,
+                100,
+                GatewayConfig.Headers.DEFAULT.forwarded(),
+                IngressSettings.StreamForm.TRITON,
+                IngressSettings.Health.DEFAULT,
+                -1);
+        Entry entry = new Entry(this::open, this::open, () -> settings);
+        channel = new EmbeddedChannel();
+        channel.config().setAllocator(allocator);
+        Pipelines pipelines = new Pipelines(entry);
+        pipelines.requests(channel.pipeline(), landing);
+        reads = new LandingReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536), landing).newHandle();
+    }
+
+    private RequestSink open(Call call, Reply reply) {
+        Gathering body = new Gathering(call.allocator());
+        return new RequestSink() {
+            @Override
+            public void data(ByteBuf chunk) {
+                body.add(chunk);
+            }
+
+            @Override
+            public void end() {
+                ByteBuf taken = body.take();
+                whole.add(taken.isDirect() && !(taken instanceof CompositeByteBuf));
+                body.add(taken);
+                answers.add(() -> reply.only(
+                        new Answer.Inference(new InferMessage.Rest(new RestBody(body.take(), RestBody.ALL_JSON)))));
+                if (!later) {
+                    answer();
+                }
+            }
+
+            @Override
+            public void cancel() {
+                body.release();
+            }
+        };
+    }
+
+    /** Answers what waits for it. */
+    void answer() {
+        while (!answers.isEmpty()) {
+            answers.remove().run();
+        }
+    }
+
+    /** Has the bytes come, as many with each arrival as the sizes say, the last of them again and again. */
+    SplitConnection receive(byte[] bytes, int... arrivals) {
+        int at = 0;
+        for (int i = 0; at < bytes.length; i++) {
+            int arrived = Math.min(bytes.length, at + arrivals[Math.min(i, arrivals.length - 1)]);
+            while (at < arrived) {
+                if (!channel.config().isAutoRead()) {
+                    answer();
+                }
+                at += read(bytes, at, arrived);
+            }
+        }
+        return this;
+    }
+
+    private int read(byte[] bytes, int at, int arrived) {
+        reads.reset(channel.config());
+        ByteBuf to = reads.allocate(channel.alloc());
+        reads.attemptedBytesRead(to.writableBytes());
+        int length = Math.min(to.writableBytes(), arrived - at);
+        to.writeBytes(bytes, at, length);
+        reads.lastBytesRead(length);
+        channel.pipeline().fireChannelRead(to);
+        reads.readComplete();
+        channel.pipeline().fireChannelReadComplete();
+        return length;
+    }
+
+    /** The bytes that were sent since the last call. */
+    byte[] sent() {
+        ByteArrayOutputStream sent = new ByteArrayOutputStream();
+        for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
+            byte[] copy = new byte[part.readableBytes()];
+            part.readBytes(copy);
+            sent.writeBytes(copy);
+            part.release();
+        }
+        return sent.toByteArray();
+    }
+
+    @Override
+    public void close() {
+        channel.finishAndReleaseAll();
+    }
+}

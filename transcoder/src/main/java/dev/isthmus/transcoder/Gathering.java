@@ -1,0 +1,97 @@
+package dev.isthmus.transcoder;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A thing put together, uncopied, from its parts as they come. A part that begins where the one before ends in the same
+ * memory makes that one longer, so that what lies in one piece stays one buffer. Owns what it was given until
+ * {@link #take()} or {@link #release()}; it may be used anew after either.
+ */
+public final class Gathering {
+    private final ByteBufAllocator allocator;
+    private final int mostParts;
+    private @Nullable CompositeByteBuf before;
+    private @Nullable ByteBuf last;
+    private int uncounted;
+
+    /** A thing of any number of parts. */
+    public Gathering(ByteBufAllocator allocator) {
+        this(allocator, Integer.MAX_VALUE);
+    }
+
+    /** @param mostParts so many parts are copied into one, because a buffer of many parts is copied when it is written */
+    public Gathering(ByteBufAllocator allocator, int mostParts) {
+        this.allocator = allocator;
+        this.mostParts = mostParts;
+    }
+
+    /**
+     * Adds a part.
+     *
+     * @param part taken. Its capacity beyond its writer index tells how far its memory goes on: {@code retainedDuplicate()}
+     *     of a larger buffer can be made longer by what follows, {@code retainedSlice()} cannot.
+     */
+    public void add(ByteBuf part) {
+        ByteBuf open = last;
+        if (!part.isReadable() || (open != null && extend(open, part))) {
+            part.release();
+            return;
+        }
+        if (open != null) {
+            close(open);
+        }
+        last = part;
+    }
+
+    /**
+     * Makes {@code open} longer by {@code part} (borrowed) where that follows it in memory; whether it does. While
+     * {@code open} holds its memory, no other buffer can have an address in it that is not of the same memory.
+     */
+    public static boolean extend(ByteBuf open, ByteBuf part) {
+        int length = part.readableBytes();
+        if (length > open.capacity() - open.writerIndex()
+                || !open.hasMemoryAddress()
+                || !part.hasMemoryAddress()
+                || open.memoryAddress() + open.writerIndex() != part.memoryAddress() + part.readerIndex()) {
+            return false;
+        }
+        open.writerIndex(open.writerIndex() + length);
+        return true;
+    }
+
+    private void close(ByteBuf part) {
+        CompositeByteBuf parts = before == null ? allocator.compositeBuffer(Integer.MAX_VALUE) : before;
+        before = parts;
+        parts.addComponent(true, part);
+        if (++uncounted == mostParts) {
+            uncounted = 0;
+            parts.consolidate(parts.numComponents() - mostParts, mostParts);
+            if (parts.numComponents() > mostParts) {
+                parts.consolidate();
+            }
+        }
+    }
+
+    /** What was put together, owned by the caller: a composite only where it is not in one piece. */
+    public ByteBuf take() {
+        ByteBuf open = last;
+        CompositeByteBuf parts = before;
+        last = null;
+        before = null;
+        uncounted = 0;
+        if (open == null) {
+            return Unpooled.EMPTY_BUFFER;
+        }
+        // What lies behind it in its memory is none of its readers' business.
+        return parts == null ? open.slice() : parts.addComponent(true, open);
+    }
+
+    /** Gives back what is held; may be called at any time and more than once. */
+    public void release() {
+        take().release();
+    }
+}

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The one piece of memory that a large binary body lands in, however many reads it takes, so that a tensor in it is one
  * buffer and nobody has to gather it. Of one HTTP/1.1 connection, used on its loop.
  *
- * <p>Memory is there only while a body is being read. Before anything is known of a connection it is 1 MiB at most; a body
+ * <p>Memory is there only while a body is being read. Before anything is known of a connection it is little more than 1 MiB at most; a body
  * that is larger goes on in further pieces, each as large as what has come. Once a body has come complete, the next one's
  * head is read into memory for all of it. What lies ahead of the bytes that have come is bounded by {@link ReadAhead}.
  */
@@ -24,7 +24,7 @@ final class Landing {
      * @param copied the most that is copied: what came along with the head of a connection's first large body
      */
     record Sizes(int worth, int unproven, int most, int copied) {
-        static final Sizes DEFAULT = new Sizes(64 << 10, 1 << 20, 16 << 20, 64 << 10);
+        static final Sizes DEFAULT = new Sizes(64 << 10, (1 << 20) + (64 << 10), 16 << 20, 64 << 10);
     }
 
     private static final int HEAD = IngressSettings.MAX_REQUEST_LINE + IngressSettings.MAX_HEADER_BYTES;

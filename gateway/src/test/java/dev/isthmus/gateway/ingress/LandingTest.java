@@ -88,7 +88,9 @@ class LandingTest {
     @FieldSource("ALLOCATORS")
     void bodies_inAnyTwoArrivals_areWhatWasSent(ByteBufAllocator allocator) {
         Conversation said = Conversation.mixed();
-        for (int split = 1; split < said.bytes().length; split++) {
+        int length = said.bytes().length;
+        int step = allocator == ByteBufAllocator.DEFAULT ? 1 : 5;
+        for (int split = 1; split < length; split += step) {
             try (SplitConnection connection = new SplitConnection(allocator, 1 << 20, false)) {
                 connection.receive(said.bytes(), split, said.bytes().length);
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());
@@ -101,7 +103,7 @@ class LandingTest {
     @FieldSource("ALLOCATORS")
     void bodies_inEqualArrivals_areWhatWasSent(ByteBufAllocator allocator) {
         Conversation said = Conversation.mixed();
-        for (int size = 1; size < 200; size++) {
+        for (int size = 1; size < 200; size += 1 + size / 16) {
             try (SplitConnection connection = new SplitConnection(allocator, 1 << 20, false)) {
                 connection.receive(said.bytes(), size);
                 assertThat(bodies(connection)).as("arrivals of %d", size).isEqualTo(said.bodies());
@@ -115,7 +117,7 @@ class LandingTest {
     void bodies_inRandomArrivals_areWhatWasSent(long mostAhead) {
         Conversation said = Conversation.mixed();
         Random random = new Random(mostAhead);
-        for (int i = 0; i < 300; i++) {
+        for (int i = 0; i < 80; i++) {
             int[] arrivals = random.ints(60, 1, 1 << (1 + i % 9)).toArray();
             try (SplitConnection connection = new SplitConnection(ByteBufAllocator.DEFAULT, mostAhead, false)) {
                 connection.receive(said.bytes(), arrivals).receive(said.bytes(), arrivals);
@@ -182,7 +184,7 @@ class LandingTest {
     @Test
     void bodies_behindOneThatIsNotAnsweredYet_areWhatWasSent() {
         Conversation said = Conversation.mixed();
-        for (int split = 1; split < said.bytes().length; split += 3) {
+        for (int split = 1; split < said.bytes().length; split += 5) {
             try (SplitConnection connection = new SplitConnection(ByteBufAllocator.DEFAULT, 1 << 20, true)) {
                 connection.receive(said.bytes(), split, 1000).answer();
                 assertThat(bodies(connection)).as("split at %d", split).isEqualTo(said.bodies());

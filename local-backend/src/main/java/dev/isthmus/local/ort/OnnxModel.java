@@ -105,8 +105,8 @@ public final class OnnxModel {
         }
     }
 
-    private static OrtSession session(
-            OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, Placement placement) throws OrtException {
+    private static OrtSession session(OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, Placement placement)
+            throws OrtException {
         try (OrtSession.SessionOptions options = options(settings)) {
             placement.addTo(options);
             return runtime.environment().createSession(zipMaps.onnx(), options);
@@ -282,7 +282,8 @@ public final class OnnxModel {
             throws OrtException {
         boolean tried = pinning;
         try (Fetch fetch = Fetch.of(this, request, tried, allocator)) {
-            OrtSession.Result result = placed.session().run(feed.tensors(), fetch.free(), fetch.pinned(), handle.options());
+            OrtSession.Result result =
+                    placed.session().run(feed.tensors(), fetch.free(), fetch.pinned(), handle.options());
             return fetch.collect(result, feed);
         } catch (OrtException e) {
             if (!tried || !RunFailure.shape(e)) {

@@ -15,7 +15,12 @@ import org.jspecify.annotations.Nullable;
  * @param info of its type, of no shape; null where it is no session's
  * @param dimensions the names of its dimensions, each empty where it has none
  */
-record Port(int index, TensorMetadata metadata, DataType type, @Nullable TensorInfo info, List<String> dimensions) {
+record Port(
+        int index,
+        TensorMetadata metadata,
+        DataType type,
+        @Nullable TensorInfo info,
+        List<String> dimensions) {
 
     /** Of a session's input or output. */
     TensorInfo onnx() {

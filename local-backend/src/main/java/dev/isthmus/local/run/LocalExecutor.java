@@ -6,6 +6,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.util.concurrent.FastThreadLocalThread;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,7 +48,8 @@ public final class LocalExecutor implements AutoCloseable {
     }
 
     private static Thread start(String name, Runnable work) {
-        Thread thread = new Thread(work, name);
+        // Netty's pools give memory back to threads of its own kind only.
+        Thread thread = new FastThreadLocalThread(work, name);
         thread.setDaemon(true);
         thread.start();
         return thread;

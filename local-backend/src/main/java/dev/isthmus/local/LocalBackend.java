@@ -1,38 +1,52 @@
 package dev.isthmus.local;
 
-import ai.onnxruntime.OrtEnvironment;
+import dev.isthmus.local.LocalSettings.ModelControl;
+import dev.isthmus.local.ModelVersions.Served;
+import dev.isthmus.local.repository.ModelRepository;
+import dev.isthmus.local.run.LocalExecutor;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.config.ModelConfig;
 import io.netty.buffer.ByteBufAllocator;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
-import java.util.HashMap;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs ONNX models in this process. All versions of all models are loaded at start; a model that cannot be is logged with
- * the reason and is not ready, and does not hold up the others. Thread-safe.
+ * Runs ONNX models in this process, and loads and unloads them while it does. A model that cannot be loaded is logged and
+ * listed with the reason, and does not hold up the others. Thread-safe; only start and close block.
  */
 public final class LocalBackend implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBackend.class);
-    private static final String PLATFORM = "onnxruntime_onnx";
+    private static final String ALL = "*";
+    private static final int CHANGES = 1024;
+    private static final int LISTINGS = 64;
 
     /** Takes the outcome of a request, on a worker thread or at once. */
     public interface Callback {
+        /**
+         * The run begins.
+         *
+         * @param first of the requests that are run together, or the only one
+         */
+        default void started(boolean first) {}
+
         /** The answer (taken). */
         void done(InferResponse response);
 
@@ -45,85 +59,177 @@ public final class LocalBackend implements AutoCloseable {
         void cancel();
     }
 
-    private final Map<String, NavigableMap<Long, LocalModel>> loaded = new HashMap<>();
-    private final Set<String> names = new TreeSet<>();
-    private final LocalExecutor executor;
+    /** Takes what was asked for, on a thread of the backend or at once. */
+    public interface Outcome<T> {
+        void done(T value);
 
-    private LocalBackend(List<ModelRepository.Entry> entries, int threads, int queueSize) {
-        OrtEnvironment environment = OrtRuntime.environment();
-        for (ModelRepository.Entry entry : entries) {
-            names.add(entry.name());
-            load(entry, environment);
+        void failed(OipException failure);
+    }
+
+    private final LocalSettings settings;
+    private final ModelRepository repository;
+    private final LoadedModels models = new LoadedModels();
+    private final ModelLoader loader;
+    private final LocalExecutor executor;
+    private final Background changes = new Background("changes", CHANGES);
+    private final Background listing = new Background("listing", LISTINGS);
+    /** What was to be loaded at start and was not unloaded since. */
+    private final Set<String> wanted = ConcurrentHashMap.newKeySet();
+
+    private LocalBackend(LocalSettings settings) {
+        this.settings = settings;
+        this.repository = ModelRepository.of(settings.repository(), settings.embedded());
+        this.loader = new ModelLoader(repository, models, settings.device());
+        this.wanted.addAll(atStart());
+        this.executor = new LocalExecutor(settings.threads(), settings.queueSize());
+    }
+
+    private Collection<String> atStart() {
+        boolean all = settings.control() == ModelControl.NONE || settings.load().contains(ALL);
+        return all ? repository.names() : settings.load();
+    }
+
+    /**
+     * Loads the models that are to be loaded at start. Blocks.
+     *
+     * @throws OipException when the repository cannot be read
+     */
+    public static LocalBackend start(LocalSettings settings) {
+        LocalBackend backend = new LocalBackend(settings);
+        for (String name : new TreeSet<>(backend.wanted)) {
+            try {
+                backend.loader.load(name);
+            } catch (OipException failure) {
+                if (failure.code() == ErrorCode.NOT_FOUND) {
+                    LOG.error("{}", failure.message());
+                }
+            }
         }
-        executor = new LocalExecutor(threads, queueSize);
+        return backend;
     }
 
     /** The models that come with the gateway: digits and simple. */
     public static LocalBackend embedded(int threads, int queueSize) {
-        return new LocalBackend(ModelRepository.embedded(), threads, queueSize);
+        return start(LocalSettings.of(null, true, threads, queueSize));
     }
 
-    /**
-     * The models of a directory, and the embedded ones where wanted.
-     *
-     * @param threads that run models
-     * @param queueSize requests that wait for a thread; more are refused
-     * @throws OipException when the directory cannot be read
-     */
+    /** The models of a directory, and the embedded ones where wanted. */
     public static LocalBackend of(Path repository, boolean embedded, int threads, int queueSize) {
-        List<ModelRepository.Entry> entries = new ArrayList<>(ModelRepository.scan(repository));
-        if (embedded) {
-            entries.addAll(ModelRepository.embedded());
-        }
-        return new LocalBackend(entries, threads, queueSize);
+        return start(LocalSettings.of(repository, embedded, threads, queueSize));
     }
 
-    private void load(ModelRepository.Entry entry, OrtEnvironment environment) {
-        ModelRef ref = new ModelRef(entry.name(), entry.version());
-        try {
-            LocalModel model = LocalModel.load(ref, entry.onnx().get(), environment);
-            loaded.computeIfAbsent(entry.name(), name -> new TreeMap<>(Comparator.naturalOrder()))
-                    .put(Long.parseLong(entry.version()), model);
-        } catch (OipException failure) {
-            LOG.error("model {} is not loaded: {}", ref, failure.message(), failure.getCause());
-        }
-    }
-
-    /** The models that there are, loaded or not. */
+    /** The models that were loaded, or tried to be. */
     public Set<String> models() {
-        return Set.copyOf(names);
+        return models.all().keySet();
+    }
+
+    /** Whether all models that were to be loaded at start are, but for those that were unloaded since. */
+    public boolean ready() {
+        return wanted.stream().allMatch(name -> ready(ModelRef.of(name)));
     }
 
     public boolean ready(ModelRef model) {
-        return find(model) != null;
+        return models.find(model) != null;
     }
 
     /** What is known of a model that is loaded. */
     public Optional<ModelMetadata> metadata(ModelRef ref) {
-        LocalModel model = find(ref);
-        if (model == null) {
+        ModelVersions versions = models.of(ref.name());
+        Served served = versions.find(ref.version());
+        if (served == null) {
             return Optional.empty();
         }
-        List<String> versions = ref.version().isEmpty()
-                ? versions(ref.name()).values().stream()
-                        .map(each -> each.ref().version())
-                        .toList()
-                : List.of(model.ref().version());
-        return Optional.of(
-                new ModelMetadata(ref.name(), versions, PLATFORM, model.inputs(), model.outputs(), Map.of()));
+        List<String> numbers = ref.version().isEmpty()
+                ? versions.served().keySet().stream().map(String::valueOf).toList()
+                : List.of(served.model().ref().version());
+        return Optional.of(new ModelMetadata(
+                ref.name(),
+                numbers,
+                ServedConfig.PLATFORM,
+                served.model().inputs(),
+                served.model().outputs(),
+                served.model().parameters()));
     }
 
-    private NavigableMap<Long, LocalModel> versions(String name) {
-        return loaded.getOrDefault(name, new TreeMap<>());
+    /** The configuration of a model that is loaded, in Triton's form. */
+    public Optional<ModelConfig> config(ModelRef ref) {
+        Served served = models.find(ref);
+        return served == null ? Optional.empty() : Optional.of(ServedConfig.of(served.model(), settings.threads()));
     }
 
-    /** The version asked for, or else the highest. */
-    private @Nullable LocalModel find(ModelRef ref) {
-        NavigableMap<Long, LocalModel> versions = versions(ref.name());
-        if (ref.version().isEmpty()) {
-            return versions.isEmpty() ? null : versions.lastEntry().getValue();
+    /**
+     * What versions that are loaded did.
+     *
+     * @param ref without a name for all models, without a version for all of them
+     */
+    public List<LocalStatistics> statistics(ModelRef ref) {
+        List<LocalStatistics> all = new ArrayList<>();
+        new TreeMap<>(models.all()).forEach((name, versions) -> {
+            if (ref.name().isEmpty() || ref.name().equals(name)) {
+                versions.served().values().stream()
+                        .filter(served -> ref.version().isEmpty()
+                                || ref.version().equals(served.model().ref().version()))
+                        .forEach(served -> all.add(
+                                served.counts().statistics(served.model().ref())));
+            }
+        });
+        return all;
+    }
+
+    /** All models of the repository, with the state of their versions. */
+    public void index(Outcome<List<ModelStatus>> outcome) {
+        listing.run(this::list, outcome);
+    }
+
+    private List<ModelStatus> list() {
+        SortedSet<String> names = repository.names();
+        Map<String, ModelVersions> known = models.all();
+        names.addAll(known.keySet());
+        List<ModelStatus> lines = new ArrayList<>();
+        for (String name : names) {
+            ModelVersions versions = known.get(name);
+            lines.addAll(
+                    versions == null
+                            ? List.of(new ModelStatus(name, "", ModelStatus.State.UNAVAILABLE, "not loaded"))
+                            : versions.status(name));
         }
-        return ref.version().matches("[0-9]{1,18}") ? versions.get(Long.parseLong(ref.version())) : null;
+        return lines;
+    }
+
+    /**
+     * Loads a model, or loads it anew: what was loaded before serves until the new versions are ready, and goes on where one
+     * of them fails.
+     *
+     * @param outcome gets the name, or NOT_FOUND, or FAILED_PRECONDITION with the reason
+     */
+    public void load(String name, Outcome<String> outcome) {
+        change(name, outcome, model -> {
+            loader.load(model);
+            return model;
+        });
+    }
+
+    /**
+     * Unloads a model. Requests under way finish.
+     *
+     * @param outcome gets the name, or NOT_FOUND for a model that is not loaded
+     */
+    public void unload(String name, Outcome<String> outcome) {
+        change(name, outcome, model -> {
+            loader.unload(model);
+            wanted.remove(model);
+            return model;
+        });
+    }
+
+    private void change(String name, Outcome<String> outcome, Function<String, String> change) {
+        if (settings.control() != ModelControl.EXPLICIT) {
+            outcome.failed(new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "the local backend loads and unloads with 'model_control: explicit' only, and has 'none'"));
+            return;
+        }
+        changes.run(() -> change.apply(name), outcome);
     }
 
     /**
@@ -135,28 +241,41 @@ public final class LocalBackend implements AutoCloseable {
      * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED or INTERNAL
      */
     public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
-        LocalModel model = find(request.model());
-        if (model == null || !model.retain()) {
+        Served served = models.use(request.model());
+        if (served == null) {
             request.release();
-            callback.failed(new OipException(ErrorCode.NOT_FOUND, "unknown model " + request.model()));
+            callback.failed(notFound(request.model()));
             return () -> {};
         }
-        LocalRun run = new LocalRun(model, request, deadlineNanos, allocator, callback);
-        try {
-            ModelCheck.require(model, request);
-            executor.execute(run);
-            return run;
-        } catch (OipException failure) {
-            run.end();
-            callback.failed(failure);
-            return () -> {};
-        }
+        long rows = ModelCounts.rows(request, served.model().settings().maxBatchSize());
+        Counted counted = new Counted(callback, served.counts(), rows);
+        return executor.submit(served.model(), request, deadlineNanos, allocator, counted);
     }
 
-    /** Finishes what is queued and unloads the models. */
+    /** The failure of what is asked of a model that is not loaded. */
+    public OipException notFound(ModelRef ref) {
+        String reason = reason(ref);
+        return new OipException(
+                ErrorCode.NOT_FOUND,
+                reason == null ? "unknown model " + ref : "model " + ref + " is not loaded: " + reason);
+    }
+
+    private @Nullable String reason(ModelRef ref) {
+        List<ModelStatus> lines = models.of(ref.name()).status(ref.name());
+        return lines.stream()
+                .filter(line -> ref.version().isEmpty() || ref.version().equals(line.version()))
+                .map(ModelStatus::reason)
+                .filter(text -> !text.isEmpty())
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Finishes what is under way and unloads the models. Blocks. */
     @Override
     public void close() {
+        listing.close();
+        changes.close();
         executor.close();
-        loaded.values().forEach(versions -> versions.values().forEach(LocalModel::release));
+        models.close();
     }
 }

@@ -1,6 +1,7 @@
 /**
- * Runs ONNX models in this process: DJL's ONNX Runtime engine for the models' life cycle, ONNX Runtime's own API for the
- * runs. Takes and gives decoded messages; knows no wire. No type of DJL or ONNX Runtime is seen outside.
+ * Runs ONNX models in this process. {@code LocalBackend} is the only door: what is loaded is decided here, models are found in
+ * {@code repository}, opened and run in {@code ort}, on the threads of {@code run}. Takes and gives decoded messages; knows no
+ * wire. No type of DJL or ONNX Runtime is seen outside.
  */
 @NullMarked
 package dev.isthmus.local;

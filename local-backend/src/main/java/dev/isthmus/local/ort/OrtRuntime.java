@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import ai.djl.engine.Engine;
 import ai.onnxruntime.OrtEnvironment;

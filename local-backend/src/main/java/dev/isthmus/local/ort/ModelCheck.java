@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
@@ -14,7 +14,7 @@ final class ModelCheck {
     private ModelCheck() {}
 
     /** @throws OipException INVALID_ARGUMENT naming model, tensor, value and expectation */
-    static void require(LocalModel model, InferRequest request) {
+    static void require(OnnxModel model, InferRequest request) {
         String name = "model '" + model.ref().name() + "': ";
         Map<String, TensorMetadata> missing = new HashMap<>();
         model.inputs().forEach(input -> missing.put(input.name(), input));

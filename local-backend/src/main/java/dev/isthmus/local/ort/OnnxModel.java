@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import ai.djl.Device;
 import ai.djl.Model;
@@ -12,12 +12,15 @@ import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
 import ai.onnxruntime.TensorInfo;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
@@ -34,8 +37,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * One version of a model, loaded. Runs may go on at the same time on any thread. The session is closed when the last user
  * has let go: closing it under a run would bring the process down.
  */
-final class LocalModel {
+public final class OnnxModel {
     private final ModelRef ref;
+    private final ModelSettings settings;
     private final OrtEnvironment environment;
     private final OrtSession session;
     private final Model owner;
@@ -43,14 +47,15 @@ final class LocalModel {
     private final List<TensorMetadata> outputs;
     private final AtomicInteger users = new AtomicInteger(1);
 
-    private LocalModel(
-            ModelRef ref,
+    private OnnxModel(
+            ModelSource source,
             OrtEnvironment environment,
             OrtSession session,
             Model owner,
             List<TensorMetadata> inputs,
             List<TensorMetadata> outputs) {
-        this.ref = ref;
+        this.ref = new ModelRef(source.name(), source.version());
+        this.settings = source.settings();
         this.environment = environment;
         this.session = session;
         this.owner = owner;
@@ -61,9 +66,15 @@ final class LocalModel {
     /**
      * Loads a model.
      *
+     * @param device cpu; no other is known yet
      * @throws OipException with the reason where it cannot be loaded or uses what cannot be carried exactly
      */
-    static LocalModel load(ModelRef ref, byte[] onnx, OrtEnvironment environment) {
+    public static OnnxModel load(ModelSource source, String device) {
+        if (!device.equals("cpu") && !device.equals("auto")) {
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, "device '" + device + "': cpu or auto is expected");
+        }
+        OrtEnvironment environment = OrtRuntime.environment();
+        byte[] onnx = source.onnx().get();
         try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
             options.setIntraOpNumThreads(1);
             options.setInterOpNumThreads(1);
@@ -73,9 +84,9 @@ final class LocalModel {
             try {
                 List<TensorMetadata> inputs = describe("input", session.getInputInfo());
                 List<TensorMetadata> outputs = describe("output", session.getOutputInfo());
-                Model owner = Model.newInstance(ref.name(), Device.cpu(), "OnnxRuntime");
+                Model owner = Model.newInstance(source.name(), Device.cpu(), "OnnxRuntime");
                 owner.setBlock(new OrtSymbolBlock(session, (OrtNDManager) owner.getNDManager()));
-                return new LocalModel(ref, environment, session, owner, inputs, outputs);
+                return new OnnxModel(source, environment, session, owner, inputs, outputs);
             } catch (RuntimeException | OrtException e) {
                 session.close();
                 throw e;
@@ -100,20 +111,38 @@ final class LocalModel {
         return List.copyOf(tensors);
     }
 
-    ModelRef ref() {
+    public ModelRef ref() {
         return ref;
     }
 
-    List<TensorMetadata> inputs() {
+    public ModelSettings settings() {
+        return settings;
+    }
+
+    /** What its metadata say besides. */
+    public Map<String, Parameter> parameters() {
+        return Map.of();
+    }
+
+    /**
+     * Checks a request before it is queued.
+     *
+     * @throws OipException INVALID_ARGUMENT for one that does not fit the model
+     */
+    public void require(InferRequest request) {
+        ModelCheck.require(this, request);
+    }
+
+    public List<TensorMetadata> inputs() {
         return inputs;
     }
 
-    List<TensorMetadata> outputs() {
+    public List<TensorMetadata> outputs() {
         return outputs;
     }
 
     /** Begins to use the model; false when it is closed already. */
-    boolean retain() {
+    public boolean retain() {
         while (true) {
             int now = users.get();
             if (now == 0) {
@@ -126,7 +155,7 @@ final class LocalModel {
     }
 
     /** Ends a use. The last one closes the session. */
-    void release() {
+    public void release() {
         if (users.decrementAndGet() == 0) {
             // DJL's model closes the block, and the block its session.
             owner.close();
@@ -139,8 +168,7 @@ final class LocalModel {
      * @param request borrowed, checked
      * @return the outputs, owned by the caller, in the order of the request or else of the model
      */
-    List<Tensor> run(InferRequest request, OrtSession.RunOptions options, ByteBufAllocator allocator)
-            throws OrtException {
+    public List<Tensor> run(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
         Map<String, OnnxTensor> feed = new LinkedHashMap<>();
         List<ByteBuf> gathered = new ArrayList<>();
         try {
@@ -152,9 +180,11 @@ final class LocalModel {
                     : new java.util.LinkedHashSet<>(request.outputs().stream()
                             .map(output -> output.name())
                             .toList());
-            try (OrtSession.Result result = session.run(feed, wanted, options)) {
+            try (OrtSession.Result result = session.run(feed, wanted, handle.options())) {
                 return collect(wanted, result, allocator);
             }
+        } catch (OrtException e) {
+            throw new OipException(ErrorCode.INTERNAL, "model '" + ref.name() + "': the run failed", e);
         } finally {
             feed.values().forEach(OnnxTensor::close);
             gathered.forEach(ByteBuf::release);

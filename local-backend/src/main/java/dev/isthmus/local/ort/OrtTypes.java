@@ -1,4 +1,4 @@
-package dev.isthmus.local;
+package dev.isthmus.local.ort;
 
 import ai.onnxruntime.OnnxJavaType;
 import ai.onnxruntime.TensorInfo;

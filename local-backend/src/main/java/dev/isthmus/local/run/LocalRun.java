@@ -1,7 +1,8 @@
-package dev.isthmus.local;
+package dev.isthmus.local.run;
 
-import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession;
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.ort.RunHandle;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -21,16 +22,16 @@ import org.slf4j.LoggerFactory;
 final class LocalRun implements Runnable, LocalBackend.Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
-    private final LocalModel model;
+    private final OnnxModel model;
     private final InferRequest request;
     private final long deadlineNanos;
     private final ByteBufAllocator allocator;
     private final LocalBackend.Callback callback;
-    private OrtSession.@Nullable RunOptions running;
+    private @Nullable RunHandle running;
     private boolean cancelled;
 
     LocalRun(
-            LocalModel model,
+            OnnxModel model,
             InferRequest request,
             long deadlineNanos,
             ByteBufAllocator allocator,
@@ -48,7 +49,7 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
             callback.done(infer());
         } catch (OipException failure) {
             callback.failed(failure);
-        } catch (RuntimeException | OrtException fault) {
+        } catch (RuntimeException fault) {
             LOG.error("run of model {}", model.ref(), fault);
             callback.failed(
                     new OipException(ErrorCode.INTERNAL, "model '" + model.ref().name() + "': the run failed", fault));
@@ -57,16 +58,17 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
         }
     }
 
-    private InferResponse infer() throws OrtException {
+    private InferResponse infer() {
         if (deadlineNanos != Long.MAX_VALUE && System.nanoTime() - deadlineNanos >= 0) {
             throw new OipException(
                     ErrorCode.DEADLINE_EXCEEDED, "the deadline passed while the request was in the local queue");
         }
-        try (OrtSession.RunOptions options = new OrtSession.RunOptions()) {
+        callback.started(true);
+        try (RunHandle options = new RunHandle()) {
             begin(options);
             List<Tensor> outputs = model.run(request, options, allocator);
             return new InferResponse(model.ref(), request.id(), Map.of(), outputs);
-        } catch (OrtException e) {
+        } catch (OipException e) {
             if (wasCancelled()) {
                 throw new OipException(ErrorCode.CANCELLED, "the run was cancelled", e);
             }
@@ -78,7 +80,7 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
         }
     }
 
-    private synchronized void begin(OrtSession.RunOptions options) {
+    private synchronized void begin(RunHandle options) {
         if (cancelled) {
             throw new OipException(ErrorCode.CANCELLED, "the request was cancelled");
         }
@@ -93,11 +95,7 @@ final class LocalRun implements Runnable, LocalBackend.Cancellable {
     public synchronized void cancel() {
         cancelled = true;
         if (running != null) {
-            try {
-                running.setTerminate(true);
-            } catch (OrtException e) {
-                LOG.warn("a run of model {} goes on after its cancellation", model.ref(), e);
-            }
+            running.terminate();
         }
     }
 

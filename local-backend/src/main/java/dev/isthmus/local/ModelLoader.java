@@ -1,0 +1,128 @@
+package dev.isthmus.local;
+
+import dev.isthmus.local.ModelVersions.Served;
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.repository.Declaration;
+import dev.isthmus.local.repository.FoundModel;
+import dev.isthmus.local.repository.ModelRepository;
+import dev.isthmus.local.repository.ModelSource;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Loads and unloads models. Used by one thread at a time. What a model serves is replaced when all of its new versions are
+ * ready; where one of them fails, what was loaded before stays.
+ */
+final class ModelLoader {
+    private static final Logger LOG = LoggerFactory.getLogger(ModelLoader.class);
+
+    private final ModelRepository repository;
+    private final LoadedModels models;
+    private final String device;
+
+    /** @param device of models that name none */
+    ModelLoader(ModelRepository repository, LoadedModels models, String device) {
+        this.repository = repository;
+        this.models = models;
+        this.device = device;
+    }
+
+    /** @throws OipException NOT_FOUND, or FAILED_PRECONDITION with the reason of each version that is not loaded */
+    void load(String name) {
+        ModelVersions before = models.of(name);
+        models.put(name, before.beingLoaded());
+        NavigableMap<Long, Served> fresh = new TreeMap<>();
+        NavigableMap<Long, String> problems = new TreeMap<>();
+        try {
+            FoundModel found = repository.find(name);
+            problems.putAll(found.refused());
+            found.sources().forEach((version, source) -> {
+                try {
+                    OnnxModel model = open(source, found);
+                    Served last = before.served().get(version);
+                    fresh.put(version, new Served(model, last == null ? new ModelCounts() : last.counts()));
+                } catch (OipException e) {
+                    problems.put(version, e.message());
+                }
+            });
+        } catch (OipException e) {
+            if (e.code() == ErrorCode.NOT_FOUND && before.equals(ModelVersions.NONE)) {
+                models.remove(name);
+                throw e;
+            }
+            problems.put(ModelVersions.WHOLE, e.message());
+        }
+        publish(name, before, fresh, problems);
+    }
+
+    private void publish(
+            String name, ModelVersions before, NavigableMap<Long, Served> fresh, NavigableMap<Long, String> problems) {
+        if (problems.isEmpty() || before.served().isEmpty()) {
+            models.put(name, new ModelVersions(fresh, problems, false));
+        } else {
+            fresh.values().forEach(served -> served.model().release());
+            models.put(name, before.failed(problems));
+        }
+        if (!problems.isEmpty()) {
+            OipException failure = failure(name, problems, !before.served().isEmpty());
+            LOG.error("{}", failure.message());
+            throw failure;
+        }
+        LOG.info("model '{}' is loaded, versions {}", name, fresh.keySet());
+    }
+
+    private static OipException failure(String name, Map<Long, String> problems, boolean kept) {
+        StringBuilder text = new StringBuilder("model '" + name + "' is not loaded");
+        if (kept) {
+            text.append(", what was loaded before stays");
+        }
+        problems.forEach((version, problem) -> {
+            text.append(text.indexOf(": ") < 0 ? ": " : "; ");
+            text.append(version == ModelVersions.WHOLE ? "" : "version " + version + ": ")
+                    .append(problem);
+        });
+        return new OipException(ErrorCode.FAILED_PRECONDITION, text.toString());
+    }
+
+    private OnnxModel open(ModelSource source, FoundModel found) {
+        try {
+            OnnxModel model = OnnxModel.load(
+                    source, Objects.requireNonNullElse(source.settings().device(), device));
+            try {
+                Declaration.require(source.settings(), model.inputs(), model.outputs());
+                if (source.settings().warmUp()) {
+                    new WarmUpRun(model, new SplittableRandom()).run(found.warmUps());
+                }
+                return model;
+            } catch (RuntimeException e) {
+                model.release();
+                throw e;
+            }
+        } catch (OipException e) {
+            if (e.getCause() != null) {
+                LOG.warn("model '{}' version {}: {}", source.name(), source.version(), e.message(), e.getCause());
+            }
+            throw e;
+        } catch (RuntimeException | LinkageError fault) {
+            LOG.error("model '{}' version {}", source.name(), source.version(), fault);
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, "it could not be loaded: internal error", fault);
+        }
+    }
+
+    /** @throws OipException NOT_FOUND for a model that is not loaded */
+    void unload(String name) {
+        ModelVersions before = models.of(name);
+        if (before.served().isEmpty()) {
+            throw new OipException(ErrorCode.NOT_FOUND, "model '" + name + "' is not loaded");
+        }
+        models.put(name, before.unloaded());
+        LOG.info("model '{}' is unloaded", name);
+    }
+}

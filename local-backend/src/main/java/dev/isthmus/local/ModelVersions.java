@@ -1,0 +1,86 @@
+package dev.isthmus.local;
+
+import dev.isthmus.local.ModelStatus.State;
+import dev.isthmus.local.ort.OnnxModel;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.NavigableSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is known of a model's versions at one moment.
+ *
+ * @param served those that are loaded
+ * @param reasons why versions are not loaded, or could not be loaded anew; of {@link #WHOLE} for the model as a whole
+ */
+record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, String> reasons, boolean loading) {
+    /** Stands for all versions. */
+    static final long WHOLE = 0;
+
+    static final ModelVersions NONE = new ModelVersions(new TreeMap<>(), new TreeMap<>(), false);
+
+    /** A version that is loaded, with what it counts. */
+    record Served(OnnxModel model, ModelCounts counts) {}
+
+    ModelVersions {
+        served = Collections.unmodifiableNavigableMap(new TreeMap<>(served));
+        reasons = Collections.unmodifiableNavigableMap(new TreeMap<>(reasons));
+    }
+
+    ModelVersions beingLoaded() {
+        return new ModelVersions(served, reasons, true);
+    }
+
+    /** What was loaded stays; the reasons are those of the last try. */
+    ModelVersions failed(Map<Long, String> problems) {
+        return new ModelVersions(served, new TreeMap<>(problems), false);
+    }
+
+    ModelVersions unloaded() {
+        NavigableMap<Long, String> reasons = new TreeMap<>();
+        served.keySet().forEach(version -> reasons.put(version, "unloaded"));
+        return new ModelVersions(new TreeMap<>(), reasons, false);
+    }
+
+    /** The version of this number, or the highest one for an empty text. */
+    @Nullable
+    Served find(String version) {
+        if (version.isEmpty()) {
+            return served.isEmpty() ? null : served.lastEntry().getValue();
+        }
+        return version.matches("[0-9]{1,18}") ? served.get(Long.parseLong(version)) : null;
+    }
+
+    /** The lines of the index. */
+    List<ModelStatus> status(String name) {
+        NavigableSet<Long> versions = new TreeSet<>(served.keySet());
+        versions.addAll(reasons.keySet());
+        if (versions.isEmpty()) {
+            versions.add(WHOLE);
+        } else if (!served.isEmpty()) {
+            versions.remove(WHOLE);
+        }
+        List<ModelStatus> lines = new ArrayList<>();
+        for (long version : versions) {
+            String reason = reasons.getOrDefault(version, "");
+            if (served.containsKey(version)) {
+                reason = reason.isEmpty() ? reasons.getOrDefault(WHOLE, "") : reason;
+            }
+            String number = version == WHOLE ? "" : Long.toString(version);
+            lines.add(new ModelStatus(name, number, state(version), reason));
+        }
+        return lines;
+    }
+
+    private State state(long version) {
+        if (served.containsKey(version)) {
+            return State.READY;
+        }
+        return loading ? State.LOADING : State.UNAVAILABLE;
+    }
+}

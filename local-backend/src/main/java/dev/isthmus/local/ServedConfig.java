@@ -1,0 +1,96 @@
+package dev.isthmus.local;
+
+import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.VersionPolicy;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.proto.config.DataType;
+import dev.isthmus.proto.config.ModelConfig;
+import dev.isthmus.proto.config.ModelDynamicBatching;
+import dev.isthmus.proto.config.ModelInput;
+import dev.isthmus.proto.config.ModelInstanceGroup;
+import dev.isthmus.proto.config.ModelInstanceGroup.Kind;
+import dev.isthmus.proto.config.ModelOutput;
+import dev.isthmus.proto.config.ModelParameter;
+import dev.isthmus.proto.config.ModelVersionPolicy;
+import java.util.List;
+
+/** A loaded model's configuration in Triton's form: what holds, given or by default. */
+final class ServedConfig {
+    static final String PLATFORM = "onnxruntime_onnx";
+
+    private ServedConfig() {}
+
+    /** @param threads of the backend */
+    static ModelConfig of(OnnxModel model, int threads) {
+        ModelSettings settings = model.settings();
+        boolean batches = settings.maxBatchSize() > 0;
+        ModelConfig.Builder config = ModelConfig.newBuilder()
+                .setName(model.ref().name())
+                .setPlatform(PLATFORM)
+                .setBackend("onnxruntime")
+                .setVersionPolicy(policy(settings.versions()))
+                .setMaxBatchSize(settings.maxBatchSize())
+                .addInstanceGroup(group(settings, threads))
+                .putParameters("intra_op_thread_count", text(Integer.toString(settings.intraOpThreads())));
+        model.inputs()
+                .forEach(input -> config.addInput(ModelInput.newBuilder()
+                        .setName(input.name())
+                        .setDataType(type(input))
+                        .addAllDims(dims(input, batches))));
+        model.outputs()
+                .forEach(output -> config.addOutput(ModelOutput.newBuilder()
+                        .setName(output.name())
+                        .setDataType(type(output))
+                        .addAllDims(dims(output, batches))));
+        if (batches) {
+            config.setDynamicBatching(ModelDynamicBatching.newBuilder()
+                    .setMaxQueueDelayMicroseconds(settings.maxQueueDelay().toNanos() / 1000));
+        }
+        String translator = settings.translator();
+        if (translator != null) {
+            config.putParameters("translator", text(translator));
+        }
+        return config.build();
+    }
+
+    private static ModelParameter text(String value) {
+        return ModelParameter.newBuilder().setStringValue(value).build();
+    }
+
+    private static ModelInstanceGroup group(ModelSettings settings, int threads) {
+        ModelInstanceGroup.Builder group =
+                ModelInstanceGroup.newBuilder().setCount(settings.instances() == 0 ? threads : settings.instances());
+        String device = settings.device();
+        if (device == null || device.equals("auto")) {
+            return group.setKind(Kind.KIND_AUTO).build();
+        }
+        if (device.equals("cpu")) {
+            return group.setKind(Kind.KIND_CPU).build();
+        }
+        return group.setKind(Kind.KIND_GPU)
+                .addGpus(Integer.parseInt(device.substring("gpu:".length())))
+                .build();
+    }
+
+    private static ModelVersionPolicy policy(VersionPolicy versions) {
+        ModelVersionPolicy.Builder policy = ModelVersionPolicy.newBuilder();
+        switch (versions) {
+            case VersionPolicy.Latest latest -> policy.getLatestBuilder().setNumVersions(latest.count());
+            case VersionPolicy.All all -> policy.getAllBuilder();
+            case VersionPolicy.Specific specific -> policy.getSpecificBuilder().addAllVersions(specific.versions());
+        }
+        return policy.build();
+    }
+
+    private static DataType type(TensorMetadata tensor) {
+        String name = tensor.dataType().equals("BYTES") ? "STRING" : tensor.dataType();
+        return DataType.valueOf("TYPE_" + name);
+    }
+
+    /** As Triton has them: without the batch dimension where there is one. */
+    private static List<Long> dims(TensorMetadata tensor, boolean batches) {
+        List<Long> all = tensor.shape().toList();
+        return batches && !all.isEmpty() ? all.subList(1, all.size()) : all;
+    }
+}

@@ -1,0 +1,235 @@
+package dev.isthmus.local.repository;
+
+import com.google.protobuf.TextFormat;
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.proto.config.ModelConfig;
+import dev.isthmus.proto.config.ModelVersionPolicy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads Triton's config.pbtxt: the fields of our model_config.proto. Others are named as ignored; what contradicts this
+ * backend is a failure.
+ */
+final class ConfigPbtxt {
+    static final String NAME = "config.pbtxt";
+    /** How the parser says "line:column: message.field" of each field that it does not know. */
+    private static final Pattern UNKNOWN = Pattern.compile("^\\d+:\\d+:\\tinference\\.([\\w.]+)$", Pattern.MULTILINE);
+
+    private static final String UNKNOWN_FIELDS = "Input contains unknown fields";
+    private static final String TRANSLATOR = "translator";
+    private static final String THREADS = "intra_op_thread_count";
+    private static final int MAX_THREADS = 1024;
+    private static final int MAX_BATCH = 1_000_000;
+    private static final long MAX_DELAY_MICROS = 60_000_000;
+
+    private final ModelConfig config;
+    private final List<String> ignored;
+
+    private ConfigPbtxt(ModelConfig config, List<String> ignored) {
+        this.config = config;
+        this.ignored = ignored;
+    }
+
+    /** @throws OipException FAILED_PRECONDITION with value and expectation */
+    static ModelFile read(String text) {
+        ModelConfig.Builder config = ModelConfig.newBuilder();
+        List<String> ignored = new ArrayList<>();
+        try {
+            TextFormat.Parser.newBuilder().setRecursionLimit(32).build().merge(text, config);
+        } catch (TextFormat.ParseException e) {
+            // The known fields are read all the same: unknown ones are reported at the end, all of them at once.
+            String message = String.valueOf(e.getMessage());
+            if (!message.contains(UNKNOWN_FIELDS)) {
+                throw new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + message, e);
+            }
+            Matcher names = UNKNOWN.matcher(message);
+            while (names.find()) {
+                ignored.add(field(names.group(1)));
+            }
+        }
+        return new ConfigPbtxt(config.build(), ignored).file();
+    }
+
+    /** As it stands in the file: "ModelInput.reshape" is input.reshape. */
+    private static String field(String name) {
+        String field = name.replaceFirst("^ModelConfig\\.", "");
+        return field.replaceFirst("^ModelInput\\.", "input.")
+                .replaceFirst("^ModelOutput\\.", "output.")
+                .replaceFirst("^ModelInstanceGroup\\.", "instance_group.")
+                .replaceFirst("^ModelDynamicBatching\\.", "dynamic_batching.")
+                .replaceFirst("^ModelVersionPolicy\\.", "version_policy.")
+                .replaceFirst("^ModelParameter\\.", "parameters.")
+                .replaceFirst("^ModelWarmup\\.", "model_warmup.");
+    }
+
+    private ModelFile file() {
+        requireOnnx();
+        InstanceGroups groups = InstanceGroups.of(config.getInstanceGroupList(), ignored);
+        ModelSettings settings = new ModelSettings(
+                versions(),
+                within("max_batch_size", config.getMaxBatchSize(), MAX_BATCH),
+                delay(),
+                groups.count(),
+                true,
+                groups.device(),
+                threads(),
+                parameter(TRANSLATOR),
+                inputs(),
+                outputs());
+        config.getParametersMap().keySet().stream()
+                .filter(name -> !name.equals(TRANSLATOR) && !name.equals(THREADS))
+                .sorted()
+                .forEach(name -> ignored.add("parameters." + name));
+        List<WarmUp> warmUps = new WarmUpConfig(config, ignored).read();
+        String file = config.getDefaultModelFilename();
+        if (file.contains("/") || file.contains("\\") || file.startsWith(".")) {
+            throw refused(
+                    "default_model_filename '" + file + "': the name of a file in the version's folder is expected");
+        }
+        return new ModelFile(given(config.getName()), settings, warmUps, given(file), null, ignored);
+    }
+
+    private static @Nullable String given(String text) {
+        return text.isEmpty() ? null : text;
+    }
+
+    private void requireOnnx() {
+        if (!config.getPlatform().isEmpty() && !config.getPlatform().equals("onnxruntime_onnx")) {
+            throw refused("platform '" + config.getPlatform() + "': 'onnxruntime_onnx' is expected");
+        }
+        if (!config.getBackend().isEmpty() && !config.getBackend().equals("onnxruntime")) {
+            throw refused("backend '" + config.getBackend() + "': 'onnxruntime' is expected");
+        }
+    }
+
+    private VersionPolicy versions() {
+        ModelVersionPolicy policy = config.getVersionPolicy();
+        return switch (policy.getPolicyChoiceCase()) {
+            case LATEST -> new VersionPolicy.Latest(latest(policy.getLatest().getNumVersions()));
+            case ALL -> new VersionPolicy.All();
+            case SPECIFIC -> specific(policy.getSpecific().getVersionsList());
+            case POLICYCHOICE_NOT_SET -> VersionPolicy.DEFAULT;
+        };
+    }
+
+    private static int latest(int versions) {
+        if (versions < 1) {
+            throw refused("version_policy: latest: num_versions from 1 on is expected, got "
+                    + Integer.toUnsignedString(versions));
+        }
+        return versions;
+    }
+
+    private static VersionPolicy specific(Collection<Long> versions) {
+        for (long version : versions) {
+            if (version < 1 || version > ModelFolder.MAX_VERSION) {
+                throw refused("version_policy: specific: versions from 1 to " + ModelFolder.MAX_VERSION
+                        + " are expected, got " + version);
+            }
+        }
+        if (versions.isEmpty()) {
+            throw refused("version_policy: specific: at least one version is expected");
+        }
+        return new VersionPolicy.Specific(new TreeSet<>(versions));
+    }
+
+    private Duration delay() {
+        long micros = config.getDynamicBatching().getMaxQueueDelayMicroseconds();
+        if (micros < 0 || micros > MAX_DELAY_MICROS) {
+            throw refused("dynamic_batching: max_queue_delay_microseconds from 0 to " + MAX_DELAY_MICROS
+                    + " is expected, got " + Long.toUnsignedString(micros));
+        }
+        return Duration.ofNanos(micros * 1000);
+    }
+
+    private @Nullable String parameter(String name) {
+        var parameter = config.getParametersMap().get(name);
+        return parameter == null ? null : given(parameter.getStringValue());
+    }
+
+    /** Triton's 0 stands for the runtime's default; here that is one thread. */
+    private int threads() {
+        String text = parameter(THREADS);
+        if (text == null) {
+            return ModelSettings.DEFAULT.intraOpThreads();
+        }
+        int threads = text.matches("[0-9]{1,4}") ? Integer.parseInt(text) : -1;
+        if (threads < 0 || threads > MAX_THREADS) {
+            throw refused("parameters: " + THREADS + " from 0 to " + MAX_THREADS + " is expected, got '" + text + "'");
+        }
+        return Math.max(threads, 1);
+    }
+
+    private List<TensorMetadata> inputs() {
+        return config.getInputList().stream()
+                .map(input -> tensor("input", input.getName(), input.getDataType(), input.getDimsList()))
+                .toList();
+    }
+
+    private List<TensorMetadata> outputs() {
+        return config.getOutputList().stream()
+                .map(output -> tensor("output", output.getName(), output.getDataType(), output.getDimsList()))
+                .toList();
+    }
+
+    private TensorMetadata tensor(String kind, String name, dev.isthmus.proto.config.DataType type, List<Long> dims) {
+        String what = kind + " '" + name + "': ";
+        Shape shape = shape(what, config.getMaxBatchSize() > 0 ? -1L : null, dims);
+        return new TensorMetadata(name, type(what, type).name(), shape, Map.of());
+    }
+
+    /** @param batch the batch dimension, which dims lack; null: they lack none */
+    static Shape shape(String what, @Nullable Long batch, List<Long> dims) {
+        List<Long> extents = new ArrayList<>(dims);
+        if (batch != null) {
+            extents.addFirst(batch);
+        }
+        if (extents.size() > Shape.MAX_RANK || dims.stream().anyMatch(extent -> extent < -1)) {
+            throw refused(what + "dims of at most " + Shape.MAX_RANK + " extents from -1 on are expected, got " + dims);
+        }
+        return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+    }
+
+    static DataType type(String what, dev.isthmus.proto.config.DataType type) {
+        return switch (type) {
+            case TYPE_BOOL -> DataType.BOOL;
+            case TYPE_UINT8 -> DataType.UINT8;
+            case TYPE_UINT16 -> DataType.UINT16;
+            case TYPE_UINT32 -> DataType.UINT32;
+            case TYPE_UINT64 -> DataType.UINT64;
+            case TYPE_INT8 -> DataType.INT8;
+            case TYPE_INT16 -> DataType.INT16;
+            case TYPE_INT32 -> DataType.INT32;
+            case TYPE_INT64 -> DataType.INT64;
+            case TYPE_FP16 -> DataType.FP16;
+            case TYPE_FP32 -> DataType.FP32;
+            case TYPE_FP64 -> DataType.FP64;
+            case TYPE_STRING -> DataType.BYTES;
+            case TYPE_BF16 -> DataType.BF16;
+            case TYPE_INVALID, UNRECOGNIZED -> throw refused(what + "a data_type such as TYPE_FP32 is expected");
+        };
+    }
+
+    private static int within(String field, int value, int most) {
+        if (value < 0 || value > most) {
+            throw refused(field + " from 0 to " + most + " is expected, got " + value);
+        }
+        return value;
+    }
+
+    static OipException refused(String problem) {
+        return new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + problem);
+    }
+}

@@ -1,0 +1,50 @@
+package dev.isthmus.local.repository;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import java.util.List;
+
+/** Whether what is declared of a model is what the model says itself. */
+public final class Declaration {
+    private Declaration() {}
+
+    /**
+     * Compares the tensors that are declared; others need not be.
+     *
+     * @throws OipException FAILED_PRECONDITION naming tensor, value and expectation
+     */
+    public static void require(ModelSettings settings, List<TensorMetadata> inputs, List<TensorMetadata> outputs) {
+        settings.inputs().forEach(input -> require("input", input, inputs));
+        settings.outputs().forEach(output -> require("output", output, outputs));
+    }
+
+    private static void require(String kind, TensorMetadata declared, List<TensorMetadata> model) {
+        String what = "configuration: " + kind + " '" + declared.name() + "': ";
+        TensorMetadata actual = model.stream()
+                .filter(tensor -> tensor.name().equals(declared.name()))
+                .findFirst()
+                .orElseThrow(() -> refused(what + "the model has none of this name, but "
+                        + model.stream().map(TensorMetadata::name).toList()));
+        if (!actual.dataType().equals(declared.dataType())) {
+            throw refused(what + "datatype " + declared.dataType() + ", but the model has " + actual.dataType());
+        }
+        if (!fits(declared.shape(), actual.shape())) {
+            throw refused(what + "shape " + declared.shape() + ", but the model has " + actual.shape());
+        }
+    }
+
+    /** Where the model leaves an extent open the configuration may say less or more of it. */
+    private static boolean fits(Shape declared, Shape actual) {
+        boolean fits = declared.rank() == actual.rank();
+        for (int i = 0; fits && i < actual.rank(); i++) {
+            fits = actual.extent(i) < 0 || actual.extent(i) == declared.extent(i);
+        }
+        return fits;
+    }
+
+    private static OipException refused(String problem) {
+        return new OipException(ErrorCode.FAILED_PRECONDITION, problem);
+    }
+}

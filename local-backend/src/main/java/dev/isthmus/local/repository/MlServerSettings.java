@@ -1,0 +1,146 @@
+package dev.isthmus.local.repository;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Reads MLServer's model-settings.json: name, inputs, outputs, max_batch_size, max_batch_time, parameters.uri and .version. */
+final class MlServerSettings {
+    static final String NAME = "model-settings.json";
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int MAX_BATCH = 1_000_000;
+    private static final double MAX_SECONDS = 60;
+
+    private final List<String> ignored = new ArrayList<>();
+
+    private MlServerSettings() {}
+
+    /** @throws OipException FAILED_PRECONDITION with value and expectation */
+    static ModelFile read(String text) {
+        try {
+            JsonNode json = JSON.readTree(text);
+            if (!json.isObject()) {
+                throw refused("an object is expected");
+            }
+            return new MlServerSettings().file(json);
+        } catch (JsonProcessingException e) {
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + e.getOriginalMessage(), e);
+        }
+    }
+
+    private ModelFile file(JsonNode json) {
+        JsonNode parameters = json.path("parameters");
+        for (Map.Entry<String, JsonNode> field : json.properties()) {
+            switch (field.getKey()) {
+                case "name", "max_batch_size", "max_batch_time", "inputs", "outputs", "parameters" -> {}
+                default -> ignored.add(field.getKey());
+            }
+        }
+        for (Map.Entry<String, JsonNode> field : parameters.properties()) {
+            if (!field.getKey().equals("uri") && !field.getKey().equals("version")) {
+                ignored.add("parameters." + field.getKey());
+            }
+        }
+        ModelSettings settings = new ModelSettings(
+                VersionPolicy.DEFAULT,
+                batchSize(json.path("max_batch_size")),
+                batchTime(json.path("max_batch_time")),
+                0,
+                true,
+                null,
+                1,
+                null,
+                tensors("inputs", json.path("inputs")),
+                tensors("outputs", json.path("outputs")));
+        return new ModelFile(
+                text("name", json.path("name")),
+                settings,
+                List.of(),
+                text("parameters.uri", parameters.path("uri")),
+                version(parameters.path("version")),
+                ignored);
+    }
+
+    private static int batchSize(JsonNode value) {
+        if (value.isMissingNode() || value.isNull()) {
+            return 0;
+        }
+        if (!value.isInt() || value.intValue() < 0 || value.intValue() > MAX_BATCH) {
+            throw refused("max_batch_size from 0 to " + MAX_BATCH + " is expected, got " + value);
+        }
+        return value.intValue();
+    }
+
+    /** Seconds. */
+    private static Duration batchTime(JsonNode value) {
+        if (value.isMissingNode() || value.isNull()) {
+            return Duration.ZERO;
+        }
+        double seconds = value.isNumber() ? value.doubleValue() : -1;
+        if (seconds < 0 || seconds > MAX_SECONDS) {
+            throw refused("max_batch_time from 0 to " + (int) MAX_SECONDS + " seconds is expected, got " + value);
+        }
+        return Duration.ofNanos(Math.round(seconds * 1e9));
+    }
+
+    private static @Nullable String text(String field, JsonNode value) {
+        if (value.isMissingNode() || value.isNull()) {
+            return null;
+        }
+        if (!value.isTextual() || value.textValue().isBlank()) {
+            throw refused(field + ": a text is expected, got " + value);
+        }
+        return value.textValue();
+    }
+
+    private static @Nullable Long version(JsonNode value) {
+        String text = text("parameters.version", value);
+        if (text == null) {
+            return null;
+        }
+        if (!ModelFolder.isVersion(text)) {
+            throw refused("parameters.version: a number from 1 on is expected, got '" + text + "'");
+        }
+        return Long.valueOf(text);
+    }
+
+    private static List<TensorMetadata> tensors(String field, JsonNode value) {
+        List<TensorMetadata> tensors = new ArrayList<>();
+        for (JsonNode each : value) {
+            String name = text(field + ".name", each.path("name"));
+            String type = text(field + ".datatype", each.path("datatype"));
+            if (name == null || type == null || DataType.byName(type).isEmpty()) {
+                throw refused(field + ": a name and a datatype such as FP32 are expected, got " + each);
+            }
+            tensors.add(new TensorMetadata(name, type, shape(field, each.path("shape")), Map.of()));
+        }
+        return tensors;
+    }
+
+    private static Shape shape(String field, JsonNode value) {
+        List<Long> extents = new ArrayList<>();
+        for (JsonNode each : value) {
+            extents.add(each.canConvertToLong() ? each.longValue() : Long.MIN_VALUE);
+        }
+        if (!value.isArray()
+                || extents.size() > Shape.MAX_RANK
+                || extents.stream().anyMatch(extent -> extent < -1)) {
+            throw refused(field + ": a shape such as [-1, 64] is expected, got " + value);
+        }
+        return Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+    }
+
+    private static OipException refused(String problem) {
+        return new OipException(ErrorCode.FAILED_PRECONDITION, NAME + ": " + problem);
+    }
+}

@@ -1,0 +1,192 @@
+package dev.isthmus.local.repository;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One model's place in the repository: a folder, or a single file. */
+record ModelFolder(Root root, Path place) {
+    static final long MAX_VERSION = 999_999_999_999_999_999L;
+    static final String ONNX = ".onnx";
+
+    private static final Logger LOG = LoggerFactory.getLogger(ModelFolder.class);
+    private static final String FILE = "model" + ONNX;
+
+    static boolean isVersion(String text) {
+        return text.matches("[1-9][0-9]{0,17}");
+    }
+
+    /** Whether something of the repository is a model, as far as its names tell; a link that leads out may be one. */
+    boolean isModel() {
+        if (!Files.isDirectory(place)) {
+            return place.getFileName().toString().endsWith(ONNX);
+        }
+        return leadsOut()
+                || exists(ConfigPbtxt.NAME)
+                || exists(MlServerSettings.NAME)
+                || exists(FILE)
+                || children().stream()
+                        .anyMatch(child -> isVersion(child.getFileName().toString()));
+    }
+
+    private List<Path> children() {
+        return root.list(place);
+    }
+
+    private boolean exists(String name) {
+        return Files.exists(place.resolve(name));
+    }
+
+    /** By the name of the place alone. */
+    String plainName() {
+        String name = place.getFileName().toString();
+        return Files.isDirectory(place) ? name : name.substring(0, name.length() - ONNX.length());
+    }
+
+    /** The model's name; that of the place where its configuration cannot be read. */
+    String name() {
+        try {
+            if (leadsOut() || !Files.isDirectory(place) || !exists(MlServerSettings.NAME)) {
+                return plainName();
+            }
+            return Objects.requireNonNullElse(
+                    MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME)))
+                            .name(),
+                    plainName());
+        } catch (OipException unreadable) {
+            return plainName();
+        }
+    }
+
+    /** A link out of the repository: nothing behind it is looked at. */
+    private boolean leadsOut() {
+        try {
+            root.inside(place);
+            return false;
+        } catch (OipException outside) {
+            return true;
+        }
+    }
+
+    /**
+     * The model with the versions that its policy wants.
+     *
+     * @throws OipException FAILED_PRECONDITION with the reason where there is none that could be loaded
+     */
+    FoundModel read(String name) {
+        root.inside(place);
+        if (!Files.isDirectory(place)) {
+            return found(name, ModelFile.NONE, new TreeMap<>(Map.of(1L, place)));
+        }
+        ModelFile file = configuration();
+        if (!file.ignored().isEmpty()) {
+            LOG.warn("model '{}': these fields of its configuration have no effect: {}", name, file.ignored());
+        }
+        if (file.name() != null && exists(ConfigPbtxt.NAME) && !file.name().equals(name)) {
+            throw refused(ConfigPbtxt.NAME + ": name '" + file.name() + "': the folder's, '" + name + "', is expected");
+        }
+        boolean single =
+                exists(MlServerSettings.NAME) && (file.file() != null || file.version() != null || exists(FILE));
+        return found(name, file, single ? single(file) : versions(file));
+    }
+
+    private ModelFile configuration() {
+        boolean triton = exists(ConfigPbtxt.NAME);
+        boolean mlserver = exists(MlServerSettings.NAME);
+        if (triton && mlserver) {
+            throw refused("either " + ConfigPbtxt.NAME + " or " + MlServerSettings.NAME + " is expected, not both");
+        }
+        if (triton) {
+            return ConfigPbtxt.read(root.text(place.resolve(ConfigPbtxt.NAME)));
+        }
+        return mlserver ? MlServerSettings.read(root.text(place.resolve(MlServerSettings.NAME))) : ModelFile.NONE;
+    }
+
+    /** MLServer's layout: one version, wherever its settings say. */
+    private NavigableMap<Long, Path> single(ModelFile file) {
+        String uri = Objects.requireNonNullElse(file.file(), ".");
+        Path path = Path.of(uri);
+        boolean escapes = path.isAbsolute() || uri.matches("(?s)[A-Za-z][A-Za-z0-9+.-]*:.*");
+        for (Path part : path) {
+            escapes |= part.toString().equals("..");
+        }
+        if (escapes) {
+            throw refused(MlServerSettings.NAME + ": parameters.uri '" + uri
+                    + "': a path in the model's folder is expected, without '..'");
+        }
+        Path target = place.resolve(path).normalize();
+        Path onnx = Files.isDirectory(target) ? target.resolve(FILE) : target;
+        return new TreeMap<>(Map.of(Objects.requireNonNullElse(file.version(), 1L), onnx));
+    }
+
+    /** Triton's layout. */
+    private NavigableMap<Long, Path> versions(ModelFile file) {
+        NavigableMap<Long, Path> versions = new TreeMap<>();
+        for (Path child : children()) {
+            String name = child.getFileName().toString();
+            if (isVersion(name) && Files.isDirectory(child)) {
+                versions.put(Long.valueOf(name), child.resolve(Objects.requireNonNullElse(file.file(), FILE)));
+            }
+        }
+        return versions;
+    }
+
+    private FoundModel found(String name, ModelFile file, NavigableMap<Long, Path> versions) {
+        ModelSettings settings = file.settings();
+        NavigableMap<Long, ModelSource> sources = new TreeMap<>();
+        NavigableMap<Long, String> refused = new TreeMap<>();
+        for (long version : settings.versions().select(new TreeSet<>(versions.keySet()))) {
+            Path onnx = versions.get(version);
+            if (onnx == null || !Files.exists(onnx)) {
+                refused.put(
+                        version,
+                        "there is no such version: '" + root.name(place) + "/" + version + "/"
+                                + Objects.requireNonNullElse(file.file(), FILE) + "' is expected");
+                continue;
+            }
+            try {
+                Path real = root.inside(onnx);
+                if (!Files.isRegularFile(real)) {
+                    throw refused("'" + root.name(onnx) + "': a file is expected");
+                }
+                sources.put(version, source(name, version, settings, onnx));
+            } catch (OipException problem) {
+                refused.put(version, problem.message());
+            }
+        }
+        if (sources.isEmpty() && refused.isEmpty()) {
+            throw refused("it has no version: '" + root.name(place) + "/1/" + FILE + "' is expected");
+        }
+        return new FoundModel(name, settings, sources, refused, file.warmUps());
+    }
+
+    private ModelSource source(String name, long version, ModelSettings settings, Path onnx) {
+        List<Path> jars = Files.isDirectory(place) ? jars(onnx) : List.of();
+        return new ModelSource(name, Long.toString(version), settings, () -> root.bytes(onnx), jars);
+    }
+
+    /** Beside the version's file, and in the model's folder. */
+    private List<Path> jars(Path onnx) {
+        TreeSet<Path> folders = new TreeSet<>(List.of(place, onnx.getParent()));
+        return folders.stream()
+                .flatMap(folder -> root.list(folder).stream())
+                .filter(file -> file.getFileName().toString().endsWith(".jar"))
+                .map(root::inside)
+                .filter(Files::isRegularFile)
+                .distinct()
+                .toList();
+    }
+
+    private static OipException refused(String problem) {
+        return new OipException(ErrorCode.FAILED_PRECONDITION, problem);
+    }
+}

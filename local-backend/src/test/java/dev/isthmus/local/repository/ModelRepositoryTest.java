@@ -1,0 +1,275 @@
+package dev.isthmus.local.repository;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ModelRepositoryTest {
+    @TempDir
+    Path folder;
+
+    private Path root;
+
+    @BeforeEach
+    void makeRoot() throws IOException {
+        root = Files.createDirectory(folder.resolve("models"));
+    }
+
+    private Path write(String path, String content) throws IOException {
+        Path file = root.resolve(path);
+        Files.createDirectories(file.getParent());
+        return Files.writeString(file, content);
+    }
+
+    private FoundModel find(String name) {
+        return ModelRepository.of(root, false).find(name);
+    }
+
+    private String problem(String name) {
+        OipException problem = catchThrowableOfType(OipException.class, () -> find(name));
+        assertThat(problem.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
+        return problem.message();
+    }
+
+    private static ModelSource source(FoundModel model, long version) {
+        return Objects.requireNonNull(model.sources().get(version));
+    }
+
+    private static String onnx(FoundModel model, long version) {
+        return new String(source(model, version).onnx().get(), StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void tritonsLayout_withoutConfiguration_hasTheLatestVersion() throws IOException {
+        write("iris/1/model.onnx", "one");
+        write("iris/12/model.onnx", "twelve");
+        write("iris/9/model.onnx", "nine");
+        FoundModel model = find("iris");
+        assertThat(model.sources()).containsOnlyKeys(12L);
+        assertThat(onnx(model, 12)).isEqualTo("twelve");
+        assertThat(model.settings()).isEqualTo(ModelSettings.DEFAULT);
+    }
+
+    @Test
+    void foldersThatAreNoVersions_arePassedOver() throws IOException {
+        write("iris/1/model.onnx", "one");
+        write("iris/02/model.onnx", "zero first");
+        write("iris/latest/model.onnx", "a name");
+        assertThat(find("iris").sources()).containsOnlyKeys(1L);
+    }
+
+    @Test
+    void configuration_decides() throws IOException {
+        write("iris/config.pbtxt", "name: 'iris' version_policy { all {} } default_model_filename: 'iris.onnx'");
+        write("iris/1/iris.onnx", "one");
+        write("iris/2/iris.onnx", "two");
+        FoundModel model = find("iris");
+        assertThat(model.sources()).containsOnlyKeys(1L, 2L);
+        assertThat(onnx(model, 2)).isEqualTo("two");
+        assertThat(model.settings().versions()).isEqualTo(new VersionPolicy.All());
+    }
+
+    @Test
+    void specificVersion_thatIsMissing_isRefusedAlone() throws IOException {
+        write("iris/config.pbtxt", "version_policy { specific { versions: [1, 3] } }");
+        write("iris/1/model.onnx", "one");
+        FoundModel model = find("iris");
+        assertThat(model.sources()).containsOnlyKeys(1L);
+        assertThat(model.refused())
+                .containsOnlyKeys(3L)
+                .containsValue("there is no such version: 'iris/3/model.onnx' is expected");
+    }
+
+    @Test
+    void versionWithoutItsFile_isRefused() throws IOException {
+        write("iris/1/other.onnx", "one");
+        assertThat(find("iris").refused()).containsOnlyKeys(1L);
+    }
+
+    @Test
+    void nameOfAnotherModel_isRefused() throws IOException {
+        write("iris/config.pbtxt", "name: 'digits'");
+        write("iris/1/model.onnx", "one");
+        assertThat(problem("iris")).isEqualTo("config.pbtxt: name 'digits': the folder's, 'iris', is expected");
+    }
+
+    @Test
+    void flatFile_isVersionOne() throws IOException {
+        write("iris.onnx", "flat");
+        FoundModel model = find("iris");
+        assertThat(onnx(model, 1)).isEqualTo("flat");
+        assertThat(ModelRepository.of(root, false).names()).containsExactly("iris");
+    }
+
+    @Test
+    void mlserversSettings_nameTheModelAndItsFile() throws IOException {
+        write("folder/model-settings.json", """
+                {"name": "iris", "parameters": {"uri": "./files/iris.onnx", "version": "3"}}""");
+        write("folder/files/iris.onnx", "three");
+        assertThat(ModelRepository.of(root, false).names()).containsExactly("iris");
+        assertThat(onnx(find("iris"), 3)).isEqualTo("three");
+    }
+
+    @Test
+    void mlserversSettings_withoutUri_takeTheFileBeside() throws IOException {
+        write("iris/model-settings.json", "{\"name\": \"iris\"}");
+        write("iris/model.onnx", "beside");
+        assertThat(onnx(find("iris"), 1)).isEqualTo("beside");
+    }
+
+    @Test
+    void mlserversSettings_withoutUri_takeVersionFolders() throws IOException {
+        write("iris/model-settings.json", "{\"max_batch_size\": 4}");
+        write("iris/1/model.onnx", "one");
+        write("iris/2/model.onnx", "two");
+        FoundModel model = find("iris");
+        assertThat(model.sources()).containsOnlyKeys(2L);
+        assertThat(model.settings().maxBatchSize()).isEqualTo(4);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"/etc/model.onnx", "../other/model.onnx", "files/../model.onnx", "s3://bucket/m.onnx", "file:/m"
+            })
+    void uriOutOfTheFolder_isRefused(String uri) throws IOException {
+        write("iris/model-settings.json", "{\"parameters\": {\"uri\": \"" + uri + "\"}}");
+        write("iris/model.onnx", "one");
+        assertThat(problem("iris"))
+                .isEqualTo("model-settings.json: parameters.uri '" + uri
+                        + "': a path in the model's folder is expected, without '..'");
+    }
+
+    @Test
+    void bothConfigurations_areRefused() throws IOException {
+        write("iris/model-settings.json", "{}");
+        write("iris/config.pbtxt", "");
+        assertThat(problem("iris")).isEqualTo("either config.pbtxt or model-settings.json is expected, not both");
+    }
+
+    @Test
+    void twoPlaces_areRefused() throws IOException {
+        write("iris.onnx", "flat");
+        write("iris/1/model.onnx", "one");
+        assertThat(problem("iris")).isEqualTo("one place is expected, got [iris, iris.onnx]");
+    }
+
+    @Test
+    void configurationWithoutVersions_isRefused() throws IOException {
+        write("iris/config.pbtxt", "");
+        assertThat(problem("iris")).isEqualTo("it has no version: 'iris/1/model.onnx' is expected");
+    }
+
+    @Test
+    void otherFoldersAndHiddenOnes_areNoModels() throws IOException {
+        write("lost+found/x", "");
+        write(".git/1/model.onnx", "");
+        write("README.md", "");
+        assertThat(ModelRepository.of(root, false).names()).isEmpty();
+        assertThatThrownBy(() -> find("lost+found"))
+                .hasMessageContaining("it is not in the model repository")
+                .extracting("code")
+                .isEqualTo(ErrorCode.NOT_FOUND);
+    }
+
+    @Test
+    void linkOfAModelOutOfTheRepository_isRefusedByName() throws IOException {
+        Path outside = Files.createDirectories(folder.resolve("outside/1"));
+        Files.writeString(outside.resolve("model.onnx"), "outside");
+        Files.createSymbolicLink(root.resolve("iris"), folder.resolve("outside"));
+        assertThat(ModelRepository.of(root, false).names()).containsExactly("iris");
+        assertThat(problem("iris")).isEqualTo("'iris' is a link that leads out of the repository");
+    }
+
+    @Test
+    void linksOfVersionAndFileOutOfTheRepository_areRefusedByName() throws IOException {
+        Path outside = Files.createDirectories(folder.resolve("outside"));
+        Files.writeString(outside.resolve("model.onnx"), "outside");
+        write("iris/config.pbtxt", "version_policy { all {} }");
+        write("iris/1/model.onnx", "one");
+        Files.createSymbolicLink(root.resolve("iris/2"), outside);
+        Files.createDirectory(root.resolve("iris/3"));
+        Files.createSymbolicLink(root.resolve("iris/3/model.onnx"), outside.resolve("model.onnx"));
+        FoundModel model = find("iris");
+        assertThat(model.sources()).containsOnlyKeys(1L);
+        assertThat(model.refused())
+                .containsEntry(2L, "'iris/2/model.onnx' is a link that leads out of the repository")
+                .containsEntry(3L, "'iris/3/model.onnx' is a link that leads out of the repository");
+    }
+
+    @Test
+    void linkOfAConfigurationOutOfTheRepository_isRefused() throws IOException {
+        Path secret = Files.writeString(folder.resolve("secret"), "password");
+        write("iris/1/model.onnx", "one");
+        Files.createSymbolicLink(root.resolve("iris/config.pbtxt"), secret);
+        assertThat(problem("iris")).isEqualTo("'iris/config.pbtxt' is a link that leads out of the repository");
+    }
+
+    @Test
+    void linkThatChangesAfterTheSearch_isRefusedWhenItIsRead() throws IOException {
+        Path secret = Files.writeString(folder.resolve("secret"), "password");
+        Path file = write("iris/1/model.onnx", "one");
+        FoundModel model = find("iris");
+        Files.delete(file);
+        Files.createSymbolicLink(file, secret);
+        assertThatThrownBy(() -> onnx(model, 1))
+                .hasMessage("'iris/1/model.onnx' is a link that leads out of the repository");
+    }
+
+    @Test
+    void linksInsideTheRepository_areFollowed() throws IOException {
+        write("iris/1/model.onnx", "one");
+        Files.createSymbolicLink(root.resolve("alias"), root.resolve("iris"));
+        assertThat(onnx(find("alias"), 1)).isEqualTo("one");
+    }
+
+    @Test
+    void rootThatIsALink_isFollowed() throws IOException {
+        write("iris/1/model.onnx", "one");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), root);
+        assertThat(ModelRepository.of(link, false).find("iris").sources()).containsOnlyKeys(1L);
+    }
+
+    @Test
+    void jars_areThoseOfTheModelAndTheVersion() throws IOException {
+        write("iris/1/model.onnx", "one");
+        Path first = write("iris/a.jar", "");
+        Path second = write("iris/1/b.jar", "");
+        assertThat(source(find("iris"), 1).jars()).containsExactly(first, second);
+    }
+
+    @Test
+    void largeConfiguration_isRefused() throws IOException {
+        write("iris/1/model.onnx", "one");
+        write("iris/config.pbtxt", "#".repeat((1 << 20) + 1));
+        assertThat(problem("iris")).isEqualTo("'iris/config.pbtxt': at most 1048576 bytes are expected, got 1048577");
+    }
+
+    @Test
+    void embeddedModels_giveWayToThoseOfTheFolder() throws IOException {
+        write("digits/7/model.onnx", "mine");
+        ModelRepository repository = ModelRepository.of(root, true);
+        assertThat(repository.names()).containsExactly("digits", "simple");
+        assertThat(repository.find("digits").sources()).containsOnlyKeys(7L);
+        assertThat(repository.find("simple").sources()).containsOnlyKeys(1L);
+    }
+
+    @Test
+    void rootThatIsMissing_isAFailure() {
+        assertThatThrownBy(() -> ModelRepository.of(folder.resolve("none"), false))
+                .extracting("code")
+                .isEqualTo(ErrorCode.FAILED_PRECONDITION);
+    }
+}

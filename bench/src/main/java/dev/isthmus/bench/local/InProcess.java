@@ -46,6 +46,7 @@ final class InProcess {
             overhead(backend, Case.SILERO);
             batching(backend);
         }
+        reloads();
     }
 
     private void latency(LocalBackend one, Case asked) throws Exception {
@@ -176,6 +177,22 @@ final class InProcess {
                 brief(rounds.median(without)),
                 times(ratio),
                 ">= 1.8 x");
+    }
+
+    private void reloads() throws Exception {
+        try (LocalBackend backend = models.openExplicit(Runtime.getRuntime().availableProcessors())) {
+            for (Case reloaded : List.of(Case.DIGITS, Case.SILERO)) {
+                Reloads reloads = new Reloads(backend);
+                reloads.run(reloaded);
+                table.goal(
+                        reloads.failed() == 0,
+                        reloaded.model() + ", 40 reloads under 4 threads, failed",
+                        reloads.failed() + " of " + reloads.asked(),
+                        "",
+                        "",
+                        "0");
+            }
+        }
     }
 
     private static String times(double ratio) {

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.local;
 
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.LocalSettings;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -8,6 +9,8 @@ import java.nio.file.Path;
 
 /** Model repositories for a bench, in a folder of its own: digits, an identity model, and those of conformance/models.sh. */
 record Repository(Path folder) {
+    private static final int QUEUE = 1_024;
+
     /** With all models of the cases. */
     static Repository of(Path folder, Path home, Path models) throws IOException {
         Repository made = new Repository(folder);
@@ -54,5 +57,8 @@ record Repository(Path folder) {
         return LocalBackend.of(folder, false, threads, QUEUE);
     }
 
-    private static final int QUEUE = 1_024;
+    /** Opens it so that models are loaded on request too. */
+    LocalBackend openExplicit(int threads) {
+        return LocalBackend.start(LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));
+    }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
-#   install.sh [triton|mlserver|kserve|client ...]      default: triton mlserver client
+#   install.sh [triton|mlserver|kserve|client|onnxruntime ...]      default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A finished install is reused at once; an interrupted one is redone.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
 #   PYTHON          a Python 3.11; default: the first that works
@@ -61,9 +61,13 @@ check() { # what a component needs at run time, each time: packages may be remov
   ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
 }
 
+onnxruntime() {
+  "$1/bin/pip" install -q -c "$here/constraints_onnxruntime.txt" onnxruntime==1.29.0 onnx==1.23.2
+}
+
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    case $name in triton | mlserver | kserve | client | onnxruntime) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
       { say "missing: Python 3.11 with venv and pip"; exit 3; }
     check "$name"

@@ -18,6 +18,8 @@ final class OrtRuntime {
         System.setProperty("ai.djl.onnxruntime.num_threads", "1");
         System.setProperty("ai.djl.onnxruntime.num_interop_threads", "1");
         Engine.getEngine("OnnxRuntime");
-        return OrtEnvironment.getEnvironment();
+        OrtEnvironment environment = OrtEnvironment.getEnvironment();
+        ProcessEnd.hold(environment);
+        return environment;
     }
 }

@@ -59,6 +59,7 @@ record Repository(Path folder) {
 
     /** Opens it so that models are loaded on request too. */
     LocalBackend openExplicit(int threads) {
-        return LocalBackend.start(LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));
+        return LocalBackend.start(
+                LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));
     }
 }

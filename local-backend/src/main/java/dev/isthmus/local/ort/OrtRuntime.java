@@ -17,7 +17,7 @@ final class OrtRuntime {
         // Sessions bring their own threads; the engine's global pools are not used.
         System.setProperty("ai.djl.onnxruntime.num_threads", "1");
         System.setProperty("ai.djl.onnxruntime.num_interop_threads", "1");
-        Engine.getEngine("OnnxRuntime");
+        DeepStack.call(() -> Engine.getEngine("OnnxRuntime"));
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
         ProcessEnd.hold(environment);
         return environment;

@@ -5,20 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Processes that end in the middle of something. */
-class ProcessEndTest {
+/** Processes that begin and end under bad conditions. */
+class ProcessTest {
     private static final String WELL = "loaded to the end";
 
     @TempDir
@@ -59,6 +59,16 @@ class ProcessEndTest {
         }
     }
 
+    /** Makes the environment, and ends. */
+    static final class Starts {
+        private Starts() {}
+
+        public static void main(String[] arguments) {
+            LocalBackend.embedded(1, 1).close();
+            System.out.println(WELL);
+        }
+    }
+
     private static ModelSource digits() {
         return new ModelSource(
                 "digits",
@@ -86,16 +96,22 @@ class ProcessEndTest {
         }
     }
 
-    private void end(Class<?> program) throws IOException, InterruptedException {
+    @Test
+    void process_withLongCommandLine_starts() throws Exception {
+        end(Starts.class, "a".repeat(20_000));
+    }
+
+    private void end(Class<?> program, String... arguments) throws IOException, InterruptedException {
         Path output = folder.resolve("output");
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "--enable-native-access=ALL-UNNAMED",
-                        "-XX:ErrorFile=" + folder.resolve("crash"),
-                        "-cp",
-                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
-                                .replace(";", File.pathSeparator),
-                        program.getName())
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:ErrorFile=" + folder.resolve("crash"),
+                "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                program.getName()));
+        command.addAll(List.of(arguments));
+        Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .start();

@@ -21,6 +21,7 @@ record Case(String model, List<Input> inputs) {
      *
      * @param raw little-endian
      */
+    @SuppressWarnings("ArrayRecordComponent") // inputs are not compared
     record Input(String name, DataType type, Shape shape, byte[] raw) {
         int[] dimensions() {
             int[] dimensions = new int[shape.rank()];

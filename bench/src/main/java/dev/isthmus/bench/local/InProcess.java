@@ -13,6 +13,7 @@ import org.HdrHistogram.Histogram;
 final class InProcess {
     private static final int CALLERS = 8;
     private static final int CLIENTS = 32;
+    private static final double WARM_SECONDS = 4;
     private static final int HEAP_TIMES = 20_000;
     private static final double MOST_LATENCY = 1.1;
     private static final double LEAST_THROUGHPUT = 1.3;
@@ -36,6 +37,7 @@ final class InProcess {
 
     void run() throws Exception {
         try (LocalBackend one = models.open(1)) {
+            warm(one);
             for (Case asked : Case.ALL) {
                 latency(one, asked);
             }
@@ -47,6 +49,16 @@ final class InProcess {
             batching(backend);
         }
         reloads();
+    }
+
+    /** Long enough that the compiler is done: the first measurement must not pay for it. */
+    private static void warm(LocalBackend one) throws Exception {
+        for (Case asked : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
+            try (Question question = Question.of(one, asked)) {
+                new Burst(question).run(burst(asked), WARM_SECONDS);
+                Loop.perSecond(question, CALLERS, WARM_SECONDS);
+            }
+        }
     }
 
     private void latency(LocalBackend one, Case asked) throws Exception {

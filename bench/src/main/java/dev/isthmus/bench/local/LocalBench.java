@@ -140,14 +140,14 @@ public final class LocalBench implements Callable<Integer> {
         }
     }
 
-    /** Where a virtual environment has ONNX Runtime. */
+    /** Where a virtual environment has ONNX Runtime; its interpreter is named. */
     private static Path packageOf(Path python) throws IOException {
-        Path environment = python.toAbsolutePath().getParent().getParent();
-        try (Stream<Path> versions = Files.list(environment.resolve("lib"))) {
+        try (Stream<Path> versions = Files.list(python.resolve("../../lib").normalize())) {
             return versions.map(each -> each.resolve("site-packages/onnxruntime"))
                     .filter(Files::isDirectory)
                     .findFirst()
-                    .orElseThrow(() -> new IOException(environment + ": no onnxruntime in it"));
+                    .map(Path::toAbsolutePath)
+                    .orElseThrow(() -> new IOException(python + ": no onnxruntime beside it"));
         }
     }
 
@@ -158,7 +158,7 @@ public final class LocalBench implements Callable<Integer> {
                 System.getProperty("java.class.path"),
                 RssProbe.class.getName(),
                 List.of(models.folder().toString()));
-        String[] says = probe.await(RssProbe.SAYS, PROBE).split(" ");
+        String[] says = probe.await(RssProbe.SAYS, PROBE).split(" ", -1);
         long grown = Long.parseLong(says[1]) - Long.parseLong(says[0]);
         table.goal(
                 grown < MOST_GROWTH,

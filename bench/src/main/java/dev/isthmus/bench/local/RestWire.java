@@ -13,6 +13,7 @@ import io.netty.handler.codec.http.FullHttpRequest;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpObjectAggregator;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /** REST over one connection that is kept. */
@@ -67,7 +68,7 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
             return;
         }
         if (response.status().code() != 200) {
-            tour.failed(response.status() + " " + new String(ByteBufUtil.getBytes(response.content())), null);
+            tour.failed(response.status() + " " + response.content().toString(StandardCharsets.UTF_8), null);
             return;
         }
         if (tour.next(sent)) {

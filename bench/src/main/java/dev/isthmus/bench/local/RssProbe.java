@@ -22,7 +22,11 @@ final class RssProbe {
 
     private RssProbe() {}
 
-    /** @param arguments the repository */
+    /**
+     * The program.
+     *
+     * @param arguments the repository
+     */
     public static void main(String[] arguments) throws Exception {
         try (LocalBackend backend = new Repository(Path.of(arguments[0])).open(2)) {
             List<Question> questions = new ArrayList<>();

@@ -2,6 +2,7 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.local.ort.OnnxModel;
+import dev.isthmus.local.ort.ProcessEnd;
 import dev.isthmus.local.repository.Declaration;
 import dev.isthmus.local.repository.FoundModel;
 import dev.isthmus.local.repository.ModelRepository;
@@ -42,8 +43,22 @@ final class ModelLoader {
         this.opened = opened;
     }
 
-    /** @throws OipException NOT_FOUND, or FAILED_PRECONDITION with the reason of each version that is not loaded */
+    /**
+     * Loads a model.
+     *
+     * @throws OipException NOT_FOUND, UNAVAILABLE when the process is ending, or FAILED_PRECONDITION with the reason of each
+     *     version that is not loaded
+     */
     void load(String name) {
+        ProcessEnd.enter();
+        try {
+            replace(name);
+        } finally {
+            ProcessEnd.leave();
+        }
+    }
+
+    private void replace(String name) {
         ModelVersions before = models.of(name);
         models.put(name, before.beingLoaded());
         NavigableMap<Long, Served> fresh = new TreeMap<>();

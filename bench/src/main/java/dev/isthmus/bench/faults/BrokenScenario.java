@@ -1,5 +1,6 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,7 +37,7 @@ record BrokenScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws ScenarioException, InterruptedException {
+    public Verdict play(Stage stage) throws BenchException, InterruptedException {
         Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
         List<Form> silent = new ArrayList<>();
         List<Long> recovered = new ArrayList<>();

@@ -1,5 +1,8 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Child;
+import dev.isthmus.bench.process.Children;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -15,7 +18,7 @@ import java.util.List;
 final class Fleet {
     static final List<String> STUBS = List.of("one", "two");
     /** The quick compiler alone: what a stub spends on compiling, it takes from the gateway. */
-    private static final List<String> STUB_FLAGS = List.of("-Xmx96m", "-XX:TieredStopAtLevel=1");
+    private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx96m", "-XX:TieredStopAtLevel=1");
 
     private static final Duration START = Duration.ofSeconds(30);
     private static final int PERIOD_MILLIS = 50;
@@ -27,8 +30,7 @@ final class Fleet {
     private final GatewayConfigs configs;
 
     /** Starts the stubs. */
-    Fleet(Children children, Path folder, int serviceMicros)
-            throws IOException, ScenarioException, InterruptedException {
+    Fleet(Children children, Path folder, int serviceMicros) throws IOException, BenchException, InterruptedException {
         this.children = children;
         this.folder = folder;
         this.serviceMicros = serviceMicros;
@@ -58,15 +60,15 @@ final class Fleet {
     }
 
     /** Starts the gateway from its distribution and returns when it is ready. */
-    void startGateway(Path home, String config) throws IOException, ScenarioException, InterruptedException {
+    void startGateway(Path home, String config) throws IOException, BenchException, InterruptedException {
         Path distribution = home.resolve("gateway/target/dist/lib");
         if (!Files.isDirectory(distribution)) {
-            throw new ScenarioException(distribution + ": the gateway is not packaged");
+            throw new BenchException(distribution + ": the gateway is not packaged");
         }
         configure(config);
         Child gateway = children.java(
                 "gateway",
-                List.of("-Xmx512m"),
+                List.of("-XX:+UseSerialGC", "-Xmx512m"),
                 distribution + File.separator + "*",
                 "dev.isthmus.gateway.cli.IsthmusCommand",
                 List.of("serve", "--config", configFile().toString()));
@@ -105,7 +107,7 @@ final class Fleet {
     }
 
     /** Starts a stub that was killed, on its old port, and returns when it listens. */
-    void restart(int stub) throws IOException, ScenarioException, InterruptedException {
+    void restart(int stub) throws IOException, BenchException, InterruptedException {
         Child started = startStub(STUBS.get(stub), configs.stubs().get(stub));
         stubs.set(stub, started);
         started.await(StubServer.LISTENING, START);

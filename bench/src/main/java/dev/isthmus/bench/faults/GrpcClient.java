@@ -1,6 +1,7 @@
 package dev.isthmus.bench.faults;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.isthmus.bench.RawMethods;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.proto.ModelInferResponse;
 import io.grpc.CallOptions;

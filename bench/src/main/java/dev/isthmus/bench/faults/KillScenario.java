@@ -1,5 +1,6 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -26,7 +27,7 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, ScenarioException, InterruptedException {
+    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
         Death death = new Death();
         stage.open(() -> killAndRestart(stage, death));
         int[] survivor = stage.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
@@ -54,7 +55,7 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     private static void killAndRestart(Stage stage, Death death)
-            throws IOException, ScenarioException, InterruptedException {
+            throws IOException, BenchException, InterruptedException {
         Fleet fleet = stage.fleet();
         long end = System.nanoTime()
                 + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));

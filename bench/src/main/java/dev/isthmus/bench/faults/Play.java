@@ -1,5 +1,8 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.Scratch;
 import io.netty.channel.EventLoop;
 import java.io.IOException;
 
@@ -19,13 +22,13 @@ record Play(Options options, EventLoop loop) {
                 Verdict verdict = scenario.play(new Stage(options, fleet, client, tally));
                 return Row.played(scenario.name(), front, tally, fleet.ledgers(), verdict);
             }
-        } catch (ScenarioException e) {
+        } catch (BenchException e) {
             return Row.unplayed(scenario.name(), front, String.valueOf(e.getMessage()));
         }
     }
 
     /** Half the rate, until a second of it passes without a failure: the figures are not those of a JVM that has just started. */
-    private void warm(Client client) throws InterruptedException, ScenarioException {
+    private void warm(Client client) throws InterruptedException, BenchException {
         int perSecond = Math.max(1, options.rate() / 2);
         int least = options.brief() ? 1 : WARM_SECONDS;
         Tally tally = new Tally();
@@ -36,6 +39,6 @@ record Play(Options options, EventLoop loop) {
                 return;
             }
         }
-        throw new ScenarioException("requests failed before the fault: " + tally.failuresByText());
+        throw new BenchException("requests failed before the fault: " + tally.failuresByText());
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
 import java.time.Duration;
 
 /** Reloads under load, each with other weights: none may cost a request. */
@@ -17,7 +18,7 @@ record ReloadScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws ScenarioException, InterruptedException {
+    public Verdict play(Stage stage) throws BenchException, InterruptedException {
         int wanted = stage.options().brief() ? 6 : 20;
         Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
         long before = reloads.count("applied");

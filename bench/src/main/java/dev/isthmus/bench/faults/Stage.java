@@ -1,5 +1,6 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
@@ -11,7 +12,7 @@ record Stage(Options options, Fleet fleet, Client client, Tally tally) {
     }
 
     /** Runs the load in the open loop, the fault beside it; returns when both have ended. */
-    void open(Fault fault) throws ScenarioException, InterruptedException {
+    void open(Fault fault) throws BenchException, InterruptedException {
         FutureTask<Void> injected = new FutureTask<>(() -> {
             fault.inject();
             return null;
@@ -21,10 +22,10 @@ record Stage(Options options, Fleet fleet, Client client, Tally tally) {
         try {
             injected.get();
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof ScenarioException problem) {
+            if (e.getCause() instanceof BenchException problem) {
                 throw problem;
             }
-            throw new ScenarioException("the fault could not be made: " + e.getCause());
+            throw new BenchException("the fault could not be made: " + e.getCause());
         }
     }
 

@@ -1,5 +1,7 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Child;
 import java.io.IOException;
 
 /** SIGSTOP of one of two replicas, then SIGCONT: it keeps its connections, and says nothing. */
@@ -24,7 +26,7 @@ record StopScenario(boolean guarded) implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, ScenarioException, InterruptedException {
+    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
         long stopped = Math.min(3_000, stage.options().millis(0.4));
         stage.open(() -> {
             Thread.sleep(stage.options().millis(0.2));

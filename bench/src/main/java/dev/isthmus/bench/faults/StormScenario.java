@@ -1,5 +1,6 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.process.BenchException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Locale;
@@ -20,7 +21,7 @@ record StormScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, ScenarioException, InterruptedException {
+    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
         long[] before = new long[2];
         stage.open(() -> {
             Thread.sleep(stage.options().millis(0.2));

@@ -3,6 +3,7 @@ package dev.isthmus.bench.faults;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
+import dev.isthmus.bench.RawMethods;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelMetadataRequest;

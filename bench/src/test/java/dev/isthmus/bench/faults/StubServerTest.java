@@ -3,6 +3,8 @@ package dev.isthmus.bench.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.bench.process.Child;
+import dev.isthmus.bench.process.Children;
 import dev.isthmus.gateway.net.Transport;
 import io.grpc.Status;
 import io.netty.channel.EventLoopGroup;

@@ -48,8 +48,7 @@ final class Script {
                         .toList());
     }
 
-    private static Outcome run(Map<String, String> environment, List<String> command)
-            throws IOException, InterruptedException {
+    static Outcome run(Map<String, String> environment, List<String> command) throws IOException, InterruptedException {
         Path output = Files.createTempFile("isthmus-script", ".out");
         try {
             ProcessBuilder builder =
@@ -88,14 +87,19 @@ final class Script {
 
     /** The Python that has the official clients. */
     private static String clientPython() throws IOException, InterruptedException {
-        Outcome client = run("install.sh", "client");
-        return client.text()
+        return folder("client", run("install.sh", "client"))
+                .resolve("bin/python")
+                .toString();
+    }
+
+    /** The folder that an installation says a component is in: {@code NAME=FOLDER}. */
+    static Path folder(String name, Outcome installed) {
+        return installed
+                .text()
                 .lines()
-                .filter(line -> line.startsWith("client="))
-                .map(line -> Path.of(line.substring("client=".length()))
-                        .resolve("bin/python")
-                        .toString())
+                .filter(line -> installed.status() == 0 && line.startsWith(name + "="))
+                .map(line -> Path.of(line.substring(name.length() + 1)))
                 .findFirst()
-                .orElseThrow(() -> new IllegalStateException(client.text()));
+                .orElseThrow(() -> new IllegalStateException(installed.text()));
     }
 }

@@ -7,8 +7,6 @@ import ai.onnxruntime.OrtException;
 import dev.isthmus.oip.DataType;
 import java.nio.ByteBuffer;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,43 +19,14 @@ import org.slf4j.LoggerFactory;
  */
 record OrtRuntime(OrtEnvironment environment, Set<DataType> exact, boolean access) {
     private static final Logger LOG = LoggerFactory.getLogger(OrtRuntime.class);
-    /** Enough for a command line of 200 KB; only what is used of it is memory. */
-    private static final long STACK_BYTES = 64L << 20;
 
     /** Made by whoever needs it first. */
     private static final class Started {
-        static final OrtRuntime RUNTIME = startDeep();
+        static final OrtRuntime RUNTIME = start();
     }
 
     static OrtRuntime get() {
         return Started.RUNTIME;
-    }
-
-    /**
-     * Starts it on a thread of its own: ONNX Runtime matches the process's command line against a regular expression that
-     * takes stack for each of its characters, and a long class path is enough to run through a thread's usual megabyte.
-     */
-    private static OrtRuntime startDeep() {
-        FutureTask<OrtRuntime> start = new FutureTask<>(OrtRuntime::start);
-        Thread thread = new Thread(null, start, "isthmus-local-start", STACK_BYTES);
-        thread.setDaemon(true);
-        thread.start();
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    return start.get();
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                } catch (ExecutionException e) {
-                    throw new IllegalStateException("ONNX Runtime does not start", e.getCause());
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 
     private static OrtRuntime start() {
@@ -68,8 +37,9 @@ record OrtRuntime(OrtEnvironment environment, Set<DataType> exact, boolean acces
         // Sessions bring their own threads; the engine's global pools are not used.
         System.setProperty("ai.djl.onnxruntime.num_threads", "1");
         System.setProperty("ai.djl.onnxruntime.num_interop_threads", "1");
-        Engine.getEngine("OnnxRuntime");
+        DeepStack.call(() -> Engine.getEngine("OnnxRuntime"));
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
+        ProcessEnd.hold(environment);
         OrtRuntime tested = SelfTest.run(environment);
         LOG.info("ONNX Runtime {}: {} datatypes", environment.getVersion(), tested.exact.size());
         return tested;

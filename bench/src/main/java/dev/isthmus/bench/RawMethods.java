@@ -1,4 +1,4 @@
-package dev.isthmus.bench.faults;
+package dev.isthmus.bench;
 
 import io.grpc.MethodDescriptor;
 import java.io.ByteArrayInputStream;
@@ -7,12 +7,12 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 
 /** The unary methods of the protocol's service, with messages as their bytes. */
-final class RawMethods {
-    static final String SERVICE = "inference.GRPCInferenceService";
+public final class RawMethods {
+    public static final String SERVICE = "inference.GRPCInferenceService";
 
     private RawMethods() {}
 
-    static MethodDescriptor<byte[], byte[]> of(String method) {
+    public static MethodDescriptor<byte[], byte[]> of(String method) {
         return MethodDescriptor.newBuilder(new Bytes(), new Bytes())
                 .setType(MethodDescriptor.MethodType.UNARY)
                 .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, method))

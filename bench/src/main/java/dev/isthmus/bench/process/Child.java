@@ -1,4 +1,4 @@
-package dev.isthmus.bench.faults;
+package dev.isthmus.bench.process;
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -13,18 +13,19 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** A process that was started here, and the last lines that it printed. */
-final class Child {
+public final class Child {
     private static final int LINES = 200;
 
     private final String name;
     private final Process process;
     private final BlockingQueue<String> unread = new ArrayBlockingQueue<>(LINES);
     private final Deque<String> last = new ArrayDeque<>();
+    private volatile boolean read;
 
     Child(String name, Process process) {
         this.name = name;
         this.process = process;
-        Thread.ofVirtual().name("faults-" + name).start(this::read);
+        Thread.ofVirtual().name("bench-" + name).start(this::read);
     }
 
     private void read() {
@@ -36,6 +37,8 @@ final class Child {
             }
         } catch (IOException e) {
             keep(e.toString());
+        } finally {
+            read = true;
         }
     }
 
@@ -49,9 +52,9 @@ final class Child {
     }
 
     /** The rest of the next line with this beginning. */
-    String await(String beginning, Duration limit) throws ScenarioException, InterruptedException {
+    public String await(String beginning, Duration limit) throws BenchException, InterruptedException {
         long end = System.nanoTime() + limit.toNanos();
-        while (System.nanoTime() < end && (alive() || !unread.isEmpty())) {
+        while (System.nanoTime() < end && (!read || !unread.isEmpty())) {
             String line = unread.poll(20, TimeUnit.MILLISECONDS);
             if (line != null && line.startsWith(beginning)) {
                 return line.substring(beginning.length());
@@ -61,29 +64,33 @@ final class Child {
     }
 
     /** Writes a line to its standard input. */
-    void tell(String line) throws IOException {
+    public void tell(String line) throws IOException {
         OutputStream in = process.getOutputStream();
         in.write((line + "\n").getBytes(StandardCharsets.UTF_8));
         in.flush();
     }
 
-    boolean alive() {
+    public long pid() {
+        return process.pid();
+    }
+
+    public boolean alive() {
         return process.isAlive();
     }
 
     /** A failure with what the process printed last. */
-    ScenarioException failure(String problem) {
+    public BenchException failure(String problem) {
         StringBuilder text = new StringBuilder(name + " " + problem + (alive() ? "" : ", and has ended"));
         synchronized (last) {
             last.stream()
                     .skip(Math.max(0, last.size() - 5))
                     .forEach(line -> text.append("\n    ").append(line));
         }
-        return new ScenarioException(text.toString());
+        return new BenchException(text.toString());
     }
 
     /** SIGSTOP or SIGCONT, by its pid. */
-    void signal(String signal) throws IOException, InterruptedException, ScenarioException {
+    public void signal(String signal) throws IOException, InterruptedException, BenchException {
         int status = new ProcessBuilder("kill", "-" + signal, Long.toString(process.pid()))
                 .inheritIO()
                 .start()
@@ -94,13 +101,13 @@ final class Child {
     }
 
     /** SIGKILL; returns when the process is gone. */
-    void kill() throws InterruptedException {
+    public void kill() throws InterruptedException {
         destroy();
         process.waitFor();
     }
 
     /** SIGKILL. */
-    void destroy() {
+    public void destroy() {
         process.destroyForcibly();
     }
 }

@@ -1,4 +1,4 @@
-package dev.isthmus.bench.faults;
+package dev.isthmus.bench.process;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -7,32 +7,34 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The processes that were started here. Whatever ends this program by itself, a signal included, ends them by their pid. */
-final class Children implements AutoCloseable {
+public final class Children implements AutoCloseable {
     private final Set<Child> children = ConcurrentHashMap.newKeySet();
-    private final Thread hook = new Thread(this::endAll, "faults-end");
+    private final Thread hook = new Thread(this::endAll, "bench-end");
 
-    Children() {
+    public Children() {
         Runtime.getRuntime().addShutdownHook(hook);
     }
 
     /** Starts a program of ours on the JDK that runs this one. */
-    Child java(String name, List<String> flags, String classPath, String main, List<String> arguments)
+    public Child java(String name, List<String> flags, String classPath, String main, List<String> arguments)
             throws IOException {
-        List<String> command = new ArrayList<>(List.of(
-                ProcessHandle.current().info().command().orElse("java"),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC"));
+        List<String> command = new ArrayList<>(
+                List.of(ProcessHandle.current().info().command().orElse("java"), "--enable-native-access=ALL-UNNAMED"));
         command.addAll(flags);
         command.addAll(List.of("-cp", classPath, main));
         command.addAll(arguments);
-        Child child = new Child(
-                name, new ProcessBuilder(command).redirectErrorStream(true).start());
+        return start(name, new ProcessBuilder(command));
+    }
+
+    /** Starts any program. */
+    public Child start(String name, ProcessBuilder program) throws IOException {
+        Child child = new Child(name, program.redirectErrorStream(true).start());
         children.add(child);
         return child;
     }
 
     /** Ends one by SIGKILL and returns when it is gone. */
-    void kill(Child child) throws InterruptedException {
+    public void kill(Child child) throws InterruptedException {
         child.kill();
         children.remove(child);
     }

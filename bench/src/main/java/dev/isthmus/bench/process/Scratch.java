@@ -1,4 +1,4 @@
-package dev.isthmus.bench.faults;
+package dev.isthmus.bench.process;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -9,17 +9,17 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import org.jspecify.annotations.Nullable;
 
-/** A folder that goes away with its scenario, also when this program is told to end. */
-final class Scratch implements AutoCloseable {
+/** A folder that goes away when it is closed, also when this program is told to end. */
+public final class Scratch implements AutoCloseable {
     private final Path folder;
-    private final Thread hook = new Thread(this::deleteQuietly, "faults-scratch");
+    private final Thread hook = new Thread(this::deleteQuietly, "bench-scratch");
 
-    Scratch() throws IOException {
-        folder = Files.createTempDirectory("isthmus-faults");
+    public Scratch() throws IOException {
+        folder = Files.createTempDirectory("isthmus-bench");
         Runtime.getRuntime().addShutdownHook(hook);
     }
 
-    Path folder() {
+    public Path folder() {
         return folder;
     }
 

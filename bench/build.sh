@@ -1,0 +1,25 @@
+# Builds the benches where that is needed; to be sourced: . build.sh NAME. Sets java_home, and lib, the classes they need.
+lib=$home/bench/target/lib
+
+if ! java_home=$("$home/.mvn/jdk25"); then
+  echo "$1: no JDK 25 was found; set ISTHMUS_JAVA_HOME to one" >&2
+  exit 3
+fi
+
+stale() {
+  [ ! -e "$lib/.built" ] || [ ! -d "$home/gateway/target/dist/lib" ] ||
+    [ -n "$(find "$home"/pom.xml "$home"/*/pom.xml "$home"/*/src/main -newer "$lib/.built" -print -quit)" ]
+}
+
+if stale; then
+  echo "Building ..." >&2
+  log=$(mktemp)
+  if ! (cd "$home" && JAVA_HOME=$java_home ./mvnw -q -B -DskipTests -pl bench -am package) >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    echo "$1: the build failed" >&2
+    exit 3
+  fi
+  rm -f "$log"
+  touch "$lib/.built"
+fi

@@ -1,0 +1,88 @@
+package dev.isthmus.bench.local;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.ByteString;
+import dev.isthmus.proto.ModelInferResponse;
+import java.io.IOException;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.util.Arrays;
+
+/**
+ * What a server answered.
+ *
+ * @param head the length of the JSON before binary data, -1 where there is none
+ */
+@SuppressWarnings("ArrayRecordComponent") // answers are compared by same
+record Answer(Form form, int head, byte[] body) {
+    private static final double LEAST_DIFFERENCE = 1e-6;
+
+    /** The FP32 of the first output that has some. */
+    float[] floats() throws IOException {
+        return switch (form) {
+            case JSON -> json(body, body.length);
+            case BINARY -> json(body, head);
+            case GRPC -> grpc();
+        };
+    }
+
+    private float[] grpc() throws IOException {
+        ModelInferResponse response = ModelInferResponse.parseFrom(body);
+        for (int i = 0; i < response.getOutputsCount(); i++) {
+            if (response.getOutputs(i).getDatatype().equals("FP32")) {
+                return floats(response.getRawOutputContents(i));
+            }
+        }
+        throw new IOException("no FP32 in " + response);
+    }
+
+    private static float[] floats(ByteString raw) {
+        FloatBuffer values =
+                raw.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
+        float[] floats = new float[values.remaining()];
+        values.get(floats);
+        return floats;
+    }
+
+    private float[] json(byte[] text, int length) throws IOException {
+        JsonNode json = new ObjectMapper().readTree(text, 0, length);
+        int at = length;
+        for (JsonNode output : json.path("outputs")) {
+            int size = output.path("parameters").path("binary_data_size").asInt(0);
+            if (output.path("datatype").asText().equals("FP32")) {
+                return size > 0 ? floats(ByteString.copyFrom(text, at, size)) : numbers(output.path("data"));
+            }
+            at += size;
+        }
+        throw new IOException("no FP32 in " + json);
+    }
+
+    private static float[] numbers(JsonNode data) {
+        float[] floats = new float[data.size()];
+        for (int i = 0; i < floats.length; i++) {
+            floats[i] = data.get(i).floatValue();
+        }
+        return floats;
+    }
+
+    /** Whether another server's answer says the same. */
+    boolean same(Answer other) throws IOException {
+        float[] mine = floats();
+        float[] theirs = other.floats();
+        boolean same = mine.length == theirs.length;
+        for (int i = 0; same && i < mine.length; i++) {
+            same = Math.abs(mine[i] - theirs[i]) <= LEAST_DIFFERENCE;
+        }
+        return same;
+    }
+
+    @Override
+    public String toString() {
+        try {
+            return form + " " + Arrays.toString(floats());
+        } catch (IOException e) {
+            return form + ": " + e.getMessage();
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package dev.isthmus.bench.local;
+
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.OipException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the one worker thread of a backend takes for a request: the time between the ends of two requests that were queued
+ * already. The first of a burst holds the thread until all others are queued.
+ */
+final class Burst implements LocalBackend.Callback {
+    private final Question question;
+    private final Histogram nanos = Latency.histogram();
+    private final Semaphore answers = new Semaphore(0);
+    private CountDownLatch queued = new CountDownLatch(0);
+    private CountDownLatch held = new CountDownLatch(0);
+    private boolean first;
+    private long last;
+    private volatile @Nullable OipException failure;
+
+    Burst(Question question) {
+        this.question = question;
+    }
+
+    /** Asks bursts of so many requests until that time has passed. */
+    Latency run(int size, double seconds) throws InterruptedException {
+        long end = System.nanoTime() + Math.round(seconds * 1e9);
+        do {
+            once(size);
+        } while (System.nanoTime() - end < 0);
+        return Latency.of(nanos);
+    }
+
+    private void once(int size) throws InterruptedException {
+        first = true;
+        queued = new CountDownLatch(1);
+        held = new CountDownLatch(1);
+        question.ask(this);
+        held.await();
+        for (int i = 0; i < size; i++) {
+            question.ask(this);
+        }
+        queued.countDown();
+        answers.acquire(size + 1);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    @Override
+    public void done(InferResponse response) {
+        response.release();
+        if (first) {
+            hold();
+            last = System.nanoTime();
+        } else {
+            long now = System.nanoTime();
+            Latency.record(nanos, now - last);
+            last = now;
+        }
+        answers.release();
+    }
+
+    private void hold() {
+        first = false;
+        held.countDown();
+        try {
+            queued.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void failed(OipException problem) {
+        failure = problem;
+        held.countDown();
+        answers.release();
+    }
+}

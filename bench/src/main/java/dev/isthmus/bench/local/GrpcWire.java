@@ -1,0 +1,91 @@
+package dev.isthmus.bench.local;
+
+import dev.isthmus.bench.RawMethods;
+import dev.isthmus.gateway.net.Transport;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.EventLoop;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/** Unary gRPC over one connection. */
+final class GrpcWire implements WireClient {
+    private static final MethodDescriptor<byte[], byte[]> INFER = RawMethods.of("ModelInfer");
+
+    private final EventLoop loop;
+    private final byte[] message;
+    private final ManagedChannel channel;
+    private byte @Nullable [] last;
+
+    private GrpcWire(EventLoop loop, int port, Case asked) {
+        this.loop = loop;
+        this.message = Form.message(asked);
+        this.channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+                .usePlaintext()
+                .disableRetry()
+                .directExecutor()
+                .eventLoopGroup(loop)
+                .channelType(Transport.of(loop).clientChannel())
+                .build();
+    }
+
+    static GrpcWire connect(EventLoop loop, int port, Case asked) {
+        return new GrpcWire(loop, port, asked);
+    }
+
+    @Override
+    public void start(Tour tour) {
+        loop.execute(() -> send(tour));
+    }
+
+    private void send(Tour tour) {
+        ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
+        call.start(new Listener(tour, System.nanoTime()), new Metadata());
+        call.request(2);
+        call.sendMessage(message);
+        call.halfClose();
+    }
+
+    @Override
+    public Answer last() {
+        if (last == null) {
+            throw new IllegalStateException("nothing was answered");
+        }
+        return new Answer(Form.GRPC, -1, last);
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+    }
+
+    private final class Listener extends ClientCall.Listener<byte[]> {
+        private final Tour tour;
+        private final long sent;
+
+        Listener(Tour tour, long sent) {
+            this.tour = tour;
+            this.sent = sent;
+        }
+
+        @Override
+        public void onMessage(byte[] received) {
+            last = received;
+        }
+
+        @Override
+        public void onClose(Status status, Metadata trailers) {
+            if (!status.isOk()) {
+                tour.failed(status.toString(), status.getCause());
+            } else if (tour.next(sent)) {
+                send(tour);
+            }
+        }
+    }
+}

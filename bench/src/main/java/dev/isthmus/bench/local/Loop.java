@@ -1,0 +1,64 @@
+package dev.isthmus.bench.local;
+
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.OipException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
+
+/** A closed loop without threads of its own: each answer makes the next request, as an event loop would. */
+final class Loop implements LocalBackend.Callback {
+    private final Question question;
+    private final long endNanos;
+    private final LongAdder answers;
+    private final CountDownLatch ended;
+    private final AtomicReference<OipException> failure;
+
+    private Loop(
+            Question question,
+            long endNanos,
+            LongAdder answers,
+            CountDownLatch ended,
+            AtomicReference<OipException> failure) {
+        this.question = question;
+        this.endNanos = endNanos;
+        this.answers = answers;
+        this.ended = ended;
+        this.failure = failure;
+    }
+
+    /** Requests a second with so many under way. */
+    static double perSecond(Question question, int underWay, double seconds) throws InterruptedException {
+        long begun = System.nanoTime();
+        long end = begun + Math.round(seconds * 1e9);
+        LongAdder answers = new LongAdder();
+        CountDownLatch ended = new CountDownLatch(underWay);
+        AtomicReference<OipException> failure = new AtomicReference<>();
+        for (int i = 0; i < underWay; i++) {
+            question.ask(new Loop(question, end, answers, ended, failure));
+        }
+        ended.await();
+        if (failure.get() != null) {
+            throw failure.get();
+        }
+        return answers.sum() / ((System.nanoTime() - begun) / 1e9);
+    }
+
+    @Override
+    public void done(InferResponse response) {
+        response.release();
+        answers.increment();
+        if (System.nanoTime() - endNanos < 0) {
+            question.ask(this);
+        } else {
+            ended.countDown();
+        }
+    }
+
+    @Override
+    public void failed(OipException problem) {
+        failure.set(problem);
+        ended.countDown();
+    }
+}

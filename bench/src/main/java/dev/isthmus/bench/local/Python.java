@@ -1,0 +1,85 @@
+package dev.isthmus.bench.local;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Child;
+import dev.isthmus.bench.process.Children;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+
+/** The process of {@code ort_peer.py}: it measures when it is told to, and else waits. */
+final class Python {
+    private static final Duration START = Duration.ofSeconds(60);
+    private static final Duration SLACK = Duration.ofSeconds(60);
+
+    private final Child process;
+    private final String version;
+
+    private Python(Child process, String version) {
+        this.process = process;
+        this.version = version;
+    }
+
+    /**
+     * Starts it.
+     *
+     * @param folder for the inputs, which both sides read
+     * @param onnx the file of a model
+     */
+    static Python start(
+            Children children, Path python, Path script, Path folder, List<Case> cases, Function<String, Path> onnx)
+            throws IOException, BenchException, InterruptedException {
+        ObjectNode all = new ObjectMapper().createObjectNode();
+        for (Case asked : cases) {
+            ObjectNode one = all.putObject(asked.model());
+            one.put("onnx", onnx.apply(asked.model()).toString());
+            for (Case.Input input : asked.inputs()) {
+                Path file = folder.resolve(asked.model() + "." + input.name());
+                Files.write(file, input.raw());
+                ObjectNode described = one.withArray("inputs").addObject();
+                described
+                        .put("name", input.name())
+                        .put("type", input.type().name())
+                        .put("file", file.toString());
+                described.putPOJO("shape", input.dimensions());
+            }
+        }
+        Path file = folder.resolve("cases.json");
+        new ObjectMapper().writeValue(file.toFile(), all);
+        Child process =
+                children.start("python", new ProcessBuilder(python.toString(), script.toString(), file.toString()));
+        return new Python(process, process.await("ready ", START));
+    }
+
+    /** ONNX Runtime's version there. */
+    String version() {
+        return version;
+    }
+
+    Latency latency(Case asked, double seconds) throws IOException, BenchException, InterruptedException {
+        double[] figures = ask("latency " + asked.model() + " " + seconds, seconds);
+        return new Latency(figures[0], figures[1]);
+    }
+
+    /** Runs a second of so many threads. */
+    double perSecond(Case asked, int threads, double seconds) throws IOException, BenchException, InterruptedException {
+        return ask("threads " + asked.model() + " " + threads + " " + seconds, seconds)[0];
+    }
+
+    private double[] ask(String line, double seconds) throws IOException, BenchException, InterruptedException {
+        process.tell(line);
+        String answer = process.await("= ", SLACK.plusMillis(Math.round(seconds * 1_000)));
+        String[] parts = answer.toLowerCase(Locale.ROOT).trim().split(" ", -1);
+        double[] figures = new double[parts.length];
+        for (int i = 0; i < parts.length; i++) {
+            figures[i] = Double.parseDouble(parts[i]);
+        }
+        return figures;
+    }
+}

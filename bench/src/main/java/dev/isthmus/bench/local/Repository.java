@@ -1,0 +1,65 @@
+package dev.isthmus.bench.local;
+
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.LocalSettings;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Model repositories for a bench, in a folder of its own: digits, an identity model, and those of conformance/models.sh. */
+record Repository(Path folder) {
+    private static final int QUEUE = 1_024;
+
+    /** With all models of the cases. */
+    static Repository of(Path folder, Path home, Path models) throws IOException {
+        Repository made = new Repository(folder);
+        made.add(Case.DIGITS, digits());
+        made.add(Case.MEBIBYTE, read(home.resolve("local-backend/src/test/resources/models"), Case.MEBIBYTE));
+        for (Case asked : new Case[] {Case.SILERO, Case.CLASSIFIER, Case.MAGIKA}) {
+            made.add(asked, read(models, asked));
+        }
+        return made;
+    }
+
+    /** With digits alone, batched as it comes: nothing waits for a batch to fill up. */
+    static Repository batching(Path folder) throws IOException {
+        Repository made = new Repository(folder);
+        made.add(Case.DIGITS, digits());
+        Files.writeString(folder.resolve("digits/config.pbtxt"), """
+                max_batch_size: 16
+                dynamic_batching { }
+                """);
+        return made;
+    }
+
+    private static byte[] read(Path repository, Case asked) throws IOException {
+        return Files.readAllBytes(repository.resolve(asked.model()).resolve("1/model.onnx"));
+    }
+
+    private static byte[] digits() throws IOException {
+        try (InputStream in = LocalBackend.class.getResourceAsStream("/models/digits/1/model.onnx")) {
+            return in.readAllBytes();
+        }
+    }
+
+    private void add(Case asked, byte[] onnx) throws IOException {
+        Files.createDirectories(onnx(asked.model()).getParent());
+        Files.write(onnx(asked.model()), onnx);
+    }
+
+    Path onnx(String model) {
+        return folder.resolve(model).resolve("1/model.onnx");
+    }
+
+    /** Opens it. */
+    LocalBackend open(int threads) {
+        return LocalBackend.of(folder, false, threads, QUEUE);
+    }
+
+    /** Opens it so that models are loaded on request too. */
+    LocalBackend openExplicit(int threads) {
+        return LocalBackend.start(
+                LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));
+    }
+}

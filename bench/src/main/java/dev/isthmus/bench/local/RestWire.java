@@ -1,0 +1,110 @@
+package dev.isthmus.bench.local;
+
+import dev.isthmus.gateway.net.Transport;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.handler.codec.http.FullHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpClientCodec;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** REST over one connection that is kept. */
+final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> implements WireClient {
+    private static final int MOST = 16 * 1024 * 1024;
+
+    private final Form form;
+    private final FullHttpRequest request;
+    private final Channel channel;
+    private @Nullable Tour tour;
+    private @Nullable Answer last;
+    private long sent;
+
+    private RestWire(EventLoop loop, int port, Form form, Case asked) {
+        this.form = form;
+        this.request = form.request(asked);
+        this.channel = new Bootstrap()
+                .group(loop)
+                .channel(Transport.of(loop).clientChannel())
+                .option(ChannelOption.TCP_NODELAY, true)
+                .handler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel made) {
+                        made.pipeline().addLast(new HttpClientCodec(), new HttpObjectAggregator(MOST), RestWire.this);
+                    }
+                })
+                .connect("127.0.0.1", port)
+                .syncUninterruptibly()
+                .channel();
+    }
+
+    static RestWire connect(EventLoop loop, int port, Form form, Case asked) {
+        return new RestWire(loop, port, form, asked);
+    }
+
+    @Override
+    public void start(Tour begun) {
+        channel.eventLoop().execute(() -> {
+            tour = begun;
+            send();
+        });
+    }
+
+    private void send() {
+        sent = System.nanoTime();
+        channel.writeAndFlush(request.retainedDuplicate());
+    }
+
+    @Override
+    protected void channelRead0(ChannelHandlerContext context, FullHttpResponse response) {
+        if (tour == null) {
+            return;
+        }
+        if (response.status().code() != 200) {
+            tour.failed(response.status() + " " + response.content().toString(StandardCharsets.UTF_8), null);
+            return;
+        }
+        if (tour.next(sent)) {
+            send();
+        } else {
+            last = new Answer(
+                    form, response.headers().getInt(Form.HEAD_LENGTH, -1), ByteBufUtil.getBytes(response.content()));
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+        if (tour != null) {
+            tour.failed("the server has closed the connection", null);
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+        if (tour != null) {
+            tour.failed("the connection failed", cause);
+        }
+        context.close();
+    }
+
+    @Override
+    public Answer last() {
+        if (last == null) {
+            throw new IllegalStateException("nothing was answered");
+        }
+        return last;
+    }
+
+    @Override
+    public void close() {
+        channel.close().syncUninterruptibly();
+        request.release();
+    }
+}

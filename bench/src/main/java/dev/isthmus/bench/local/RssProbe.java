@@ -1,0 +1,59 @@
+package dev.isthmus.bench.local;
+
+import dev.isthmus.local.LocalBackend;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A process of its own that tells by how much its memory has grown over many requests: its heap has one size from the start,
+ * so that what grows lies outside.
+ */
+final class RssProbe {
+    static final String SAYS = "rss ";
+    static final int REQUESTS = 100_000;
+    static final List<String> FLAGS = List.of("-XX:+UseSerialGC", "-Xms128m", "-Xmx128m", "-XX:+AlwaysPreTouch");
+
+    private static final int WARM_UP = 50_000;
+    private static final List<Case> CASES =
+            List.of(Case.DIGITS, Case.SILERO, new Case("identity_fp32", List.of(Case.floats("INPUT0", 16, 64))));
+
+    private RssProbe() {}
+
+    /**
+     * The program.
+     *
+     * @param arguments the repository
+     */
+    public static void main(String[] arguments) throws Exception {
+        try (LocalBackend backend = new Repository(Path.of(arguments[0])).open(2)) {
+            List<Question> questions = new ArrayList<>();
+            for (Case asked : CASES) {
+                questions.add(Question.of(backend, asked));
+            }
+            ask(questions, WARM_UP);
+            long before = kibibytes();
+            ask(questions, REQUESTS);
+            System.out.println(SAYS + before + " " + kibibytes());
+            questions.forEach(Question::close);
+        }
+    }
+
+    private static void ask(List<Question> questions, int times) {
+        List<Caller> callers = questions.stream().map(Caller::new).toList();
+        for (int done = 0; done < times; done += 100 * callers.size()) {
+            callers.forEach(caller -> caller.run(100));
+        }
+    }
+
+    /** VmRSS of this process. */
+    private static long kibibytes() throws IOException {
+        return Files.readAllLines(Path.of("/proc/self/status")).stream()
+                .filter(line -> line.startsWith("VmRSS:"))
+                .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+                .findFirst()
+                .orElseThrow();
+    }
+}

@@ -1,0 +1,49 @@
+package dev.isthmus.bench.local;
+
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+
+/** What was measured, line by line as it comes; knows whether all goals were met. */
+final class Table {
+    private final PrintWriter out;
+    private final List<Integer> widths;
+    private boolean met = true;
+
+    /**
+     * Prints the heading.
+     *
+     * @param widths of the columns, that of the verdict included
+     */
+    Table(PrintWriter out, List<Integer> widths, String... heading) {
+        this.out = out;
+        this.widths = List.copyOf(widths);
+        print("verdict", heading);
+        out.println("|" + "---|".repeat(widths.size()));
+    }
+
+    /** A line with a goal. */
+    void goal(boolean reached, String... cells) {
+        met &= reached;
+        print(reached ? "pass" : "missed", cells);
+    }
+
+    /** A line that is only told. */
+    void told(String... cells) {
+        print("", cells);
+    }
+
+    private void print(String verdict, String... cells) {
+        StringBuilder line = new StringBuilder();
+        for (int i = 0; i < widths.size(); i++) {
+            String cell = i < cells.length ? cells[i] : i == widths.size() - 1 ? verdict : "";
+            line.append(String.format(Locale.ROOT, "| %-" + widths.get(i) + "s ", cell));
+        }
+        out.println(line.append('|'));
+        out.flush();
+    }
+
+    boolean met() {
+        return met;
+    }
+}

@@ -1,0 +1,47 @@
+package dev.isthmus.bench.local;
+
+import java.util.concurrent.CompletableFuture;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/** The closed loops of some clients, all on one event loop: when they end, how long their requests took, and what failed. */
+final class Tour {
+    private final long begunNanos = System.nanoTime();
+    private final long endNanos;
+    private final Histogram nanos = Latency.histogram();
+    private final CompletableFuture<Figures> ended = new CompletableFuture<>();
+    private int clients;
+
+    /**
+     * What was measured.
+     *
+     * @param perSecond requests
+     */
+    record Figures(double perSecond, Latency latency) {}
+
+    Tour(int clients, double seconds) {
+        this.clients = clients;
+        this.endNanos = begunNanos + Math.round(seconds * 1e9);
+    }
+
+    /** A request has ended; tells whether there is another. */
+    boolean next(long sentNanos) {
+        long now = System.nanoTime();
+        Latency.record(nanos, now - sentNanos);
+        if (now - endNanos < 0) {
+            return true;
+        }
+        if (--clients == 0) {
+            ended.complete(new Figures(nanos.getTotalCount() / ((now - begunNanos) / 1e9), Latency.of(nanos)));
+        }
+        return false;
+    }
+
+    void failed(String problem, @Nullable Throwable cause) {
+        ended.completeExceptionally(new IllegalStateException(problem, cause));
+    }
+
+    CompletableFuture<Figures> ended() {
+        return ended;
+    }
+}

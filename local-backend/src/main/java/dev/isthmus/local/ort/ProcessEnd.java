@@ -3,9 +3,6 @@ package dev.isthmus.local.ort;
 import ai.onnxruntime.OrtEnvironment;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import java.lang.invoke.MethodHandle;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.MethodType;
 import java.util.concurrent.Phaser;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -24,7 +21,6 @@ import org.slf4j.LoggerFactory;
 public final class ProcessEnd {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessEnd.class);
     private static final int PATIENCE_SECONDS = 10;
-    private static final int LOG_WARNING = 2;
 
     private static final AtomicBoolean HELD = new AtomicBoolean();
     /** Loads under way, and the process itself, which leaves when it ends. */
@@ -40,34 +36,13 @@ public final class ProcessEnd {
             return;
         }
         try {
-            if (heldOnceMore() != handle(environment)) {
+            if (!OrtAccess.holdOnceMore(environment)) {
                 LOG.warn("ONNX Runtime has made a second environment; the end of the process may be untidy");
             }
         } catch (Throwable e) {
             LOG.warn("ONNX Runtime's environment cannot be held; the end of the process may be untidy", e);
         }
         Runtime.getRuntime().addShutdownHook(new Thread(ProcessEnd::await, "isthmus-local-end"));
-    }
-
-    /** There is one environment, which counts those that asked for it. */
-    private static long heldOnceMore() throws Throwable {
-        MethodHandles.Lookup own = MethodHandles.lookup();
-        Class<?> runtime = Class.forName("ai.onnxruntime.OnnxRuntime");
-        long api = (long) MethodHandles.privateLookupIn(runtime, own)
-                .findStaticGetter(runtime, "ortApiHandle", long.class)
-                .invoke();
-        MethodHandle create = MethodHandles.privateLookupIn(OrtEnvironment.class, own)
-                .findStatic(
-                        OrtEnvironment.class,
-                        "createHandle",
-                        MethodType.methodType(long.class, long.class, int.class, String.class));
-        return (long) create.invoke(api, LOG_WARNING, "isthmus");
-    }
-
-    private static long handle(OrtEnvironment environment) throws Throwable {
-        return (long) MethodHandles.privateLookupIn(OrtEnvironment.class, MethodHandles.lookup())
-                .findGetter(OrtEnvironment.class, "nativeHandle", long.class)
-                .invoke(environment);
     }
 
     /**

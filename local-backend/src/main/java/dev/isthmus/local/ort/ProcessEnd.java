@@ -6,7 +6,6 @@ import dev.isthmus.oip.OipException;
 import java.util.concurrent.Phaser;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,7 +21,6 @@ public final class ProcessEnd {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessEnd.class);
     private static final int PATIENCE_SECONDS = 10;
 
-    private static final AtomicBoolean HELD = new AtomicBoolean();
     /** Loads under way, and the process itself, which leaves when it ends. */
     private static final Phaser LOADS = new Phaser(1);
 
@@ -30,11 +28,8 @@ public final class ProcessEnd {
 
     private ProcessEnd() {}
 
-    /** Keeps the environment until the library's end. To be called before it is used; does so once. */
+    /** Keeps the environment until the library's end. To be called once, before it is used. */
     static void hold(OrtEnvironment environment) {
-        if (!HELD.compareAndSet(false, true)) {
-            return;
-        }
         try {
             if (!OrtAccess.holdOnceMore(environment)) {
                 LOG.warn("ONNX Runtime has made a second environment; the end of the process may be untidy");

@@ -140,7 +140,7 @@ final class DataReader implements ValueReader {
             return;
         }
         if (numbers == null) {
-            numbers = NumberRun.of(type);
+            numbers = new NumberRun(type);
         }
         int read;
         do {

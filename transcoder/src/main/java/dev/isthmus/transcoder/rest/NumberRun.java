@@ -32,7 +32,8 @@ final class NumberRun {
     private long significand;
     private int exponent;
 
-    private NumberRun(DataType type) {
+    /** @param type one that {@link #takes} says */
+    NumberRun(DataType type) {
         this.type = type;
         this.elements = new byte[ELEMENTS * type.size()];
     }
@@ -43,10 +44,6 @@ final class NumberRun {
             case FP32, FP64, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64 -> true;
             default -> false;
         };
-    }
-
-    static NumberRun of(DataType type) {
-        return new NumberRun(type);
     }
 
     /**

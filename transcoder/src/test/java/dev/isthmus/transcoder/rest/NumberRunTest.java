@@ -21,7 +21,7 @@ class NumberRunTest {
     private static List<Object> read(DataType type, String text) {
         byte[] window = (text + " ".repeat(2 * NumberRun.MARGIN)).getBytes(US_ASCII);
         ByteBuf raw = Unpooled.buffer();
-        NumberRun run = NumberRun.of(type);
+        NumberRun run = new NumberRun(type);
         int count = run.read(window, 0, window.length, raw);
         assertThat(raw.readableBytes()).isEqualTo(count * type.size());
         List<Object> values = new ArrayList<>();
@@ -182,7 +182,7 @@ class NumberRunTest {
         byte[] window = ",1,2,3,4".concat(" ".repeat(NumberRun.MARGIN)).getBytes(US_ASCII);
         for (int end = 0; end <= window.length; end++) {
             ByteBuf raw = Unpooled.buffer();
-            NumberRun run = NumberRun.of(DataType.INT32);
+            NumberRun run = new NumberRun(DataType.INT32);
             int count = run.read(window, 0, end, raw);
             assertThat(run.position())
                     .isEqualTo(2 * count)

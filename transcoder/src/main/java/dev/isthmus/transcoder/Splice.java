@@ -57,7 +57,9 @@ public final class Splice {
     /** A view of a composite is not looked into: its parts may not keep the memory that they lie in. */
     private static void add(CompositeByteBuf to, ByteBuf message, int index, int length) {
         if (message instanceof CompositeByteBuf composite) {
-            composite.decompose(index, length).forEach(part -> to.addComponent(true, part.retain()));
+            for (ByteBuf part : composite.decompose(index, length)) {
+                to.addComponent(true, part.retain());
+            }
         } else {
             to.addComponent(true, message.retainedSlice(index, length));
         }

@@ -9,8 +9,10 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * The checks that every tensor passes, whichever wire it comes on. A failure names the tensor, the value and the
@@ -125,11 +127,14 @@ public record TensorCheck(ErrorCode code, String kind) {
     }
 
     /** That no name comes twice. */
-    public void requireDistinct(Iterable<String> names) {
+    public <T> void requireDistinct(List<T> named, Function<T, String> name) {
+        if (named.size() < 2) {
+            return;
+        }
         Set<String> seen = new HashSet<>();
-        for (String name : names) {
-            if (!seen.add(name)) {
-                throw new OipException(code, kind + " '" + name + "' is given twice");
+        for (T each : named) {
+            if (!seen.add(name.apply(each))) {
+                throw new OipException(code, kind + " '" + name.apply(each) + "' is given twice");
             }
         }
     }

@@ -19,7 +19,7 @@ final class Try implements Reply {
     private final Reply client;
     private final Tracked tracked;
     private final boolean patient;
-    private final Map<String, String> headers = new LinkedHashMap<>();
+    private Map<String, String> headers = Map.of();
     private Cancellation underWay = Cancellation.NONE;
     private @Nullable Future<?> timer;
     private boolean over;
@@ -84,21 +84,23 @@ final class Try implements Reply {
     /** Shows the client what the server said besides its answer. */
     void showHeaders() {
         if (!headers.isEmpty()) {
-            client.headers(Map.copyOf(headers));
-            headers.clear();
+            client.headers(headers);
+            headers = Map.of();
         }
     }
 
     @Override
     public void headers(Map<String, String> more) {
-        if (over) {
+        if (over || more.isEmpty()) {
             return;
         }
         if (tracked.answered()) {
             client.headers(more);
-        } else {
-            headers.putAll(more);
+            return;
         }
+        Map<String, String> all = new LinkedHashMap<>(headers);
+        all.putAll(more);
+        headers = all;
     }
 
     @Override

@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.oip.ErrorCode;
-import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.FunctionTimer;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
@@ -42,34 +44,52 @@ final class OperationMeters {
     private final MeterRegistry registry;
     private final Tags tags;
     private final AtomicReferenceArray<@Nullable Timer> byCode = new AtomicReferenceArray<>(OK + 1);
-    private final Timer reading;
-    private final Timer waiting;
-    private final Timer writing;
-    private final DistributionSummary requestBytes;
-    private final DistributionSummary responseBytes;
+    private final Phase reading;
+    private final Phase waiting;
+    private final Phase writing;
+    private final LongAdder requestBytes = new LongAdder();
+    private final LongAdder responseBytes = new LongAdder();
+    private final List<Meter> sums;
     private boolean closed;
 
     OperationMeters(MeterRegistry registry, Tags tags) {
         this.registry = registry;
         this.tags = tags;
-        this.reading = phase("read");
-        this.waiting = phase("upstream");
-        this.writing = phase("write");
-        this.requestBytes = bytes("isthmus.request.size", "Bodies of requests, decompressed");
-        this.responseBytes = bytes("isthmus.response.size", "Bodies of answers, before compression");
+        this.reading = new Phase();
+        this.waiting = new Phase();
+        this.writing = new Phase();
+        this.sums = List.of(
+                register("read", reading),
+                register("upstream", waiting),
+                register("write", writing),
+                register("isthmus.request.bytes", "Bodies of requests, decompressed", requestBytes),
+                register("isthmus.response.bytes", "Bodies of answers, before compression", responseBytes));
     }
 
-    private Timer phase(String name) {
-        return Timer.builder("isthmus.request.phase")
+    /** A sum and a count: what a mean needs, at the cost of two additions a call. */
+    private static final class Phase {
+        private final LongAdder calls = new LongAdder();
+        private final LongAdder nanos = new LongAdder();
+
+        void record(long took) {
+            if (took >= 0) {
+                calls.increment();
+                nanos.add(took);
+            }
+        }
+    }
+
+    private Meter register(String name, Phase phase) {
+        return FunctionTimer.builder(
+                        "isthmus.request.phase", phase, p -> p.calls.sum(), p -> p.nanos.sum(), TimeUnit.NANOSECONDS)
                 .description("Parts of a call: until its body is read, until its first answer, until its end")
                 .tags(tags.and("phase", name))
                 .register(registry);
     }
 
-    private DistributionSummary bytes(String name, String description) {
-        return DistributionSummary.builder(name)
+    private Meter register(String name, String description, LongAdder bytes) {
+        return FunctionCounter.builder(name, bytes, LongAdder::sum)
                 .description(description)
-                .baseUnit("bytes")
                 .tags(tags)
                 .register(registry);
     }
@@ -85,17 +105,11 @@ final class OperationMeters {
             return;
         }
         timer.record(nanos, TimeUnit.NANOSECONDS);
-        requestBytes.record((double) call.requestBytes());
-        responseBytes.record((double) call.responseBytes());
-        record(reading, call.readNanos());
-        record(waiting, call.upstreamNanos());
-        record(writing, call.writeNanos(nanos));
-    }
-
-    private static void record(Timer phase, long nanos) {
-        if (nanos >= 0) {
-            phase.record(nanos, TimeUnit.NANOSECONDS);
-        }
+        requestBytes.add(call.requestBytes());
+        responseBytes.add(call.responseBytes());
+        reading.record(call.readNanos());
+        waiting.record(call.upstreamNanos());
+        writing.record(call.writeNanos(nanos));
     }
 
     @SuppressWarnings("EnumOrdinal") // places in an array that lives as long as the enum does
@@ -121,7 +135,7 @@ final class OperationMeters {
     /** Takes the meters out of the registry: their route is gone. */
     synchronized void close() {
         closed = true;
-        List<Meter> all = new ArrayList<>(List.of(reading, waiting, writing, requestBytes, responseBytes));
+        List<Meter> all = new ArrayList<>(sums);
         for (int i = 0; i < byCode.length(); i++) {
             Timer timer = byCode.get(i);
             if (timer != null) {

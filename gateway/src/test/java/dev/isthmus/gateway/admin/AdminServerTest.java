@@ -130,8 +130,8 @@ class AdminServerTest {
                 .contains("isthmus_requests_seconds_bucket{code=\"NOT_FOUND\",model=\"default\","
                         + "operation=\"model_metadata\",protocol=\"rest\",le=\"5.0E-4\"}")
                 .contains("isthmus_request_phase_seconds_count{")
-                .contains("isthmus_request_size_bytes_count{")
-                .contains("isthmus_response_size_bytes_sum{")
+                .contains("isthmus_request_bytes_total{")
+                .contains("isthmus_response_bytes_total{")
                 .contains("isthmus_buffers_direct_bytes ")
                 .contains("jvm_memory_used_bytes{")
                 .contains("jvm_threads_live_threads ");

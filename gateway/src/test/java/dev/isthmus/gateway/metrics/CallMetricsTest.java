@@ -103,7 +103,10 @@ class CallMetricsTest {
     }
 
     private double phase(String name) {
-        return registry.get("isthmus.request.phase").tag("phase", name).timer().totalTime(TimeUnit.MILLISECONDS);
+        return registry.get("isthmus.request.phase")
+                .tag("phase", name)
+                .functionTimer()
+                .totalTime(TimeUnit.MILLISECONDS);
     }
 
     private double underWay() {
@@ -129,8 +132,9 @@ class CallMetricsTest {
         assertThat(phase("read")).isEqualTo(2);
         assertThat(phase("upstream")).isEqualTo(30);
         assertThat(phase("write")).isEqualTo(4);
-        assertThat(registry.get("isthmus.request.size").summary().totalAmount()).isEqualTo(7);
-        assertThat(registry.get("isthmus.response.size").summary().totalAmount())
+        assertThat(registry.get("isthmus.request.bytes").functionCounter().count())
+                .isEqualTo(7);
+        assertThat(registry.get("isthmus.response.bytes").functionCounter().count())
                 .isEqualTo(11);
         assertThat(underWay()).isZero();
         assertThat(ended).hasValue(1);

@@ -12,7 +12,7 @@ import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +31,8 @@ final class MessageParser {
             return requestedOutputs > 0;
         }
     }
+
+    private static final long[] NONE = {};
 
     private record Head(
             String name,
@@ -52,7 +54,7 @@ final class MessageParser {
     private final List<ByteBuf> raws = new ArrayList<>();
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<RequestedOutput> outputs = new ArrayList<>();
-    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+    private Map<String, Parameter> parameters = Map.of();
     private Texts texts = new Texts("", "", "");
 
     private record Texts(String name, String version, String id) {}
@@ -95,7 +97,16 @@ final class MessageParser {
 
     /** Whether the tensors are raw contents, or there are none in the message. */
     boolean raw() {
-        return !raws.isEmpty() || heads.stream().allMatch(Head::shared);
+        return !raws.isEmpty() || unshared() == 0;
+    }
+
+    /** How many tensors have their contents in the message. */
+    private int unshared() {
+        int count = 0;
+        for (Head head : heads) {
+            count += head.shared() ? 0 : 1;
+        }
+        return count;
     }
 
     /** Whether any parameter is of a kind that not every server knows. */
@@ -111,15 +122,14 @@ final class MessageParser {
                 case 1 -> texts = new Texts(cursor.string(), texts.version, texts.id);
                 case 2 -> texts = new Texts(texts.name, cursor.string(), texts.id);
                 case 3 -> texts = new Texts(texts.name, texts.version, cursor.string());
-                case 4 -> entries.read(cursor.nested(), parameters);
+                case 4 -> parameters = entries.read(cursor.nested(), parameters);
                 case 5 -> tensor(cursor.nested());
                 default -> last(cursor, field);
             }
         }
-        parameters.remove("binary_data_output");
-        kind.check().requireDistinct(heads.stream().map(Head::name).toList());
-        outputCheck()
-                .requireDistinct(outputs.stream().map(RequestedOutput::name).toList());
+        drop(parameters, "binary_data_output");
+        kind.check().requireDistinct(heads, Head::name);
+        outputCheck().requireDistinct(outputs, RequestedOutput::name);
         requireRawCount();
         int raw = 0;
         for (Head head : heads) {
@@ -147,15 +157,15 @@ final class MessageParser {
         requireAtMost(limits.tensors(), heads.size() + 1, kind.check().kind() + "s");
         String name = "";
         String type = "";
-        List<Long> extents = new ArrayList<>();
-        Map<String, Parameter> own = new LinkedHashMap<>();
+        long[] extents = NONE;
+        Map<String, Parameter> own = Map.of();
         ProtoCursor contents = null;
         while (cursor.more()) {
             switch (cursor.field()) {
                 case 1 -> name = cursor.string();
                 case 2 -> type = cursor.string();
-                case 3 -> extents(cursor, extents);
-                case 4 -> entries.read(cursor.nested(), own);
+                case 3 -> extents = extents(cursor, extents);
+                case 4 -> own = entries.read(cursor.nested(), own);
                 case 5 -> {
                     if (contents != null) {
                         throw cursor.malformed("contents are given twice");
@@ -170,7 +180,7 @@ final class MessageParser {
             throw failure("input: 'name' is missing");
         }
         DataType dataType = kind.check().dataType(name, type);
-        Shape shape = Shape.of(extents.stream().mapToLong(Long::longValue).toArray());
+        Shape shape = Shape.of(extents);
         kind.check().elementCount(name, shape);
         heads.add(new Head(name, dataType, shape, tensorParameters(name, own), contents));
     }
@@ -178,37 +188,50 @@ final class MessageParser {
     private Map<String, Parameter> tensorParameters(String tensor, Map<String, Parameter> own) {
         kind.check().requireMemory(tensor, own, limits);
         // Says how a REST body is made up; KServe passes it on.
-        own.remove("binary_data_size");
+        drop(own, "binary_data_size");
         return own;
     }
 
-    private void extents(ProtoCursor cursor, List<Long> extents) {
-        if (cursor.wireType() == ProtoCursor.BYTES) {
-            ProtoCursor packed = cursor.nested();
-            while (packed.more()) {
-                extents.add(packed.varint());
-                requireAtMost(Shape.MAX_RANK, extents.size(), "dimensions of a tensor");
-            }
-        } else {
-            extents.add(cursor.expect(ProtoCursor.VARINT).varint());
-            requireAtMost(Shape.MAX_RANK, extents.size(), "dimensions of a tensor");
+    /** The map may be one that cannot be changed, where it is empty. */
+    private static void drop(Map<String, Parameter> parameters, String name) {
+        if (!parameters.isEmpty()) {
+            parameters.remove(name);
         }
+    }
+
+    private long[] extents(ProtoCursor cursor, long[] before) {
+        if (cursor.wireType() != ProtoCursor.BYTES) {
+            return appended(before, cursor.expect(ProtoCursor.VARINT).varint());
+        }
+        ProtoCursor packed = cursor.nested();
+        long[] extents = before;
+        while (packed.more()) {
+            extents = appended(extents, packed.varint());
+        }
+        return extents;
+    }
+
+    private long[] appended(long[] extents, long extent) {
+        requireAtMost(Shape.MAX_RANK, extents.length + 1, "dimensions of a tensor");
+        long[] longer = Arrays.copyOf(extents, extents.length + 1);
+        longer[extents.length] = extent;
+        return longer;
     }
 
     private void requestedOutput(ProtoCursor cursor) {
         requireAtMost(limits.tensors(), outputs.size() + 1, "requested outputs");
         String name = "";
-        Map<String, Parameter> own = new LinkedHashMap<>();
+        Map<String, Parameter> own = Map.of();
         while (cursor.more()) {
             switch (cursor.field()) {
                 case 1 -> name = cursor.string();
-                case 2 -> entries.read(cursor.nested(), own);
+                case 2 -> own = entries.read(cursor.nested(), own);
                 default -> cursor.skip();
             }
         }
         outputCheck().requireMemory(name, own, limits);
         outputCheck().requireName(name, limits);
-        own.remove("binary_data");
+        drop(own, "binary_data");
         outputs.add(new RequestedOutput(name, own));
     }
 
@@ -216,7 +239,7 @@ final class MessageParser {
         if (kind.request() && heads.isEmpty()) {
             throw failure("inputs: at least one is expected");
         }
-        long expected = heads.stream().filter(head -> !head.shared()).count();
+        int expected = unshared();
         if (!raws.isEmpty() && raws.size() != expected) {
             throw failure("raw contents: one entry for each of the " + expected + " "
                     + kind.check().kind() + "s is expected, got " + raws.size());

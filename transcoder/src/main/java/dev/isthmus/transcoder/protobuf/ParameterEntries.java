@@ -4,6 +4,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -23,8 +24,13 @@ final class ParameterEntries {
         return wide;
     }
 
-    /** Reads one entry into the map. */
-    void read(ProtoCursor entry, Map<String, Parameter> into) {
+    /**
+     * Reads one entry.
+     *
+     * @param before those before it; empty and immutable, or what this returned
+     * @return those and the new one
+     */
+    Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
         String key = "";
         Parameter value = null;
         while (entry.more()) {
@@ -39,10 +45,12 @@ final class ParameterEntries {
         }
         wide |= value instanceof Parameter.Float64 || value instanceof Parameter.Uint64;
         check.requireName(key, limits);
-        into.put(key, value);
-        if (into.size() > limits.parameters()) {
+        Map<String, Parameter> all = before.isEmpty() ? new LinkedHashMap<>() : before;
+        all.put(key, value);
+        if (all.size() > limits.parameters()) {
             throw new OipException(check.code(), "parameters: at most " + limits.parameters() + " are taken");
         }
+        return all;
     }
 
     static @Nullable Parameter value(ProtoCursor cursor) {

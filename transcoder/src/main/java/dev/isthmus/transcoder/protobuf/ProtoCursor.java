@@ -95,9 +95,28 @@ final class ProtoCursor {
 
     String string() {
         int length = length();
-        ByteBuffer bytes = buffer.nioBuffer(advance(length), length);
+        if (length == 0) {
+            return "";
+        }
+        byte[] bytes = new byte[length];
+        buffer.getBytes(advance(length), bytes);
+        return ascii(bytes) ? new String(bytes, StandardCharsets.ISO_8859_1) : utf8(bytes);
+    }
+
+    private static boolean ascii(byte[] bytes) {
+        int all = 0;
+        for (byte b : bytes) {
+            all |= b;
+        }
+        return all >= 0;
+    }
+
+    private String utf8(byte[] bytes) {
         try {
-            return StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(bytes))
+                    .toString();
         } catch (CharacterCodingException e) {
             throw new OipException(code, "malformed protobuf message: a string is not UTF-8", e);
         }

@@ -9,7 +9,6 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
-import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** Reads inference messages from the protobuf wire. */
@@ -89,16 +88,18 @@ public final class ProtobufReader {
      */
     public static Map<String, Parameter> parameters(ByteBuf message) {
         ParameterEntries entries = new ParameterEntries(TensorCheck.INPUT, WireLimits.DEFAULT);
-        Map<String, Parameter> parameters = new LinkedHashMap<>();
+        Map<String, Parameter> parameters = Map.of();
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         while (cursor.more()) {
             if (cursor.field() == PARAMETERS) {
-                entries.read(cursor.nested(), parameters);
+                parameters = entries.read(cursor.nested(), parameters);
             } else {
                 cursor.skip();
             }
         }
-        parameters.remove("binary_data_output");
+        if (!parameters.isEmpty()) {
+            parameters.remove("binary_data_output");
+        }
         return Parameter.copyOf(parameters);
     }
 

@@ -106,7 +106,7 @@ final class DocumentReader extends ObjectReader {
 
     /** The tensors, complete and owned by the caller. */
     List<Tensor> takeTensors() {
-        settings.check().requireDistinct(tensors.stream().map(TensorDraft::name).toList());
+        settings.check().requireDistinct(tensors, TensorDraft::name);
         outputs.requireDistinct();
         boolean base64 = settings.request() && ParameterValue.base64(parameters);
         List<Tensor> taken = new ArrayList<>();

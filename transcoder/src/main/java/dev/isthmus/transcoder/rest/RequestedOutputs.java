@@ -66,8 +66,7 @@ final class RequestedOutputs {
     }
 
     void requireDistinct() {
-        TensorCheck.REQUESTED.requireDistinct(
-                complete.stream().map(RequestedOutput::name).toList());
+        TensorCheck.REQUESTED.requireDistinct(complete, RequestedOutput::name);
     }
 
     List<RequestedOutput> list() {

@@ -177,6 +177,25 @@ final class RestRoutes {
     }
 
     private static String decode(String what, String segment) {
+        return plain(segment) ? segment : decodeEscaped(what, segment);
+    }
+
+    /** Whether the segment is what it stands for, as nearly all are. */
+    private static boolean plain(String segment) {
+        if (segment.isEmpty() || segment.length() > MAX_SEGMENT) {
+            return false;
+        }
+        for (int i = 0; i < segment.length(); i++) {
+            char c = segment.charAt(i);
+            boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+            if (!letter && c != '_' && c != '-') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static String decodeEscaped(String what, String segment) {
         ByteBuffer bytes = ByteBuffer.allocate(segment.length() * 3);
         for (int i = 0; i < segment.length(); i++) {
             char c = segment.charAt(i);

@@ -8,9 +8,11 @@ import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.DefaultHttpRequest;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpMethod;
@@ -111,6 +113,9 @@ final class Question {
 
     private static HttpHeaders headers(Map<String, String> forwarded) {
         HttpHeaders headers = new DefaultHttpHeaders();
+        if (forwarded.isEmpty()) {
+            return headers;
+        }
         try {
             forwarded.forEach(headers::set);
         } catch (IllegalArgumentException e) {
@@ -122,19 +127,17 @@ final class Question {
 
     /** Writes and flushes all of it; what is done with the future's end is the caller's. */
     ChannelFuture write(Channel channel, String authority) {
-        HttpHeaders all = headers.copy().set(HttpHeaderNames.HOST, authority);
-        channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, all));
-        if (body.isReadable()) {
-            writeBody(channel);
+        headers.set(HttpHeaderNames.HOST, authority);
+        if (body instanceof CompositeByteBuf composite && body.nioBufferCount() > MAX_BUFFERS_PER_WRITE) {
+            channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, headers));
+            writeBody(channel, composite);
+            return channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
         }
-        return channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
+        return channel.writeAndFlush(new DefaultFullHttpRequest(
+                HttpVersion.HTTP_1_1, method, path, body.retainedSlice(), headers, EmptyHttpHeaders.INSTANCE));
     }
 
-    private void writeBody(Channel channel) {
-        if (!(body instanceof CompositeByteBuf composite) || body.nioBufferCount() <= MAX_BUFFERS_PER_WRITE) {
-            channel.write(new DefaultHttpContent(body.retainedSlice()));
-            return;
-        }
+    private void writeBody(Channel channel, CompositeByteBuf composite) {
         List<ByteBuf> parts = composite.decompose(body.readerIndex(), body.readableBytes());
         for (int from = 0; from < parts.size(); from += MAX_BUFFERS_PER_WRITE) {
             int to = Math.min(from + MAX_BUFFERS_PER_WRITE, parts.size());

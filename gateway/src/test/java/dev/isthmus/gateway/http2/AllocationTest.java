@@ -38,10 +38,10 @@ class AllocationTest {
             await().until(() -> watch.ready);
             ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
             long loop = loopback.call(() -> Thread.currentThread().threadId());
-            run(loopback, client, 20_000);
+            run(loopback, client, 5_000);
             long before = threads.getThreadAllocatedBytes(loop);
-            run(loopback, client, 20_000);
-            long each = (threads.getThreadAllocatedBytes(loop) - before) / 20_000;
+            run(loopback, client, 5_000);
+            long each = (threads.getThreadAllocatedBytes(loop) - before) / 5_000;
             assertThat(each).isLessThan(MOST_BYTES_A_STREAM);
         }
     }

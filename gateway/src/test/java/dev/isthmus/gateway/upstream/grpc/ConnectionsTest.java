@@ -7,6 +7,7 @@ import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
@@ -216,7 +217,7 @@ class ConnectionsTest {
         }
 
         @Override
-        public void close() throws Exception {
+        public void close() throws IOException {
             goOn.release(100);
             server.close();
         }

@@ -6,6 +6,10 @@ import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.grpc.StatusMessage;
 import dev.isthmus.gateway.ingress.IngressSettings.StreamForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -16,7 +20,6 @@ import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.util.AsciiString;
-import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -354,7 +357,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         ended = true;
         releaseRequest();
         Http2Headers trailers = trailers();
-        trailers.setInt(STATUS, failure.code().grpcStatus()).set(MESSAGE, percentEncoded(failure.message()));
+        trailers.setInt(STATUS, failure.code().grpcStatus()).set(MESSAGE, StatusMessage.encoded(failure.message()));
         failure.retryAfter().ifPresent(wait -> trailers.set(RetryAfter.HEADER, RetryAfter.seconds(wait)));
         if (failure.code() == ErrorCode.UNIMPLEMENTED) {
             trailers.set(ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
@@ -371,18 +374,5 @@ final class GrpcExchange implements Http2Exchange, Reply {
             opened.deframer().release();
         }
         readMore();
-    }
-
-    /** As gRPC writes grpc-message: UTF-8, with everything but printable ASCII, and the percent sign, escaped. */
-    static String percentEncoded(String message) {
-        StringBuilder encoded = new StringBuilder(message.length() + 16);
-        for (byte b : message.getBytes(StandardCharsets.UTF_8)) {
-            if (b >= 0x20 && b < 0x7f && b != '%') {
-                encoded.append((char) b);
-            } else {
-                encoded.append('%').append(String.format("%02X", b));
-            }
-        }
-        return encoded.toString();
     }
 }

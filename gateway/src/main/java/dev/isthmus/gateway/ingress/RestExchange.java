@@ -6,6 +6,8 @@ import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.coding.Inflation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;

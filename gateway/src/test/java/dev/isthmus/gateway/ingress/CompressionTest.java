@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.coding.Compressed;
 import dev.isthmus.gateway.flow.Http2Client;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.proto.ModelInferRequest;

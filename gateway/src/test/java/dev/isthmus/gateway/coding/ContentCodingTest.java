@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.coding;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.coding;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -12,18 +12,18 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The compressions of bodies and of gRPC messages that are understood. */
-enum ContentCoding {
+public enum ContentCoding {
     GZIP("gzip"),
     DEFLATE("deflate");
 
     /** What is taken, as the header {@code Accept-Encoding} has it. */
-    static final String ACCEPTED = "gzip, deflate";
+    public static final String ACCEPTED = "gzip, deflate";
 
     /** What is taken of gRPC messages, as {@code grpc-accept-encoding} has it. */
-    static final String ACCEPTED_BY_GRPC = "identity,deflate,gzip";
+    public static final String ACCEPTED_BY_GRPC = "identity,deflate,gzip";
 
     /** What is larger goes uncompressed: it would keep the loop, which other connections share, for too long. */
-    static final int MOST_COMPRESSED = 4 << 20;
+    public static final int MOST_COMPRESSED = 4 << 20;
 
     /** Fast: on a loop that other connections share, a few percent of size are not worth the time. */
     private static final int LEVEL = 1;
@@ -37,12 +37,12 @@ enum ContentCoding {
     }
 
     /** The name in headers. */
-    String token() {
+    public String token() {
         return token;
     }
 
     /** The coding of this name; null for {@code identity} and for names that are not understood. */
-    static @Nullable ContentCoding of(String name) {
+    public static @Nullable ContentCoding of(String name) {
         return switch (name.trim().toLowerCase(Locale.ROOT)) {
             case "gzip", "x-gzip" -> GZIP;
             case "deflate" -> DEFLATE;
@@ -51,7 +51,7 @@ enum ContentCoding {
     }
 
     /** The first of the codings that a header {@code Accept-Encoding} takes; null for none. */
-    static @Nullable ContentCoding accepted(@Nullable String header) {
+    public static @Nullable ContentCoding accepted(@Nullable String header) {
         if (header == null) {
             return null;
         }
@@ -75,7 +75,7 @@ enum ContentCoding {
     }
 
     /** The compressed content, owned by the caller; {@code content} is taken. */
-    ByteBuf compress(ByteBufAllocator allocator, ByteBuf content) {
+    public ByteBuf compress(ByteBufAllocator allocator, ByteBuf content) {
         ChannelHandler encoder = switch (this) {
             case GZIP -> ZlibCodecFactory.newZlibEncoder(ZlibWrapper.GZIP, LEVEL);
             case DEFLATE -> ZlibCodecFactory.newZlibEncoder(ZlibWrapper.ZLIB, LEVEL);
@@ -96,12 +96,12 @@ enum ContentCoding {
      *
      * @param maxBytes of what is decoded
      */
-    Inflation decoder(ByteBufAllocator allocator, long maxBytes) {
+    public Inflation decoder(ByteBufAllocator allocator, long maxBytes) {
         return new Inflation(this == GZIP, allocator, maxBytes);
     }
 
     /** The whole message, decoded and owned by the caller; {@code message} is taken. */
-    ByteBuf decompress(ByteBufAllocator allocator, ByteBuf message, long maxBytes) {
+    public ByteBuf decompress(ByteBufAllocator allocator, ByteBuf message, long maxBytes) {
         CompositeByteBuf out = allocator.compositeBuffer(Integer.MAX_VALUE);
         Inflation decoder = decoder(allocator, maxBytes);
         try {

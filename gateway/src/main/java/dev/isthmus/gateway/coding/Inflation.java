@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.coding;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * never becomes more than is allowed, and what does not belong to it is refused. A gzip content may have several members;
  * deflate is taken with zlib's frame and without.
  */
-final class Inflation {
+public final class Inflation {
     private static final int PART = 64 * 1024;
     private static final int TRAILER = 2 * Integer.BYTES;
     private static final int ZLIB_METHOD = 8;
@@ -59,7 +59,7 @@ final class Inflation {
      * @param out gets what is decoded, and owns it; it may release this
      * @throws OipException for malformed or too large content, after which only {@link #release()} may be called
      */
-    void add(ByteBuf part, Consumer<ByteBuf> out) {
+    public void add(ByteBuf part, Consumer<ByteBuf> out) {
         try {
             for (ByteBuffer piece : part.nioBuffers()) {
                 while (piece.hasRemaining() && !released) {
@@ -174,7 +174,7 @@ final class Inflation {
      *
      * @throws OipException where its end is missing
      */
-    void finish() {
+    public void finish() {
         boolean ended = gzip ? state == State.HEADER && header.empty() : state == State.END;
         if (any && !ended) {
             throw OipException.invalid("malformed compressed content: its end is missing");
@@ -182,7 +182,7 @@ final class Inflation {
     }
 
     /** Gives back what is held; may be called more than once. */
-    void release() {
+    public void release() {
         released = true;
         if (inflater != null) {
             inflater.end();

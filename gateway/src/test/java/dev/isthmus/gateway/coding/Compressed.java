@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.coding;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -15,7 +15,7 @@ import java.util.zip.GZIPOutputStream;
 import java.util.zip.InflaterInputStream;
 
 /** The forms of compressed content, made by the JDK. */
-enum Compressed {
+public enum Compressed {
     GZIP("gzip"),
     /** With a header that has everything a header may have. */
     GZIP_LONG_HEADER("gzip"),
@@ -28,15 +28,15 @@ enum Compressed {
         this.token = token;
     }
 
-    String token() {
+    public String token() {
         return token;
     }
 
-    byte[] of(String text) {
+    public byte[] of(String text) {
         return of(text.getBytes(StandardCharsets.UTF_8));
     }
 
-    byte[] of(byte[] content) {
+    public byte[] of(byte[] content) {
         try {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             try (OutputStream compressing = switch (this) {
@@ -67,7 +67,7 @@ enum Compressed {
         return header.toByteArray();
     }
 
-    byte[] plain(byte[] compressed) throws IOException {
+    public byte[] plain(byte[] compressed) throws IOException {
         InputStream in = new ByteArrayInputStream(compressed);
         try (InputStream plain = token.equals("gzip") ? new GZIPInputStream(in) : new InflaterInputStream(in)) {
             return plain.readAllBytes();

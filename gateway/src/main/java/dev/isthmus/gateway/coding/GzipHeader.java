@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.coding;
 
 import java.util.Iterator;
 import java.util.List;

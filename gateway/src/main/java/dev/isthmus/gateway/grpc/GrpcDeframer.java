@@ -1,0 +1,149 @@
+package dev.isthmus.gateway.grpc;
+
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes the messages of one gRPC stream out of its data. Bytes are not copied: a message is a slice of what arrived, or made
+ * of slices where it came in parts. Its length is checked before it is gathered.
+ */
+public final class GrpcDeframer {
+    private final ByteBufAllocator allocator;
+    private final long maxMessageBytes;
+    private final @Nullable ContentCoding coding;
+    /** What is held as long as it is one part. */
+    private @Nullable ByteBuf single;
+    /** What is held once it is more. */
+    private @Nullable CompositeByteBuf gathered;
+
+    /**
+     * Nothing has come yet.
+     *
+     * @param maxMessageBytes of a message, also of one that is inflated
+     * @param coding what the header grpc-encoding says; null for identity
+     */
+    public GrpcDeframer(ByteBufAllocator allocator, long maxMessageBytes, @Nullable ContentCoding coding) {
+        this.coding = coding;
+        this.allocator = allocator;
+        this.maxMessageBytes = maxMessageBytes;
+    }
+
+    /**
+     * The next part of the data.
+     *
+     * @param data taken
+     */
+    public void add(ByteBuf data) {
+        if (!data.isReadable()) {
+            // As some clients end a stream.
+            data.release();
+            return;
+        }
+        if (gathered == null && single == null) {
+            single = data;
+            return;
+        }
+        if (gathered == null) {
+            gathered = allocator.compositeBuffer(Integer.MAX_VALUE);
+        }
+        if (single != null) {
+            gathered.addFlattenedComponents(true, single);
+            single = null;
+        }
+        gathered.addFlattenedComponents(true, data);
+    }
+
+    /**
+     * The next message that is complete, owned by the caller; null when more data is needed.
+     *
+     * @throws OipException PAYLOAD_TOO_LARGE for a message that is too large, INTERNAL for one that is compressed though no
+     *     grpc-encoding says how
+     */
+    public @Nullable ByteBuf next() {
+        ByteBuf in = held();
+        if (in == null || in.readableBytes() < MessagePrefix.BYTES) {
+            return null;
+        }
+        int start = in.readerIndex();
+        int flag = in.getUnsignedByte(start);
+        long length = in.getUnsignedInt(start + 1);
+        check(flag, length);
+        if (in.readableBytes() - MessagePrefix.BYTES < length) {
+            return null;
+        }
+        in.skipBytes(MessagePrefix.BYTES);
+        return plain(flag, take(in, (int) length));
+    }
+
+    private @Nullable ByteBuf held() {
+        return gathered == null ? single : gathered;
+    }
+
+    private void check(int flag, long length) {
+        if (flag > 1) {
+            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed flag 0 or 1 is expected, got " + flag);
+        }
+        if (length > maxMessageBytes) {
+            throw new OipException(
+                    ErrorCode.PAYLOAD_TOO_LARGE,
+                    "gRPC message: at most " + maxMessageBytes + " bytes are taken, got " + length);
+        }
+        if (flag == 1 && coding == null) {
+            throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed, but grpc-encoding does not say how");
+        }
+    }
+
+    private ByteBuf take(ByteBuf in, int length) {
+        if (in.readableBytes() == length) {
+            single = null;
+            gathered = null;
+            return in;
+        }
+        return gathered == null ? in.readRetainedSlice(length) : takeParts(gathered, length);
+    }
+
+    /** The parts of this message alone, so that those of the next do not keep it. */
+    private ByteBuf takeParts(CompositeByteBuf in, int length) {
+        List<ByteBuf> parts = in.decompose(in.readerIndex(), length);
+        ByteBuf message = parts.isEmpty()
+                ? Unpooled.EMPTY_BUFFER
+                : parts.size() == 1 ? parts.getFirst().retain() : together(parts);
+        in.skipBytes(length).discardReadComponents();
+        return message;
+    }
+
+    private ByteBuf together(List<ByteBuf> parts) {
+        CompositeByteBuf message = allocator.compositeBuffer(Integer.MAX_VALUE);
+        for (ByteBuf part : parts) {
+            message.addComponent(true, part.retain());
+        }
+        return message;
+    }
+
+    private ByteBuf plain(int flag, ByteBuf message) {
+        return flag == 1 && coding != null ? coding.decompress(allocator, message, maxMessageBytes) : message;
+    }
+
+    /** Whether data is left over that makes no complete message. */
+    public boolean partial() {
+        ByteBuf in = held();
+        return in != null && in.isReadable();
+    }
+
+    /** Gives back what is held; may be called more than once. */
+    public void release() {
+        ByteBuf in = held();
+        single = null;
+        gathered = null;
+        if (in != null) {
+            in.release();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.isthmus.gateway.grpc;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.oip.OipException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The header {@code grpc-timeout}: up to eight digits and a unit (gRPC over HTTP/2, Timeout). */
+public final class GrpcTimeout {
+    private static final long MOST = 100_000_000;
+    private static final TimeUnit[] UNITS = {
+        TimeUnit.NANOSECONDS,
+        TimeUnit.MICROSECONDS,
+        TimeUnit.MILLISECONDS,
+        TimeUnit.SECONDS,
+        TimeUnit.MINUTES,
+        TimeUnit.HOURS
+    };
+    private static final String LETTERS = "numSMH";
+
+    private GrpcTimeout() {}
+
+    /**
+     * The deadline on the scale of {@link System#nanoTime()}.
+     *
+     * @throws OipException INVALID_ARGUMENT for a malformed value
+     */
+    public static long deadline(@Nullable CharSequence value, long nowNanos) {
+        if (value == null) {
+            return Call.NO_DEADLINE;
+        }
+        String text = value.toString();
+        int digits = text.length() - 1;
+        if (digits < 1 || digits > 8 || !text.chars().limit(digits).allMatch(c -> c >= '0' && c <= '9')) {
+            throw malformed(text);
+        }
+        int unit = LETTERS.indexOf(text.charAt(digits));
+        if (unit < 0) {
+            throw malformed(text);
+        }
+        long count = Long.parseLong(text.substring(0, digits));
+        // More than a century is no deadline; the sum must not wrap round.
+        long nanos = Math.min(UNITS[unit].toNanos(count), TimeUnit.DAYS.toNanos(36_500));
+        return nowNanos + nanos;
+    }
+
+    /** The header's value: in the smallest unit that has room for it, rounded down; nothing is left of what is negative. */
+    public static String value(long nanos) {
+        long positive = Math.max(nanos, 0);
+        for (int i = 0; i < UNITS.length - 1; i++) {
+            long count = UNITS[i].convert(positive, TimeUnit.NANOSECONDS);
+            if (count < MOST) {
+                return count + LETTERS.substring(i, i + 1);
+            }
+        }
+        return TimeUnit.NANOSECONDS.toHours(positive) + "H";
+    }
+
+    private static OipException malformed(String text) {
+        return OipException.invalid(
+                "header grpc-timeout: 1 to 8 digits and one of H M S m u n are expected, got '" + text + "'");
+    }
+}

@@ -1,0 +1,25 @@
+package dev.isthmus.gateway.http2;
+
+import org.jspecify.annotations.Nullable;
+
+/** Hears how a connection fares; on its event loop. */
+public interface ConnectionListener {
+    /** Hears nothing. */
+    ConnectionListener NONE = new ConnectionListener() {};
+
+    /** The peer's first SETTINGS have arrived: it speaks HTTP/2, and its limits are known. */
+    default void ready() {}
+
+    /** The peer takes no new streams (GOAWAY); those it still serves go on. Those it does not have been closed. */
+    default void goingAway(long errorCode) {}
+
+    /** A stream has ended, or the peer's limit grew: {@link Http2Connection#takesStreams} may have become true. */
+    default void streamClosed() {}
+
+    /**
+     * The connection is closed, after all its streams. Called once.
+     *
+     * @param cause null where either side closed it in order
+     */
+    default void closed(@Nullable Throwable cause) {}
+}

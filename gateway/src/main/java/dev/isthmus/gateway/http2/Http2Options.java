@@ -1,0 +1,39 @@
+package dev.isthmus.gateway.http2;
+
+/**
+ * What we announce to the peer.
+ *
+ * @param streamWindow bytes that the peer may send on a stream before {@link Http2Stream#consumed}
+ * @param connectionWindow bytes that the peer may send on all streams before it hears from us; at least 65,535
+ * @param maxFrameSize bytes of a frame's payload that we take, 16,384 to 16,777,215
+ * @param maxConcurrentStreams streams that the peer may have open at once; a client takes none, whatever is given
+ * @param maxHeaderBytes bytes of a message's header fields, names, values and 32 for each field (RFC 9113, 6.5.2)
+ */
+public record Http2Options(
+        int streamWindow, int connectionWindow, int maxFrameSize, int maxConcurrentStreams, int maxHeaderBytes) {
+    /** The window of a connection, and of a stream before SETTINGS, unless something is said (RFC 9113, 6.9.2). */
+    static final int DEFAULT_WINDOW = 65_535;
+
+    /** The least that every endpoint takes in a frame (RFC 9113, 4.2). */
+    static final int DEFAULT_FRAME_SIZE = 16_384;
+
+    static final int MAX_FRAME_SIZE = (1 << 24) - 1;
+
+    public Http2Options {
+        require(streamWindow > 0, "streamWindow", streamWindow, "at least 1");
+        require(connectionWindow >= DEFAULT_WINDOW, "connectionWindow", connectionWindow, "at least 65535");
+        require(
+                maxFrameSize >= DEFAULT_FRAME_SIZE && maxFrameSize <= MAX_FRAME_SIZE,
+                "maxFrameSize",
+                maxFrameSize,
+                "16384 to 16777215");
+        require(maxConcurrentStreams >= 0, "maxConcurrentStreams", maxConcurrentStreams, "at least 0");
+        require(maxHeaderBytes > 0, "maxHeaderBytes", maxHeaderBytes, "at least 1");
+    }
+
+    private static void require(boolean met, String name, int value, String expected) {
+        if (!met) {
+            throw new IllegalArgumentException(name + " must be " + expected + ", is " + value);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package dev.isthmus.gateway.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.isthmus.gateway.coding.Compressed;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class GrpcDeframerTest {
+    private static final int LIMIT = 1000;
+
+    private final GrpcDeframer deframer = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, null);
+
+    @AfterEach
+    void release() {
+        deframer.release();
+        deframer.release();
+    }
+
+    private static byte[] random(int size, int seed) {
+        byte[] bytes = new byte[size];
+        new Random(seed).nextBytes(bytes);
+        return bytes;
+    }
+
+    private static ByteBuf framed(int flag, byte[]... messages) {
+        ByteBuf data = ByteBufAllocator.DEFAULT.buffer();
+        for (byte[] message : messages) {
+            data.writeByte(flag).writeInt(message.length).writeBytes(message);
+        }
+        return data;
+    }
+
+    private static List<byte[]> taken(GrpcDeframer from) {
+        List<byte[]> messages = new ArrayList<>();
+        for (ByteBuf message = from.next(); message != null; message = from.next()) {
+            messages.add(ByteBufUtil.getBytes(message));
+            message.release();
+        }
+        return messages;
+    }
+
+    private ErrorCode refused(ByteBuf data) {
+        deframer.add(data);
+        return catchThrowableOfType(OipException.class, deframer::next).code();
+    }
+
+    @Test
+    void message_inOnePart_isThatPart() {
+        ByteBuf data = framed(0, random(100, 1));
+        deframer.add(data);
+        ByteBuf message = deframer.next();
+        assertThat(message).isSameAs(data).isEqualTo(Unpooled.wrappedBuffer(random(100, 1)));
+        assertThat(deframer.partial()).isFalse();
+        data.release();
+    }
+
+    @Test
+    void messages_inOnePart_areSlicesOfIt() {
+        deframer.add(framed(0, random(100, 1), new byte[0], random(7, 2)));
+        assertThat(taken(deframer)).containsExactly(random(100, 1), new byte[0], random(7, 2));
+        assertThat(deframer.next()).isNull();
+    }
+
+    @Test
+    void messages_splitAnywhere_areTheSame() {
+        byte[][] messages = {random(30, 1), new byte[0], random(7, 2)};
+        int length = 3 * MessagePrefix.BYTES + 30 + 7;
+        for (int first = 0; first <= length; first++) {
+            for (int second = first; second <= length; second++) {
+                ByteBuf data = framed(0, messages);
+                List<byte[]> found = new ArrayList<>();
+                deframer.add(data.readRetainedSlice(first));
+                found.addAll(taken(deframer));
+                deframer.add(data.readRetainedSlice(second - first));
+                found.addAll(taken(deframer));
+                deframer.add(data);
+                found.addAll(taken(deframer));
+                assertThat(found).as("split at %d and %d", first, second).containsExactly(messages);
+                assertThat(deframer.partial()).isFalse();
+            }
+        }
+    }
+
+    @Test
+    void message_inTwoParts_isNotCopied() {
+        ByteBuf data = framed(0, random(100, 1));
+        ByteBuf second = data.slice(40, 65);
+        deframer.add(data.retainedSlice(0, 40));
+        deframer.add(second.retain());
+        ByteBuf message = deframer.next();
+        assertThat(message).isInstanceOf(CompositeByteBuf.class).isEqualTo(Unpooled.wrappedBuffer(random(100, 1)));
+        assertThat(((CompositeByteBuf) message).component(1).memoryAddress()).isEqualTo(second.memoryAddress());
+        message.release();
+        data.release();
+        assertThat(data.refCnt()).isZero();
+    }
+
+    @Test
+    void message_tooLarge_isRefusedBeforeItComes() {
+        assertThat(refused(ByteBufAllocator.DEFAULT.buffer().writeByte(0).writeInt(LIMIT + 1)))
+                .isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+    }
+
+    @Test
+    void message_ofNegativeLength_isTooLarge() {
+        assertThat(refused(ByteBufAllocator.DEFAULT.buffer().writeByte(0).writeInt(-1)))
+                .isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 255})
+    void flag_thatNobodyExplains_isRefused(int flag) {
+        assertThat(refused(framed(flag, random(10, 1)))).isEqualTo(ErrorCode.INTERNAL);
+    }
+
+    @Test
+    void message_compressed_isInflated() {
+        byte[] plain = new byte[LIMIT];
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, ContentCoding.GZIP);
+        inflating.add(framed(1, Compressed.GZIP.of(plain)));
+        inflating.add(framed(0, random(5, 1)));
+        assertThat(taken(inflating)).containsExactly(plain, random(5, 1));
+        inflating.release();
+    }
+
+    @Test
+    void message_thatBecomesTooLarge_isRefused() {
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, ContentCoding.GZIP);
+        inflating.add(framed(1, Compressed.GZIP.of(new byte[LIMIT + 1])));
+        assertThat(catchThrowableOfType(OipException.class, inflating::next).code())
+                .isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+        inflating.release();
+    }
+
+    @Test
+    void data_thatIsNotAllOfAMessage_isPartial() {
+        deframer.add(framed(0, random(100, 1)).writerIndex(50));
+        assertThat(deframer.next()).isNull();
+        assertThat(deframer.partial()).isTrue();
+    }
+}

@@ -9,10 +9,16 @@ import org.jspecify.annotations.Nullable;
 public final class Fields {
     private final @Nullable Fields base;
     private final Field[] own;
+    private final int bound;
 
-    private Fields(@Nullable Fields base, Field[] own) {
+    private Fields(@Nullable Fields base, Field... own) {
         this.base = base;
         this.own = own;
+        int size = base == null ? 0 : base.bound;
+        for (Field field : own) {
+            size = Math.addExact(size, field.bound());
+        }
+        this.bound = size;
     }
 
     public static Fields of(Field... fields) {
@@ -21,7 +27,7 @@ public final class Fields {
 
     /** These fields and, after them, one more. */
     public Fields with(Field field) {
-        return new Fields(this, new Field[] {field});
+        return new Fields(this, field);
     }
 
     /** These fields and, after them, one more whose value is this message's own. */
@@ -36,5 +42,10 @@ public final class Fields {
 
     Field[] own() {
         return own;
+    }
+
+    /** The most bytes that they take in a block. */
+    int bound() {
+        return bound;
     }
 }

@@ -1,16 +1,39 @@
 package dev.isthmus.gateway.http2;
 
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * HTTP/2 on one channel, in either role: the last handler of its pipeline, which gets bytes and writes bytes. It says
  * hello as soon as the channel is active. All methods are for the channel's event loop.
  */
-@SuppressWarnings("DoNotCallSuggester")
 public final class Http2Connection extends ChannelInboundHandlerAdapter {
-    private Http2Connection() {}
+    private final boolean server;
+    private final Http2Options options;
+    private final Function<Http2Stream, StreamListener> accept;
+    private final ConnectionListener listener;
+    private final LongSupplier nanos;
+    private @Nullable Session session;
+    private @Nullable FrameReader reader;
+    private boolean greeted;
+    private boolean toldClosed;
+
+    Http2Connection(
+            boolean server,
+            Http2Options options,
+            Function<Http2Stream, StreamListener> accept,
+            ConnectionListener listener,
+            LongSupplier nanos) {
+        this.server = server;
+        this.options = options;
+        this.accept = accept;
+        this.listener = listener;
+        this.nanos = nanos;
+    }
 
     /**
      * The server's end.
@@ -19,12 +42,12 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      */
     public static Http2Connection server(
             Http2Options options, Function<Http2Stream, StreamListener> accept, ConnectionListener listener) {
-        throw new UnsupportedOperationException();
+        return new Http2Connection(true, options, accept, listener, System::nanoTime);
     }
 
     /** The client's end. */
     public static Http2Connection client(Http2Options options, ConnectionListener listener) {
-        throw new UnsupportedOperationException();
+        return new Http2Connection(false, options, stream -> Silence.INSTANCE, listener, System::nanoTime);
     }
 
     /**
@@ -32,17 +55,18 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      *
      * @return null where {@link #takesStreams} is false
      */
-    public @Nullable Http2Stream open(Fields head, boolean end, StreamListener listener) {
-        throw new UnsupportedOperationException();
+    public @Nullable Http2Stream open(Fields head, boolean end, StreamListener heard) {
+        Session open = session;
+        return open != null && open.takesStreams() ? open.open(head, end, heard) : null;
     }
 
     /** Whether {@link #open} opens a stream: the channel is active, neither side goes away, the peer's limit is not met. */
     public boolean takesStreams() {
-        throw new UnsupportedOperationException();
+        return session != null && session.takesStreams();
     }
 
     public int openStreams() {
-        throw new UnsupportedOperationException();
+        return session == null ? 0 : session.streams().size();
     }
 
     /**
@@ -52,7 +76,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      * @return false, and nothing is done, while an earlier one is unanswered or the connection is closed
      */
     public boolean ping(Runnable answered) {
-        throw new UnsupportedOperationException();
+        return session != null && !session.isClosed() && session.farewell().ping(answered);
     }
 
     /**
@@ -60,11 +84,123 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      * taking what was on its way (RFC 9113, 6.8). How long that may take is the caller's matter: see {@link #close}.
      */
     public void goAway() {
-        throw new UnsupportedOperationException();
+        if (session != null && !session.isClosed()) {
+            session.farewell().goAway();
+        }
     }
 
     /** Closes the connection at once, and all its streams with it. */
     public void close() {
-        throw new UnsupportedOperationException();
+        if (session != null) {
+            session.close(null);
+        }
+    }
+
+    boolean isServer() {
+        return server;
+    }
+
+    Http2Options options() {
+        return options;
+    }
+
+    ConnectionListener listener() {
+        return listener;
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        Session begun = new Session(this, ctx, new Floods(nanos, server));
+        session = begun;
+        int maxBlock = Math.max(options.maxHeaderBytes(), 1024);
+        reader = new FrameReader(new Receiver(begun, accept), server, options.maxFrameSize(), maxBlock);
+        if (ctx.channel().isActive()) {
+            greet(begun);
+        }
+    }
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+        if (session != null) {
+            greet(session);
+        }
+        ctx.fireChannelActive();
+    }
+
+    private void greet(Session begun) {
+        if (!greeted) {
+            greeted = true;
+            begun.hello();
+        }
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        ByteBuf in = (ByteBuf) message;
+        Session reading = session;
+        try {
+            if (reading != null && reader != null && !reading.isClosed()) {
+                reading.flusher().reading();
+                read(reading, reader, in);
+            }
+        } finally {
+            in.release();
+        }
+    }
+
+    private static void read(Session session, FrameReader reader, ByteBuf in) {
+        try {
+            reader.read(in);
+        } catch (Violation violation) {
+            session.fail(violation);
+        }
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        if (session != null) {
+            session.flusher().readComplete();
+        }
+        ctx.fireChannelReadComplete();
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+        if (session != null && ctx.channel().isWritable()) {
+            session.flusher().touch();
+        }
+        ctx.fireChannelWritabilityChanged();
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        if (session != null) {
+            session.close(cause);
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        gone();
+        ctx.fireChannelInactive();
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext ctx) {
+        gone();
+    }
+
+    private void gone() {
+        Session lost = session;
+        if (lost == null || toldClosed) {
+            return;
+        }
+        toldClosed = true;
+        lost.lost(null);
+        lost.writer().release();
+        if (reader != null) {
+            reader.release();
+        }
+        listener.closed(lost.cause());
     }
 }

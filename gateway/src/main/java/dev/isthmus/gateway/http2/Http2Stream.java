@@ -1,23 +1,60 @@
 package dev.isthmus.gateway.http2;
 
 import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One request and its response. All methods are for the event loop of the connection; once the stream has ended they
  * are without effect (buffers are released).
  */
-@SuppressWarnings("DoNotCallSuggester")
 public final class Http2Stream {
-    private final Http2Connection connection;
+    private final Session session;
     private final int id;
+    private StreamListener listener = Silence.INSTANCE;
+    private @Nullable SendQueue queue;
+    private int sendWindow;
+    private int receiveWindow;
 
-    Http2Stream(Http2Connection connection, int id) {
-        this.connection = connection;
+    /** What was consumed and is not yet given back to the peer. */
+    private int due;
+
+    /** What is missing of the content-length; -1 where none was given. */
+    private long contentLeft = -1;
+
+    private int marks;
+
+    /** A fact about a stream. */
+    enum Mark {
+        /** All that is to be sent has been given to us. */
+        COMPLETE(1),
+        /** END_STREAM has been written. */
+        LOCAL_ENDED(2),
+        /** END_STREAM has been received. */
+        REMOTE_ENDED(4),
+        /** The peer's head has been received. */
+        HEAD_SEEN(8),
+        /** It waits in the ring of those that can send. */
+        IN_RING(16),
+        /** Its listener wants to hear that it is writable. */
+        AWAITING(32),
+        CLOSED(64);
+
+        private final int bit;
+
+        Mark(int bit) {
+            this.bit = bit;
+        }
+    }
+
+    Http2Stream(Session session, int id, int sendWindow, int receiveWindow) {
+        this.session = session;
         this.id = id;
+        this.sendWindow = sendWindow;
+        this.receiveWindow = receiveWindow;
     }
 
     public Http2Connection connection() {
-        return connection;
+        return session.connection();
     }
 
     public int id() {
@@ -32,30 +69,123 @@ public final class Http2Stream {
      *     client stop it (RST_STREAM with NO_ERROR; RFC 9113, 8.1)
      */
     public void headers(Fields fields, boolean end) {
-        throw new UnsupportedOperationException();
+        if (!is(Mark.CLOSED) && !is(Mark.COMPLETE)) {
+            session.sender().headers(this, fields, end);
+        }
     }
 
     /**
      * Sends a part of the body. What the peer's windows or the socket do not take at once is queued.
      *
-     * @param data taken; of any size and any number of components
+     * @param data taken; of any size and any number of components. A {@code CompositeByteBuf} goes out in slices of its
+     *     components; a slice of one with more than 512 components is copied
      */
     public void data(ByteBuf data, boolean end) {
-        throw new UnsupportedOperationException();
+        if (is(Mark.CLOSED) || is(Mark.COMPLETE)) {
+            data.release();
+        } else {
+            session.sender().data(this, data, end);
+        }
     }
 
     /** Whether little is queued and the socket takes more. If not, the listener hears when that changes. */
     public boolean writable() {
-        throw new UnsupportedOperationException();
+        return session.sender().writable(this);
     }
 
     /** Lets the peer send as many bytes more as were received. */
     public void consumed(int bytes) {
-        throw new UnsupportedOperationException();
+        if (bytes > 0 && !is(Mark.CLOSED) && !is(Mark.REMOTE_ENDED)) {
+            due += bytes;
+            if (due >= (session.streamWindow() + 1) / 2) {
+                receiveWindow += due;
+                session.writer().windowUpdate(id, due);
+                session.flusher().touch();
+                due = 0;
+            }
+        }
     }
 
     /** Ends the stream at once in both directions (RST_STREAM); what is queued is dropped, the listener hears no more. */
     public void reset(long errorCode) {
-        throw new UnsupportedOperationException();
+        if (!is(Mark.CLOSED)) {
+            session.reset(this, errorCode);
+        }
+    }
+
+    StreamListener listener() {
+        return listener;
+    }
+
+    void listener(StreamListener heard) {
+        listener = heard;
+    }
+
+    boolean is(Mark mark) {
+        return (marks & mark.bit) != 0;
+    }
+
+    void set(Mark mark) {
+        marks |= mark.bit;
+    }
+
+    void clear(Mark mark) {
+        marks &= ~mark.bit;
+    }
+
+    int sendWindow() {
+        return sendWindow;
+    }
+
+    /** Whether it moved: false where it would be more than a window can be. */
+    boolean moveSendWindow(int by) {
+        long moved = (long) sendWindow + by;
+        if (moved > Integer.MAX_VALUE) {
+            return false;
+        }
+        sendWindow = (int) moved;
+        return true;
+    }
+
+    /** Counts what the peer sends: false where it is more than it may. */
+    boolean received(int bytes) {
+        receiveWindow -= bytes;
+        return receiveWindow >= 0;
+    }
+
+    /** What the message's head says of its body. */
+    void expect(long contentLength) {
+        contentLeft = contentLength;
+    }
+
+    /** Counts the body: false where it is not what its content-length says (RFC 9113, 8.1.1). */
+    boolean bodyPart(int bytes, boolean end) {
+        if (contentLeft < 0) {
+            return true;
+        }
+        contentLeft -= bytes;
+        return end ? contentLeft == 0 : contentLeft >= 0;
+    }
+
+    @Nullable
+    SendQueue queue() {
+        return queue;
+    }
+
+    SendQueue startedQueue() {
+        SendQueue started = queue;
+        if (started == null) {
+            started = new SendQueue();
+            queue = started;
+        }
+        return started;
+    }
+
+    /** Nothing more is sent from the queue. */
+    void dropQueue() {
+        if (queue != null) {
+            queue.release();
+            queue = null;
+        }
     }
 }

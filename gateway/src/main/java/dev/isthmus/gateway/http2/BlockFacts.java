@@ -1,0 +1,78 @@
+package dev.isthmus.gateway.http2;
+
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Reads of decoded fields what makes them a request, a response or trailers (RFC 9113, 8.1 and 8.3). */
+final class BlockFacts {
+    static final Block TOO_LARGE =
+            new Block(EmptyHttp2Headers.INSTANCE, Block.Use.TOO_LARGE, 0, -1, "too many header fields");
+    static final Block INVALID =
+            new Block(EmptyHttp2Headers.INSTANCE, Block.Use.NOTHING, 0, -1, "header fields that must not be");
+
+    private static final int NONE = -1;
+    private static final int BAD = -2;
+
+    Block of(Http2Headers headers) {
+        long length = contentLength(headers);
+        CharSequence status = headers.status();
+        CharSequence method = headers.method();
+        String lengthProblem = length == BAD ? "a content-length that is no number" : null;
+        if (status != null) {
+            int code = number(status);
+            String problem = code < 100 || code > 999 ? "a :status that is no status" : lengthProblem;
+            return new Block(headers, Block.Use.RESPONSE, code, length, problem);
+        }
+        if (method != null) {
+            String problem = requestProblem(headers, method);
+            return new Block(headers, Block.Use.REQUEST, 0, length, problem == null ? lengthProblem : problem);
+        }
+        boolean pseudo = headers.path() != null || headers.scheme() != null || headers.authority() != null;
+        return pseudo ? INVALID : new Block(headers, Block.Use.TRAILERS, 0, length, lengthProblem);
+    }
+
+    private static @Nullable String requestProblem(Http2Headers headers, CharSequence method) {
+        CharSequence path = headers.path();
+        if (method.isEmpty()) {
+            return "an empty :method";
+        }
+        if (method.toString().equals("CONNECT")) {
+            return path == null && headers.scheme() == null ? null : "CONNECT with :path or :scheme";
+        }
+        if (path == null || path.isEmpty()) {
+            return "a request without :path";
+        }
+        return headers.scheme() == null ? "a request without :scheme" : null;
+    }
+
+    private static long contentLength(Http2Headers headers) {
+        CharSequence first = headers.get(HttpHeaderNames.CONTENT_LENGTH);
+        if (first == null) {
+            return NONE;
+        }
+        List<CharSequence> all = headers.getAll(HttpHeaderNames.CONTENT_LENGTH);
+        return all.size() == 1 ? number19(first) : BAD;
+    }
+
+    private static int number(CharSequence digits) {
+        return digits.length() == 3 ? (int) number19(digits) : BAD;
+    }
+
+    private static long number19(CharSequence digits) {
+        if (digits.isEmpty() || digits.length() > 18) {
+            return BAD;
+        }
+        long value = 0;
+        for (int i = 0; i < digits.length(); i++) {
+            char c = digits.charAt(i);
+            if (c < '0' || c > '9') {
+                return BAD;
+            }
+            value = 10 * value + c - '0';
+        }
+        return value;
+    }
+}

@@ -1,0 +1,254 @@
+package dev.isthmus.gateway.http2;
+
+import static dev.isthmus.gateway.http2.FrameType.ACK;
+import static dev.isthmus.gateway.http2.FrameType.CONTINUATION;
+import static dev.isthmus.gateway.http2.FrameType.DATA;
+import static dev.isthmus.gateway.http2.FrameType.END_HEADERS;
+import static dev.isthmus.gateway.http2.FrameType.END_STREAM;
+import static dev.isthmus.gateway.http2.FrameType.GOAWAY;
+import static dev.isthmus.gateway.http2.FrameType.HEADERS;
+import static dev.isthmus.gateway.http2.FrameType.PADDED;
+import static dev.isthmus.gateway.http2.FrameType.PING;
+import static dev.isthmus.gateway.http2.FrameType.PRIORITY;
+import static dev.isthmus.gateway.http2.FrameType.PUSH_PROMISE;
+import static dev.isthmus.gateway.http2.FrameType.RST_STREAM;
+import static dev.isthmus.gateway.http2.FrameType.SETTINGS;
+import static dev.isthmus.gateway.http2.FrameType.WINDOW_UPDATE;
+import static dev.isthmus.gateway.http2.FrameType.WITH_PRIORITY;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import io.netty.handler.codec.http2.Http2Error;
+
+/**
+ * Finds the frames in what was read, straight in the buffers that come from the socket. DATA goes on as slices as it
+ * arrives. Only a frame head, or a frame other than DATA, that is split over two reads is copied together.
+ */
+final class FrameReader {
+    private final FrameSink sink;
+    private final int maxFrameSize;
+    private final int maxOther;
+    private final Carry carry = new Carry();
+    private final BlockParts parts;
+    private final FrameHead head = new FrameHead();
+    private State state;
+    private int remaining;
+    private int padding;
+
+    private enum State {
+        PREFACE,
+        HEAD,
+        PAYLOAD,
+        PAD_LENGTH,
+        DATA,
+        SKIP
+    }
+
+    /**
+     * A reader of one connection.
+     *
+     * @param preface whether the peer begins with the client's preface
+     * @param maxFrameSize the largest payload that was announced
+     * @param maxHeaderBlock the largest header block, before it is decoded
+     */
+    FrameReader(FrameSink sink, boolean preface, int maxFrameSize, int maxHeaderBlock) {
+        this.sink = sink;
+        this.state = preface ? State.PREFACE : State.HEAD;
+        this.maxFrameSize = maxFrameSize;
+        this.maxOther = Math.max(Http2Options.DEFAULT_FRAME_SIZE, maxHeaderBlock);
+        this.parts = new BlockParts(maxHeaderBlock);
+    }
+
+    /**
+     * Reads everything.
+     *
+     * @param in borrowed
+     */
+    void read(ByteBuf in) {
+        while (in.isReadable() && sink.takes()) {
+            switch (state) {
+                case PREFACE -> preface(in);
+                case HEAD -> head(in);
+                case PAYLOAD -> payload(in);
+                case PAD_LENGTH -> padLength(in);
+                case DATA -> data(in);
+                case SKIP -> skip(in);
+            }
+        }
+    }
+
+    void release() {
+        carry.release();
+        parts.release();
+    }
+
+    private void preface(ByteBuf in) {
+        ByteBuf expected = Http2CodecUtil.connectionPrefaceBuf();
+        while (in.isReadable() && remaining < expected.readableBytes()) {
+            if (in.readByte() != expected.getByte(remaining)) {
+                throw error(Http2Error.PROTOCOL_ERROR, "the connection preface is wrong");
+            }
+            remaining++;
+        }
+        if (remaining == expected.readableBytes()) {
+            state = State.HEAD;
+            remaining = 0;
+        }
+    }
+
+    private void head(ByteBuf in) {
+        ByteBuf from = carry.gather(in, FrameType.HEAD);
+        if (from == null) {
+            return;
+        }
+        head.read(from);
+        carry.clear();
+        if (head.length > maxFrameSize) {
+            throw error(Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, at most " + maxFrameSize);
+        }
+        parts.check(head.type, head.streamId);
+        sink.begins(head.type);
+        if (head.type == DATA) {
+            beginData();
+        } else if (head.type > CONTINUATION) {
+            sink.ignored();
+            skipPayload(head.length);
+        } else {
+            beginOther(in);
+        }
+    }
+
+    private void beginOther(ByteBuf in) {
+        head.checkForm();
+        if (head.length > maxOther) {
+            throw error(Http2Error.ENHANCE_YOUR_CALM, "a frame of " + head.length + " bytes, at most " + maxOther);
+        }
+        if (head.length == 0) {
+            frame(in);
+            state = State.HEAD;
+        } else {
+            state = State.PAYLOAD;
+        }
+    }
+
+    private void payload(ByteBuf in) {
+        ByteBuf from = carry.gather(in, head.length);
+        if (from == null) {
+            return;
+        }
+        int end = from.readerIndex() + head.length;
+        state = State.HEAD;
+        frame(from);
+        from.readerIndex(end);
+        carry.clear();
+    }
+
+    private void frame(ByteBuf in) {
+        switch (head.type) {
+            case HEADERS -> headers(in);
+            case CONTINUATION -> continuation(in);
+            case RST_STREAM -> sink.reset(head.streamId, in.readUnsignedInt());
+            case SETTINGS -> settings(in);
+            case PING -> sink.ping(head.has(ACK), in.readLong());
+            case GOAWAY -> sink.goAway(in.readInt() & Integer.MAX_VALUE, in.readUnsignedInt());
+            case WINDOW_UPDATE -> sink.windowUpdate(head.streamId, in.readInt() & Integer.MAX_VALUE);
+            case PRIORITY -> sink.ignored();
+            case PUSH_PROMISE -> throw error(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, which was not allowed");
+            default -> throw new IllegalStateException("frame type " + head.type);
+        }
+    }
+
+    private void settings(ByteBuf in) {
+        if (head.has(ACK)) {
+            sink.settingsAck();
+        } else {
+            sink.settings(in, head.length);
+        }
+    }
+
+    private void headers(ByteBuf in) {
+        int length = head.length;
+        int padded = 0;
+        if (head.has(PADDED)) {
+            padded = in.readUnsignedByte();
+            length--;
+        }
+        if (head.has(WITH_PRIORITY)) {
+            in.skipBytes(5);
+            length -= 5;
+        }
+        length -= padded;
+        if (length < 0) {
+            throw error(Http2Error.PROTOCOL_ERROR, "HEADERS: more padding than there is payload");
+        }
+        if (head.has(END_HEADERS)) {
+            sink.headers(head.streamId, in, length, head.has(END_STREAM));
+        } else {
+            parts.begin(head.streamId, head.has(END_STREAM), in, length);
+        }
+    }
+
+    private void continuation(ByteBuf in) {
+        parts.add(in, head.length);
+        if (head.has(END_HEADERS)) {
+            parts.finish(sink);
+        }
+    }
+
+    private void beginData() {
+        head.checkForm();
+        if (!sink.dataBegins(head.streamId, head.length)) {
+            skipPayload(head.length);
+        } else if (head.has(PADDED)) {
+            state = State.PAD_LENGTH;
+        } else {
+            beginBody(head.length, 0);
+        }
+    }
+
+    private void padLength(ByteBuf in) {
+        int pad = in.readUnsignedByte();
+        if (pad >= head.length) {
+            throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than there is payload");
+        }
+        sink.padded(pad + 1);
+        beginBody(head.length - 1 - pad, pad);
+    }
+
+    private void beginBody(int length, int pad) {
+        if (length == 0) {
+            sink.data(Unpooled.EMPTY_BUFFER, head.has(END_STREAM));
+            skipPayload(pad);
+        } else {
+            remaining = length;
+            padding = pad;
+            state = State.DATA;
+        }
+    }
+
+    private void data(ByteBuf in) {
+        int length = Math.min(remaining, in.readableBytes());
+        remaining -= length;
+        boolean last = remaining == 0;
+        if (last) {
+            skipPayload(padding);
+        }
+        sink.data(in.readRetainedSlice(length), last && head.has(END_STREAM));
+    }
+
+    private void skipPayload(int bytes) {
+        remaining = bytes;
+        state = bytes == 0 ? State.HEAD : State.SKIP;
+    }
+
+    private void skip(ByteBuf in) {
+        int length = Math.min(remaining, in.readableBytes());
+        in.skipBytes(length);
+        skipPayload(remaining - length);
+    }
+
+    private static Violation error(Http2Error error, String message) {
+        return new Violation(error, message);
+    }
+}

@@ -1,0 +1,212 @@
+package dev.isthmus.gateway.http2;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+
+/**
+ * Writes frames. What is small (heads, header blocks, small payloads) is gathered in one buffer; large payloads go
+ * between as slices of what was given. Nothing leaves before {@link #flush}.
+ */
+final class FrameWriter {
+    /** Up to here copying costs less than a buffer of its own. */
+    static final int SMALL = 1024;
+
+    /** More pieces than this in one buffer and the transport would copy it all. */
+    private static final int MAX_PIECES = 512;
+
+    private static final int CHUNK = 4096;
+
+    private final ChannelHandlerContext ctx;
+    private final HeaderEncoder encoder = new HeaderEncoder();
+    private int maxFrameSize = Http2Options.DEFAULT_FRAME_SIZE;
+
+    /** What is before its reader index has been passed on as slices. */
+    private ByteBuf out = Unpooled.EMPTY_BUFFER;
+
+    FrameWriter(ChannelHandlerContext ctx) {
+        this.ctx = ctx;
+    }
+
+    HeaderEncoder encoder() {
+        return encoder;
+    }
+
+    /** The peer's SETTINGS_MAX_FRAME_SIZE. */
+    void peerFrameSize(int size) {
+        maxFrameSize = size;
+    }
+
+    void preface() {
+        ByteBuf preface = Http2CodecUtil.connectionPrefaceBuf();
+        room(preface.readableBytes()).writeBytes(preface);
+    }
+
+    /** Our settings: their identifiers and values in turn. */
+    void settings(int... pairs) {
+        ByteBuf buffer = frame(pairs.length * 3, FrameType.SETTINGS, 0, 0);
+        for (int i = 0; i < pairs.length; i += 2) {
+            buffer.writeShort(pairs[i]).writeInt(pairs[i + 1]);
+        }
+    }
+
+    void settingsAck() {
+        frame(0, FrameType.SETTINGS, FrameType.ACK, 0);
+    }
+
+    void ping(boolean ack, long payload) {
+        frame(8, FrameType.PING, ack ? FrameType.ACK : 0, 0).writeLong(payload);
+    }
+
+    void goAway(int lastStreamId, long errorCode) {
+        frame(8, FrameType.GOAWAY, 0, 0).writeInt(lastStreamId).writeInt((int) errorCode);
+    }
+
+    void reset(int streamId, long errorCode) {
+        frame(4, FrameType.RST_STREAM, 0, streamId).writeInt((int) errorCode);
+    }
+
+    void windowUpdate(int streamId, int increment) {
+        frame(4, FrameType.WINDOW_UPDATE, 0, streamId).writeInt(increment);
+    }
+
+    void headers(int streamId, Fields fields, boolean end) {
+        int bound = HeaderEncoder.MAX_PREFIX + fields.bound();
+        int flags = end ? FrameType.END_STREAM : 0;
+        if (bound > maxFrameSize) {
+            largeHeaders(streamId, fields, bound, flags);
+            return;
+        }
+        ByteBuf buffer = room(FrameType.HEAD + bound);
+        int head = buffer.writerIndex();
+        head(buffer, 0, FrameType.HEADERS, flags | FrameType.END_HEADERS, streamId);
+        encoder.encode(fields, buffer);
+        buffer.setMedium(head, buffer.writerIndex() - head - FrameType.HEAD);
+    }
+
+    /** Perhaps more than a frame: the rest goes in CONTINUATION frames. */
+    private void largeHeaders(int streamId, Fields fields, int bound, int endFlag) {
+        ByteBuf block = ctx.alloc().buffer(bound);
+        try {
+            encoder.encode(fields, block);
+            int type = FrameType.HEADERS;
+            int flags = endFlag;
+            do {
+                int length = Math.min(block.readableBytes(), maxFrameSize);
+                int last = length == block.readableBytes() ? FrameType.END_HEADERS : 0;
+                block.readBytes(frame(length, type, flags | last, streamId), length);
+                type = FrameType.CONTINUATION;
+                flags = 0;
+            } while (block.isReadable());
+        } finally {
+            block.release();
+        }
+    }
+
+    /** The head of a DATA frame, whose payload must follow. */
+    void dataHead(int streamId, int length, boolean end) {
+        head(room(FrameType.HEAD), length, FrameType.DATA, end ? FrameType.END_STREAM : 0, streamId);
+    }
+
+    /**
+     * A part of a DATA frame's payload: the next bytes of {@code data}.
+     *
+     * @param data borrowed; read
+     */
+    void payload(ByteBuf data, int length) {
+        if (length <= SMALL) {
+            // Into the buffer that goes out anyhow, which costs less than a write of its own.
+            data.readBytes(room(length), length);
+        } else if (data instanceof CompositeByteBuf composite) {
+            components(composite, length);
+        } else if (data.nioBufferCount() <= MAX_PIECES) {
+            pass(data.readRetainedSlice(length));
+        } else {
+            // A slice of a composite counts as all its components, and the transport copies it: do so piece by piece.
+            copied(data, length);
+        }
+    }
+
+    private void components(CompositeByteBuf data, int length) {
+        int at = data.readerIndex();
+        int end = at + length;
+        for (int i = data.toComponentIndex(at); at < end; i++) {
+            ByteBuf component = data.internalComponent(i);
+            int offset = at - data.toByteIndex(i);
+            int part = Math.min(end - at, component.readableBytes() - offset);
+            if (part > SMALL && component.nioBufferCount() <= MAX_PIECES) {
+                pass(component.retainedSlice(component.readerIndex() + offset, part));
+            } else {
+                copied(data.readerIndex(at), part);
+            }
+            at += part;
+        }
+        data.readerIndex(end);
+    }
+
+    private void copied(ByteBuf data, int length) {
+        for (int rest = length; rest > 0; ) {
+            int part = Math.min(rest, CHUNK);
+            data.readBytes(room(part), part);
+            rest -= part;
+        }
+    }
+
+    /** Hands everything to the socket. */
+    void flush() {
+        passOut();
+        ctx.flush();
+    }
+
+    /** Hands everything to the socket; the future is of the last byte. */
+    ChannelFuture flushLast() {
+        ByteBuf last = out;
+        out = Unpooled.EMPTY_BUFFER;
+        return ctx.writeAndFlush(last);
+    }
+
+    void release() {
+        out.release();
+        out = Unpooled.EMPTY_BUFFER;
+    }
+
+    private void passOut() {
+        ByteBuf full = out;
+        out = Unpooled.EMPTY_BUFFER;
+        if (full.isReadable()) {
+            ctx.write(full, ctx.voidPromise());
+        } else {
+            full.release();
+        }
+    }
+
+    private void pass(ByteBuf payload) {
+        if (out.isReadable()) {
+            ctx.write(out.readRetainedSlice(out.readableBytes()), ctx.voidPromise());
+        }
+        ctx.write(payload, ctx.voidPromise());
+    }
+
+    private ByteBuf frame(int length, int type, int flags, int streamId) {
+        ByteBuf buffer = room(FrameType.HEAD + length);
+        head(buffer, length, type, flags, streamId);
+        return buffer;
+    }
+
+    private static void head(ByteBuf buffer, int length, int type, int flags, int streamId) {
+        buffer.writeLong((long) length << 40 | (long) type << 32 | (long) flags << 24 | streamId >>> 8);
+        buffer.writeByte(streamId);
+    }
+
+    /** A buffer with room for so many bytes; it never grows, since slices of it may be under way. */
+    private ByteBuf room(int bytes) {
+        if (out.writableBytes() < bytes) {
+            passOut();
+            out = ctx.alloc().ioBuffer(Math.max(CHUNK, bytes));
+        }
+        return out;
+    }
+}

@@ -1,0 +1,115 @@
+package dev.isthmus.gateway.http2;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Exception;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decodes header blocks. Peers send the same few blocks again and again, made of references to their table and of
+ * literals that are not kept: such a block means the same until the table changes, so it is decoded once.
+ */
+final class HeaderBlocks {
+    private static final int SLOTS = 8;
+    private static final int MAX_KEPT = 1024;
+
+    private final DefaultHttp2HeadersDecoder decoder;
+    private final BlockFacts facts;
+    private final @Nullable Kept[] kept = new @Nullable Kept[SLOTS];
+
+    /** Hashes of blocks that were seen once: only a block that comes again is worth keeping. */
+    private final int[] seen = new int[SLOTS];
+
+    private int nextKept;
+    private int nextSeen;
+
+    /** A block as it was sent and what it says. */
+    private record Kept(ByteBuf bytes, Block block) {}
+
+    /**
+     * The decoder of one connection.
+     *
+     * @param maxHeaderBytes of a message (RFC 9113, 6.5.2)
+     */
+    HeaderBlocks(int maxHeaderBytes) {
+        this.decoder = new DefaultHttp2HeadersDecoder(true, true, maxHeaderBytes);
+        this.facts = new BlockFacts();
+    }
+
+    /**
+     * Decodes a block; each one that arrives must come here, in order.
+     *
+     * @param in borrowed; the block begins at its reader index
+     * @throws Violation of the connection, if it is no header block
+     */
+    Block decode(int streamId, ByteBuf in, int length) {
+        int from = in.readerIndex();
+        Block known = find(in, from, length);
+        if (known != null) {
+            return known;
+        }
+        boolean plain = BlockScan.leavesTableAlone(in, from, length);
+        Block block = decodeAnew(streamId, in, length);
+        if (!plain) {
+            forget();
+        } else if (length <= MAX_KEPT && block.problem() == null) {
+            keep(in, from, length, block);
+        }
+        return block;
+    }
+
+    private @Nullable Block find(ByteBuf in, int from, int length) {
+        for (Kept each : kept) {
+            if (each == null) {
+                return null;
+            }
+            ByteBuf bytes = each.bytes();
+            if (bytes.writerIndex() == length && ByteBufUtil.equals(bytes, 0, in, from, length)) {
+                return each.block();
+            }
+        }
+        return null;
+    }
+
+    private void keep(ByteBuf in, int from, int length, Block block) {
+        int hash = ByteBufUtil.hashCode(in.slice(from, length));
+        for (int each : seen) {
+            if (each == hash) {
+                ByteBuf copy = Unpooled.buffer(length, length).writeBytes(in, from, length);
+                kept[nextKept] = new Kept(copy, block);
+                nextKept = (nextKept + 1) % SLOTS;
+                return;
+            }
+        }
+        seen[nextSeen] = hash;
+        nextSeen = (nextSeen + 1) % SLOTS;
+    }
+
+    private void forget() {
+        for (int i = 0; i < SLOTS && kept[i] != null; i++) {
+            kept[i] = null;
+        }
+        nextKept = 0;
+    }
+
+    private Block decodeAnew(int streamId, ByteBuf in, int length) {
+        int writerIndex = in.writerIndex();
+        in.writerIndex(in.readerIndex() + length);
+        try {
+            return facts.of(decoder.decodeHeaders(streamId, in));
+        } catch (Http2Exception e) {
+            if (!Http2Exception.isStreamError(e)) {
+                throw new Violation(e.error(), "a header block that cannot be decoded");
+            }
+            return e instanceof Http2Exception.HeaderListSizeException ? BlockFacts.TOO_LARGE : BlockFacts.INVALID;
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+            // Netty's answer to a block that ends too early.
+            throw new Violation(Http2Error.COMPRESSION_ERROR, "a header block that cannot be decoded");
+        } finally {
+            in.writerIndex(writerIndex);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+package dev.isthmus.gateway.http2;
+
+import io.netty.buffer.ByteBuf;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/** What a stream has to send and may not yet. */
+final class SendQueue {
+    private final ArrayDeque<ByteBuf> buffers = new ArrayDeque<>(4);
+    private long bytes;
+    private boolean end;
+    private @Nullable Fields trailers;
+
+    /** @param data taken */
+    void add(ByteBuf data) {
+        bytes += data.readableBytes();
+        buffers.add(data);
+    }
+
+    /** Nothing comes after what is queued. */
+    void end() {
+        end = true;
+    }
+
+    /** These come after what is queued, and nothing after them. */
+    void end(Fields fields) {
+        trailers = fields;
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    /** Whether the last frame of DATA ends the stream. */
+    boolean ends() {
+        return end;
+    }
+
+    @Nullable
+    Fields trailers() {
+        return trailers;
+    }
+
+    /** Writes the payload of a DATA frame whose head has been written. */
+    void write(FrameWriter writer, int length) {
+        int rest = length;
+        while (rest > 0) {
+            ByteBuf data = buffers.element();
+            int part = Math.min(rest, data.readableBytes());
+            writer.payload(data, part);
+            rest -= part;
+            if (!data.isReadable()) {
+                buffers.remove().release();
+            }
+        }
+        bytes -= length;
+    }
+
+    void release() {
+        for (ByteBuf data = buffers.poll(); data != null; data = buffers.poll()) {
+            data.release();
+        }
+        bytes = 0;
+    }
+}

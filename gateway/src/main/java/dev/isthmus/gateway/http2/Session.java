@@ -1,0 +1,232 @@
+package dev.isthmus.gateway.http2;
+
+import dev.isthmus.gateway.http2.Http2Stream.Mark;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2Error;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What a connection is while it has a channel: its streams, and how they and it end. */
+final class Session {
+    private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+
+    private final Http2Connection connection;
+    private final ChannelHandlerContext ctx;
+    private final Streams streams;
+    private final Floods floods;
+    private final FrameWriter writer;
+    private final Sender sender;
+    private final Flusher flusher;
+    private final Farewell farewell;
+    private boolean closed;
+    private @Nullable Throwable cause;
+
+    Session(Http2Connection connection, ChannelHandlerContext ctx, Floods floods) {
+        this.connection = connection;
+        this.ctx = ctx;
+        this.floods = floods;
+        this.streams = new Streams(connection.isServer());
+        this.writer = new FrameWriter(ctx);
+        this.sender = new Sender(this, writer, ctx.channel(), floods);
+        this.flusher = new Flusher(ctx.executor(), writer, sender);
+        this.farewell = new Farewell(this, connection.isServer());
+    }
+
+    Http2Connection connection() {
+        return connection;
+    }
+
+    Streams streams() {
+        return streams;
+    }
+
+    FrameWriter writer() {
+        return writer;
+    }
+
+    Sender sender() {
+        return sender;
+    }
+
+    Flusher flusher() {
+        return flusher;
+    }
+
+    Farewell farewell() {
+        return farewell;
+    }
+
+    Floods floods() {
+        return floods;
+    }
+
+    int streamWindow() {
+        return connection.options().streamWindow();
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    @Nullable
+    Throwable cause() {
+        return cause;
+    }
+
+    /** The first frames of the connection (RFC 9113, 3.4). */
+    void hello() {
+        Http2Options options = connection.options();
+        boolean server = connection.isServer();
+        if (!server) {
+            writer.preface();
+        }
+        writer.settings(
+                server ? PeerSettings.MAX_CONCURRENT_STREAMS : PeerSettings.ENABLE_PUSH,
+                server ? options.maxConcurrentStreams() : 0,
+                PeerSettings.INITIAL_WINDOW_SIZE,
+                options.streamWindow(),
+                PeerSettings.MAX_FRAME_SIZE,
+                options.maxFrameSize(),
+                PeerSettings.MAX_HEADER_LIST_SIZE,
+                options.maxHeaderBytes());
+        if (options.connectionWindow() > Http2Options.DEFAULT_WINDOW) {
+            writer.windowUpdate(0, options.connectionWindow() - Http2Options.DEFAULT_WINDOW);
+        }
+        flusher.touch();
+    }
+
+    boolean takesStreams() {
+        return !closed && ctx.channel().isActive() && farewell.takesStreams() && streams.mayOpen();
+    }
+
+    Http2Stream newStream(int id) {
+        // Until the peer has our SETTINGS it may send as much as it may unless something is said.
+        int window = Math.max(streamWindow(), Http2Options.DEFAULT_WINDOW);
+        Http2Stream stream = new Http2Stream(this, id, sender.streamWindow(), window);
+        streams.add(stream);
+        return stream;
+    }
+
+    Http2Stream open(Fields head, boolean end, StreamListener listener) {
+        Http2Stream stream = newStream(streams.nextOwn());
+        stream.listener(listener);
+        floods.work(0);
+        stream.headers(head, end);
+        return stream;
+    }
+
+    /** END_STREAM has been written. */
+    void localEnded(Http2Stream stream) {
+        if (stream.is(Mark.CLOSED)) {
+            return;
+        }
+        stream.set(Mark.LOCAL_ENDED);
+        if (stream.is(Mark.REMOTE_ENDED)) {
+            end(stream);
+        } else if (connection.isServer()) {
+            reset(stream, Http2Error.NO_ERROR.code());
+        }
+    }
+
+    /** END_STREAM has been received and told. */
+    void remoteEnded(Http2Stream stream) {
+        if (!stream.is(Mark.CLOSED) && stream.is(Mark.LOCAL_ENDED)) {
+            end(stream);
+        }
+    }
+
+    void reset(Http2Stream stream, long errorCode) {
+        writeReset(stream.id(), errorCode);
+        end(stream);
+    }
+
+    void writeReset(int streamId, long errorCode) {
+        writer.reset(streamId, errorCode);
+        streams.rememberReset(streamId);
+        flusher.touch();
+    }
+
+    /** The peer broke the protocol on one stream. */
+    void violated(Http2Stream stream, Http2Error error, String message) {
+        writeReset(stream.id(), error.code());
+        abort(stream, new StreamEnd(StreamEnd.Kind.VIOLATION, error.code(), new Violation(error, message)));
+        floods.reset();
+    }
+
+    /** Ends a stream early and tells its listener. */
+    void abort(Http2Stream stream, StreamEnd how) {
+        StreamListener listener = stream.listener();
+        end(stream);
+        try {
+            listener.closed(how);
+        } catch (RuntimeException e) {
+            LOG.error("the listener of a stream failed", e);
+        }
+    }
+
+    /** The listener of a stream failed, which is our own fault. */
+    void failed(Http2Stream stream, RuntimeException e) {
+        LOG.error("the listener of a stream failed", e);
+        if (!stream.is(Mark.CLOSED)) {
+            writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
+            abort(stream, new StreamEnd(StreamEnd.Kind.LOST, Http2Error.INTERNAL_ERROR.code(), e));
+        }
+    }
+
+    void becameWritable(Http2Stream stream) {
+        try {
+            stream.listener().becameWritable();
+        } catch (RuntimeException e) {
+            failed(stream, e);
+        }
+    }
+
+    private void end(Http2Stream stream) {
+        stream.set(Mark.CLOSED);
+        stream.dropQueue();
+        streams.remove(stream);
+        connection.listener().streamClosed();
+        farewell.closeIfDone();
+    }
+
+    /** The connection fails: the peer is told why. */
+    void fail(Violation violation) {
+        if (!closed) {
+            writer.goAway(streams.lastOfPeer(), violation.error().code());
+            cause = violation;
+            closeAfterFlush();
+        }
+    }
+
+    /** Closes when what is written has gone out. */
+    void closeAfterFlush() {
+        if (!closed) {
+            writer.flushLast().addListener(ChannelFutureListener.CLOSE);
+            lost(cause);
+        }
+    }
+
+    void close(@Nullable Throwable why) {
+        if (!closed) {
+            lost(why);
+            ctx.close();
+        }
+    }
+
+    /** No byte comes or goes any more. */
+    void lost(@Nullable Throwable why) {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        cause = why;
+        long code = why instanceof Violation violation ? violation.error().code() : farewell.peerError();
+        for (Http2Stream stream : streams.all()) {
+            if (!stream.is(Mark.CLOSED)) {
+                abort(stream, new StreamEnd(StreamEnd.Kind.LOST, code, why));
+            }
+        }
+    }
+}

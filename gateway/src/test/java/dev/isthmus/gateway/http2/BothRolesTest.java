@@ -1,0 +1,241 @@
+package dev.isthmus.gateway.http2;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Our client against our server over real sockets. */
+class BothRolesTest {
+    static final Http2Options OPTIONS = new Http2Options(1 << 20, 16 << 20, 16_384, 100, 16_384);
+    static final Fields HEAD = Fields.of(
+            Field.constant(":method", "POST"),
+            Field.constant(":scheme", "http"),
+            Field.constant(":path", "/echo"),
+            Field.constant(":authority", "localhost"));
+
+    private final Loopback loopback = new Loopback();
+    private final AtomicReference<@Nullable Http2Connection> accepted = new AtomicReference<>();
+
+    @AfterEach
+    void close() {
+        loopback.close();
+    }
+
+    private Http2Connection connected(Http2Options server, Http2Options client, Watch watch) {
+        int port = loopback.listen(() -> {
+            Http2Connection connection = Http2Connection.server(server, Echo::new, ConnectionListener.NONE);
+            accepted.set(connection);
+            return connection;
+        });
+        Http2Connection connection = Http2Connection.client(client, watch);
+        loopback.connect(port, connection);
+        await().until(() -> watch.ready);
+        return connection;
+    }
+
+    private Http2Connection connected() {
+        return connected(OPTIONS, OPTIONS, new Watch());
+    }
+
+    private Http2Connection server() {
+        return requireNonNull(accepted.get());
+    }
+
+    private Heard ask(Http2Connection connection, ByteBuf body) {
+        Heard heard = new Heard();
+        loopback.run(() -> {
+            Http2Stream stream = connection.open(HEAD, false, heard);
+            heard.stream = stream;
+            requireNonNull(stream).data(body, true);
+        });
+        return heard;
+    }
+
+    private static byte[] random(int size) {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        return bytes;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 1024, 1025, 16_384, 16_385, 65_535, 65_536, 1_000_000, 30_000_000})
+    void body_comesBack(int size) throws Exception {
+        byte[] bytes = random(size);
+        Heard heard = ask(connected(), Unpooled.wrappedBuffer(bytes)).await();
+
+        assertThat(heard.closed).isNull();
+        assertThat(heard.headers.getFirst().status()).hasToString("200");
+        assertThat(heard.body.toByteArray()).isEqualTo(bytes);
+        assertThat(heard.headers.getLast().get("grpc-status")).hasToString("0");
+    }
+
+    @Test
+    void largeFramesAndSmallWindows_bodyComesBack() throws Exception {
+        Http2Options small = new Http2Options(1000, 65_535, 1 << 20, 10, 16_384);
+        Http2Options large = new Http2Options(4 << 20, 65_535, 1 << 20, 10, 16_384);
+        byte[] bytes = random(300_000);
+
+        assertThat(ask(connected(small, large, new Watch()), Unpooled.wrappedBuffer(bytes))
+                        .await()
+                        .body
+                        .toByteArray())
+                .isEqualTo(bytes);
+        assertThat(ask(connected(large, small, new Watch()), Unpooled.wrappedBuffer(bytes))
+                        .await()
+                        .body
+                        .toByteArray())
+                .isEqualTo(bytes);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {100, 3_000})
+    void compositeOfManyParts_comesBack(int partSize) throws Exception {
+        byte[] bytes = random(5_000 * partSize);
+        CompositeByteBuf composite = Unpooled.compositeBuffer(Integer.MAX_VALUE);
+        for (int i = 0; i < 5_000; i++) {
+            composite.addComponent(true, Unpooled.directBuffer(partSize).writeBytes(bytes, i * partSize, partSize));
+        }
+        assertThat(ask(connected(), composite).await().body.toByteArray()).isEqualTo(bytes);
+    }
+
+    @Test
+    void manyStreamsAtOnce_allComeBack() throws Exception {
+        Http2Connection connection = connected();
+        List<Heard> all = new ArrayList<>();
+        for (int round = 0; round < 20; round++) {
+            for (int i = 0; i < 100; i++) {
+                all.add(ask(connection, Unpooled.wrappedBuffer(random(1 + 997 * i))));
+            }
+            for (int i = 0; i < 100; i++) {
+                assertThat(all.get(100 * round + i).await().body.toByteArray()).isEqualTo(random(1 + 997 * i));
+            }
+        }
+        await().until(() -> loopback.call(() -> connection.openStreams() + server().openStreams()) == 0);
+    }
+
+    @Test
+    void limitOfStreams_isKeptByTheClient() throws Exception {
+        Watch watch = new Watch();
+        Http2Connection connection = connected(new Http2Options(1 << 20, 1 << 20, 16_384, 2, 16_384), OPTIONS, watch);
+        Heard first = new Heard();
+        loopback.run(() -> {
+            first.stream = connection.open(HEAD, false, first);
+            assertThat(connection.open(HEAD, false, new Heard())).isNotNull();
+            assertThat(connection.takesStreams()).isFalse();
+            assertThat(connection.open(HEAD, false, new Heard())).isNull();
+            requireNonNull(first.stream).data(Unpooled.EMPTY_BUFFER, true);
+        });
+        first.await();
+        await().until(() -> loopback.call(connection::takesStreams));
+        assertThat(watch.ended.get()).isPositive();
+    }
+
+    @Test
+    void serverGoesAway_openStreamsEnd_thenItCloses() throws Exception {
+        Watch watch = new Watch();
+        Http2Connection connection = connected(OPTIONS, OPTIONS, watch);
+        Heard heard = new Heard();
+        loopback.run(() -> heard.stream = connection.open(HEAD, false, heard));
+        await().until(() -> loopback.call(() -> server().openStreams()) == 1);
+        loopback.run(() -> server().goAway());
+        await().until(() -> watch.goingAway);
+        assertThat(loopback.call(connection::takesStreams)).isFalse();
+        assertThat(watch.closed).isFalse();
+
+        loopback.run(() -> requireNonNull(heard.stream).data(Unpooled.wrappedBuffer(random(10)), true));
+        assertThat(heard.await().body.toByteArray()).isEqualTo(random(10));
+        await().until(() -> watch.closed);
+        assertThat(watch.cause).isNull();
+    }
+
+    @Test
+    void clientResets_serverHears() throws Exception {
+        Heard atServer = new Heard();
+        int port = loopback.listen(() -> Http2Connection.server(OPTIONS, s -> atServer, ConnectionListener.NONE));
+        Watch watch = new Watch();
+        Http2Connection connection = Http2Connection.client(OPTIONS, watch);
+        loopback.connect(port, connection);
+        await().until(() -> watch.ready);
+        Heard heard = new Heard();
+        loopback.run(() -> {
+            Http2Stream stream = requireNonNull(connection.open(HEAD, false, heard));
+            stream.data(Unpooled.wrappedBuffer(random(100_000)), false);
+            stream.reset(Http2Error.CANCEL.code());
+        });
+        atServer.await();
+        assertThat(atServer.closed).isEqualTo(new StreamEnd(StreamEnd.Kind.RESET, Http2Error.CANCEL.code(), null));
+        assertThat(heard.events).isEmpty();
+    }
+
+    @Test
+    void connectionLost_bothHear() throws Exception {
+        Watch watch = new Watch();
+        Http2Connection connection = connected(OPTIONS, OPTIONS, watch);
+        Heard heard = new Heard();
+        loopback.run(() -> heard.stream = connection.open(HEAD, false, heard));
+        await().until(() -> loopback.call(() -> server().openStreams()) == 1);
+        loopback.run(() -> server().close());
+        assertThat(heard.await().closed).isNotNull();
+        assertThat(requireNonNull(heard.closed).kind()).isEqualTo(StreamEnd.Kind.LOST);
+        await().until(() -> watch.closed);
+    }
+
+    @Test
+    void ping_isAnswered() {
+        Http2Connection connection = connected();
+        AtomicInteger answers = new AtomicInteger();
+        loopback.run(() -> {
+            assertThat(connection.ping(answers::incrementAndGet)).isTrue();
+            assertThat(connection.ping(answers::incrementAndGet)).isFalse();
+        });
+        await().until(() -> answers.get() == 1);
+        assertThat(loopback.call(() -> connection.ping(answers::incrementAndGet)))
+                .isTrue();
+        await().until(() -> answers.get() == 2);
+    }
+
+    /** Writes down what a connection's listener hears. */
+    static final class Watch implements ConnectionListener {
+        volatile boolean ready;
+        volatile boolean goingAway;
+        volatile boolean closed;
+        volatile @Nullable Throwable cause;
+        final AtomicInteger ended = new AtomicInteger();
+
+        @Override
+        public void ready() {
+            ready = true;
+        }
+
+        @Override
+        public void goingAway(long errorCode) {
+            goingAway = true;
+        }
+
+        @Override
+        public void streamClosed() {
+            ended.incrementAndGet();
+        }
+
+        @Override
+        public void closed(@Nullable Throwable why) {
+            cause = why;
+            closed = true;
+        }
+    }
+}

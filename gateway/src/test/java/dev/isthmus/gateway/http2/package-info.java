@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.http2;
+
+import org.jspecify.annotations.NullMarked;

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.ingress;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.http2.DefaultHttp2Headers;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
@@ -43,13 +43,7 @@ final class FrameClient implements AutoCloseable {
      */
     FrameClient(Entry entry, int... settings) {
         channel.pipeline()
-                .addLast(new ChannelOutboundHandlerAdapter() {
-                    @Override
-                    public void flush(ChannelHandlerContext ctx) {
-                        flushes++;
-                        ctx.flush();
-                    }
-                })
+                .addLast(new Edge())
                 .addLast(new Pipelines(entry));
         ByteBuf hello = Http2CodecUtil.connectionPrefaceBuf();
         ByteBuf payload = Unpooled.buffer();
@@ -101,11 +95,40 @@ final class FrameClient implements AutoCloseable {
         channel.checkException();
     }
 
-    /** Has the server's loop do this and what follows from it. */
+    /** Has the server's loop do this, in a turn in which nothing is read, and what follows from it. */
     void turn(Runnable task) {
-        channel.eventLoop().execute(task);
-        channel.runPendingTasks();
+        // Outside of a read this kind of channel would run what is put off at every write.
+        channel.writeInbound(task);
         channel.checkException();
+    }
+
+    /** What stands where the socket would be. */
+    private final class Edge extends ChannelDuplexHandler {
+        private boolean read;
+
+        @Override
+        public void channelRead(ChannelHandlerContext ctx, Object message) {
+            if (message instanceof Runnable task) {
+                task.run();
+            } else {
+                read = true;
+                ctx.fireChannelRead(message);
+            }
+        }
+
+        @Override
+        public void channelReadComplete(ChannelHandlerContext ctx) {
+            if (read) {
+                read = false;
+                ctx.fireChannelReadComplete();
+            }
+        }
+
+        @Override
+        public void flush(ChannelHandlerContext ctx) {
+            flushes++;
+            ctx.flush();
+        }
     }
 
     /** How often the server has flushed since the last call. */

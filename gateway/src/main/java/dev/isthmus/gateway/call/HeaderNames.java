@@ -66,6 +66,11 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
         return name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":");
     }
 
+    /** Whether no header is passed on. */
+    public boolean isEmpty() {
+        return exact.isEmpty() && prefixes.isEmpty();
+    }
+
     /** Whether the header of this (lower-case) name is passed on. */
     public boolean contains(String name) {
         if (exact.contains(name)) {

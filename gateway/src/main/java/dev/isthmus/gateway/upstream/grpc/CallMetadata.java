@@ -1,73 +1,102 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.HeaderNames;
-import io.grpc.Metadata;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.http2.Field;
+import dev.isthmus.gateway.http2.Fields;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.StringJoiner;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** A call's headers as gRPC metadata. */
 final class CallMetadata {
-    private static final String RESERVED = "grpc-";
+    private static final String RESERVED_PREFIX = "grpc-";
+    private static final Set<String> RESERVED = Set.of("content-type", "te", "user-agent");
+    private static final String SECRET = "authorization";
 
     private CallMetadata() {}
 
     /**
-     * The metadata to send. Names that only gRPC itself may send are left out.
+     * The head to send. Names that only gRPC itself may send are left out, and so are values that are not printable ASCII.
      *
      * @throws IllegalArgumentException for a name that HTTP/2 does not know, or a binary value that is not Base64
      */
-    static Metadata of(Map<String, String> headers) {
-        Metadata metadata = new Metadata();
-        headers.forEach((name, value) -> put(metadata, name, value));
-        return metadata;
+    static Fields of(Fields head, Map<String, String> headers) {
+        if (headers.isEmpty()) {
+            return head;
+        }
+        Fields fields = head;
+        for (Map.Entry<String, String> header : headers.entrySet()) {
+            fields = with(fields, header.getKey().toLowerCase(Locale.ROOT), header.getValue());
+        }
+        return fields;
+    }
+
+    private static Fields with(Fields head, String name, String value) {
+        if (name.startsWith(RESERVED_PREFIX) || name.startsWith(":") || RESERVED.contains(name)) {
+            return head;
+        }
+        if (name.isEmpty() || !name.chars().allMatch(CallMetadata::inNames)) {
+            throw new IllegalArgumentException("metadata named '" + name + "'");
+        }
+        if (name.endsWith(GrpcNames.BINARY_SUFFIX)) {
+            return withBinary(head, name, value);
+        }
+        if (!value.chars().allMatch(c -> c >= ' ' && c <= '~')) {
+            return head;
+        }
+        String text = value.strip();
+        return head.with(name.equals(SECRET) ? Field.secret(name, text) : Field.of(name, text));
+    }
+
+    private static boolean inNames(int c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    }
+
+    private static Fields withBinary(Fields head, String name, String values) {
+        Fields fields = head;
+        for (String each : values.split(",", -1)) {
+            byte[] value = Base64.getDecoder().decode(each.strip());
+            fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
+        }
+        return fields;
     }
 
     /** What of an answer's headers or trailers the client is to see; binary values as base64. */
-    static Map<String, String> returned(Metadata metadata, HeaderNames allowed) {
+    static Map<String, String> returned(Http2Headers metadata, HeaderNames allowed) {
+        if (allowed.isEmpty()) {
+            return Map.of();
+        }
         Map<String, String> found = Map.of();
-        for (String name : metadata.keys()) {
-            String value = allowed.contains(name) ? value(metadata, name) : null;
+        for (Map.Entry<CharSequence, CharSequence> field : metadata) {
+            String name = field.getKey().toString();
+            String value = allowed.contains(name) ? value(name, field.getValue()) : null;
             if (value != null) {
                 found = found.isEmpty() ? new LinkedHashMap<>() : found;
-                found.put(name, value);
+                found.merge(name, value, (before, more) -> before + "," + more);
             }
         }
         return found;
     }
 
-    private static @Nullable String value(Metadata metadata, String name) {
-        if (name.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
-            Base64.Encoder base64 = Base64.getEncoder();
-            return joined(
-                    metadata.getAll(Metadata.Key.of(name, Metadata.BINARY_BYTE_MARSHALLER)), base64::encodeToString);
+    /** Null where a binary value is none. */
+    private static @Nullable String value(String name, CharSequence value) {
+        if (!name.endsWith(GrpcNames.BINARY_SUFFIX)) {
+            return value.toString();
         }
-        return joined(metadata.getAll(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER)), text -> text);
-    }
-
-    private static <T> @Nullable String joined(@Nullable Iterable<T> values, Function<T, String> text) {
-        if (values == null) {
-            return null;
-        }
-        StringJoiner joined = new StringJoiner(",");
-        values.forEach(value -> joined.add(text.apply(value)));
-        return joined.toString();
-    }
-
-    private static void put(Metadata metadata, String name, String value) {
-        if (name.startsWith(RESERVED) || name.startsWith(":")) {
-            return;
-        }
-        if (name.endsWith(Metadata.BINARY_HEADER_SUFFIX)) {
-            Metadata.Key<byte[]> key = Metadata.Key.of(name, Metadata.BINARY_BYTE_MARSHALLER);
-            for (String each : value.split(",", -1)) {
-                metadata.put(key, Base64.getDecoder().decode(each.strip()));
+        StringJoiner padded = new StringJoiner(",");
+        try {
+            for (String each : value.toString().split(",", -1)) {
+                padded.add(Base64.getEncoder().encodeToString(Base64.getDecoder().decode(each.strip())));
             }
-        } else {
-            metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
+            return padded.toString();
+        } catch (IllegalArgumentException e) {
+            return null;
         }
     }
 }

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.PerLoop;
@@ -29,16 +30,11 @@ import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
-import io.grpc.CallOptions;
-import io.grpc.ClientCall;
-import io.grpc.Metadata;
-import io.grpc.MethodDescriptor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +48,7 @@ public final class GrpcUpstream implements Upstream {
     private final StatusText texts;
     private final Methods methods;
     private final PeerKnowledge knowledge;
-    private final PerLoop<LoopChannel> channels;
+    private final PerLoop<ConnectionPool> pools;
 
     /**
      * A server without connections; the first call of each event loop makes them.
@@ -61,13 +57,20 @@ public final class GrpcUpstream implements Upstream {
      * @param allocator of the connections' buffers
      */
     public GrpcUpstream(UpstreamSettings settings, PeerKnowledge knowledge, ByteBufAllocator allocator) {
+        this(settings, knowledge, ConnectionRules.of(settings.timeout()), allocator);
+    }
+
+    GrpcUpstream(
+            UpstreamSettings settings, PeerKnowledge knowledge, ConnectionRules rules, ByteBufAllocator allocator) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
-        this.methods = Methods.with(allocator);
+        this.methods = Methods.of(settings.authority(), settings.timeout());
         this.knowledge = knowledge;
-        this.channels = new PerLoop<>(
-                loop -> LoopChannel.open(settings, loop, allocator), LoopChannel::close, failures::closed);
+        this.pools = new PerLoop<>(
+                loop -> ConnectionPool.open(settings, texts, rules, loop, allocator),
+                ConnectionPool::close,
+                failures::closed);
     }
 
     @Override
@@ -113,14 +116,11 @@ public final class GrpcUpstream implements Upstream {
             return new UnaryStream(this, call, reply);
         }
         try {
-            EventLoop loop = loop(call);
-            Metadata headers = metadata(call);
-            StreamWitness witness = new StreamWitness();
-            long timeout = settings.nanosLeftOfStream(call);
-            ClientCall<RequestStream, ByteBuf> clientCall = newCall(loop, methods.modelStreamInfer(), witness, timeout);
+            GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeftOfStream(call), false);
+            Fields head = head(call, methods.modelStreamInfer().plain());
             StreamCall stream = new StreamCall(
-                    loop, clientCall, witness, texts, knowledge.dialect(), settings.returnedHeaders(), timeout, reply);
-            stream.start(headers);
+                    pool(call), head, timeout, knowledge.dialect(), settings.returnedHeaders(), reply);
+            stream.start();
             return stream;
         } catch (OipException e) {
             reply.fail(e);
@@ -135,12 +135,8 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Cancellation serverReady(Call call, Reply reply) {
-        AnswerReader reader = message -> {
-            boolean ready = parse(ServerReadyResponse.parser(), message).getReady();
-            // The server is there: no loop need wait any longer before it connects again.
-            channels.forEach(LoopChannel::reconnect);
-            return new Answer.Ready(ready);
-        };
+        AnswerReader reader = message ->
+                new Answer.Ready(parse(ServerReadyResponse.parser(), message).getReady());
         return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
     }
 
@@ -200,68 +196,39 @@ public final class GrpcUpstream implements Upstream {
     }
 
     private Cancellation ask(
-            Call call,
-            MethodDescriptor<RequestStream, ByteBuf> method,
-            MessageLite request,
-            AnswerReader reader,
-            Reply reply) {
+            Call call, Methods.Method method, MessageLite request, AnswerReader reader, Reply reply) {
         return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
     }
 
     /** Takes the message. */
-    private Cancellation send(
-            Call call,
-            MethodDescriptor<RequestStream, ByteBuf> method,
-            ByteBuf message,
-            AnswerReader reader,
-            Reply reply) {
-        RequestStream request = new RequestStream(message);
+    private Cancellation send(Call call, Methods.Method method, ByteBuf message, AnswerReader reader, Reply reply) {
+        ConnectionPool pool;
+        Fields head;
+        boolean own = call.hasDeadline();
         try {
-            return start(call, loop(call), method, request, reader, reply);
+            head = head(call, own ? method.plain() : method.timed());
+            pool = pool(call);
         } catch (OipException e) {
-            request.close();
+            message.release();
             reply.fail(e);
             return Cancellation.NONE;
         }
-    }
-
-    private Cancellation start(
-            Call call,
-            EventLoop loop,
-            MethodDescriptor<RequestStream, ByteBuf> method,
-            RequestStream request,
-            AnswerReader reader,
-            Reply reply) {
-        long timeout = settings.nanosLeft(call);
-        Metadata headers = metadata(call);
-        StreamWitness witness = new StreamWitness();
-        ClientCall<RequestStream, ByteBuf> clientCall = newCall(loop, method, witness, timeout);
-        UnaryCall unary = new UnaryCall(
-                loop, clientCall, request, witness, reader, texts, settings.returnedHeaders(), timeout, reply);
-        unary.start(headers);
+        GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeft(call), !own);
+        UnaryCall unary = new UnaryCall(pool, head, timeout, message, reader, settings.returnedHeaders(), reply);
+        unary.start();
         return unary;
     }
 
-    /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
-    private ClientCall<RequestStream, ByteBuf> newCall(
-            EventLoop loop, MethodDescriptor<RequestStream, ByteBuf> method, StreamWitness witness, long timeoutNanos) {
-        CallOptions options = CallOptions.DEFAULT.withStreamTracerFactory(witness.factory());
-        if (timeoutNanos != Long.MAX_VALUE) {
-            options = options.withDeadlineAfter(timeoutNanos, TimeUnit.NANOSECONDS);
-        }
-        return channels.of(loop).channel().newCall(method, options);
-    }
-
-    private EventLoop loop(Call call) {
+    private ConnectionPool pool(Call call) {
         if (call.loop() instanceof EventLoop loop) {
-            return loop;
+            return pools.of(loop);
         }
         throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
     }
 
-    private static Metadata metadata(Call call) {
+    private static Fields head(Call call, Fields method) {
         try {
-            return CallMetadata.of(call.headers());
+            return CallMetadata.of(method, call.headers());
         } catch (IllegalArgumentException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent as gRPC metadata", e);
         }
@@ -269,6 +236,6 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public void close() {
-        channels.close();
+        pools.close();
     }
 }

@@ -1,55 +1,75 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.Extension;
-import io.grpc.MethodDescriptor;
-import io.grpc.MethodDescriptor.MethodType;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.http2.Field;
+import dev.isthmus.gateway.http2.Fields;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 
-/** The methods of {@code inference.GRPCInferenceService}, as bytes. */
+/** The methods of {@code inference.GRPCInferenceService} at one server: the heads of requests, made once. */
 record Methods(
-        MethodDescriptor<RequestStream, ByteBuf> modelInfer,
-        MethodDescriptor<RequestStream, ByteBuf> modelStreamInfer,
-        MethodDescriptor<RequestStream, ByteBuf> serverReady,
-        MethodDescriptor<RequestStream, ByteBuf> serverMetadata,
-        MethodDescriptor<RequestStream, ByteBuf> modelReady,
-        MethodDescriptor<RequestStream, ByteBuf> modelMetadata,
-        Map<Extension, MethodDescriptor<RequestStream, ByteBuf>> extensions) {
+        Method modelInfer,
+        Method modelStreamInfer,
+        Method serverReady,
+        Method serverMetadata,
+        Method modelReady,
+        Method modelMetadata,
+        Map<Extension, Method> extensions) {
 
     private static final String SERVICE = "inference.GRPCInferenceService";
+    private static final String ACCEPTED = "identity,gzip";
 
-    static Methods with(ByteBufAllocator allocator) {
-        Map<Extension, MethodDescriptor<RequestStream, ByteBuf>> extensions = new EnumMap<>(Extension.class);
+    /**
+     * One method's head.
+     *
+     * @param plain without a timeout
+     * @param timed with the upstream's own, which is the same for all calls without a deadline
+     */
+    record Method(Fields plain, Fields timed) {}
+
+    static Methods of(String authority, Duration timeout) {
+        Heads heads = new Heads(authority, timeout);
+        Map<Extension, Method> extensions = new EnumMap<>(Extension.class);
         for (Extension extension : Extension.values()) {
-            extensions.put(extension, method(MethodType.UNARY, extension.grpcMethod(), allocator));
+            extensions.put(extension, heads.of(extension.grpcMethod()));
         }
         return new Methods(
-                method(MethodType.UNARY, "ModelInfer", allocator),
-                method(MethodType.BIDI_STREAMING, "ModelStreamInfer", allocator),
-                method(MethodType.UNARY, "ServerReady", allocator),
-                method(MethodType.UNARY, "ServerMetadata", allocator),
-                method(MethodType.UNARY, "ModelReady", allocator),
-                method(MethodType.UNARY, "ModelMetadata", allocator),
+                heads.of("ModelInfer"),
+                heads.of("ModelStreamInfer"),
+                heads.of("ServerReady"),
+                heads.of("ServerMetadata"),
+                heads.of("ModelReady"),
+                heads.of("ModelMetadata"),
                 extensions);
     }
 
-    MethodDescriptor<RequestStream, ByteBuf> extension(Extension extension) {
-        MethodDescriptor<RequestStream, ByteBuf> method = extensions.get(extension);
-        if (method == null) {
-            throw new IllegalArgumentException(extension.toString());
-        }
-        return method;
+    Method extension(Extension extension) {
+        return Objects.requireNonNull(extensions.get(extension));
     }
 
-    private static MethodDescriptor<RequestStream, ByteBuf> method(
-            MethodType type, String name, ByteBufAllocator allocator) {
-        return MethodDescriptor.<RequestStream, ByteBuf>newBuilder()
-                .setType(type)
-                .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, name))
-                .setRequestMarshaller(new ByteMarshallers.Outbound())
-                .setResponseMarshaller(new ByteMarshallers.Inbound(allocator))
-                .build();
+    /** What they have in common. */
+    private record Heads(String authority, Duration timeout) {
+        Method of(String name) {
+            Fields plain = Fields.of(
+                    Field.constant(":method", "POST"),
+                    Field.constant(":scheme", "http"),
+                    Field.constant(":path", "/" + SERVICE + "/" + name),
+                    Field.constant(":authority", authority),
+                    Field.constant("content-type", GrpcNames.CONTENT_TYPE.toString()),
+                    Field.constant("te", "trailers"),
+                    Field.constant("user-agent", userAgent()),
+                    Field.constant(GrpcNames.ACCEPT_ENCODING.toString(), ACCEPTED));
+            String value = GrpcTimeout.value(timeout.toNanos());
+            return new Method(plain, plain.with(Field.constant(GrpcNames.TIMEOUT.toString(), value)));
+        }
+    }
+
+    private static String userAgent() {
+        String version = Methods.class.getPackage().getImplementationVersion();
+        return version == null ? "isthmus" : "isthmus/" + version;
     }
 }

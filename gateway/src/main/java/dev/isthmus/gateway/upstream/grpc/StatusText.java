@@ -1,68 +1,63 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import io.grpc.Status;
+import io.netty.handler.codec.http2.Http2Error;
+import org.jspecify.annotations.Nullable;
 
-/**
- * What a gRPC status that is not OK becomes. The server's own keeps code and description; one that gRPC made on this side
- * gets a text of ours, because gRPC's name addresses and exceptions.
- */
+/** What the ways in which a call can fail become. A status of the server's own keeps code and description. */
 record StatusText(UpstreamFailures failures, long maxMessageBytes) {
 
-    OipException ofServer(Status status) {
-        ErrorCode code = ErrorCode.ofGrpcStatus(status.getCode().value());
-        String description = status.getDescription();
-        return description == null || description.isEmpty()
-                ? failures.failure(code, "answered " + status.getCode(), status.getCause())
-                : new OipException(code, description, status.getCause());
+    OipException ofServer(ErrorCode code, String message) {
+        return message.isEmpty()
+                ? failures.failure(code, "answered " + code, null)
+                : new OipException(code, message);
     }
 
-    /**
-     * A status made on this side.
-     *
-     * @param connected whether the request had a connection
-     * @param timeoutNanos what the call had been given
-     */
-    OipException ofOurs(Status status, boolean connected, long timeoutNanos) {
-        Exception cause = status.asException();
-        return switch (status.getCode()) {
-            case DEADLINE_EXCEEDED -> failures.timedOut(timeoutNanos, cause);
-            case UNAVAILABLE, CANCELLED -> unavailable(status, connected, cause);
-            case RESOURCE_EXHAUSTED ->
-                tooLarge(status)
-                        ? failures.answerTooLarge(maxMessageBytes, cause)
-                        : failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", cause);
-            case OK,
-                    UNKNOWN,
-                    INVALID_ARGUMENT,
-                    NOT_FOUND,
-                    ALREADY_EXISTS,
-                    PERMISSION_DENIED,
-                    FAILED_PRECONDITION,
-                    ABORTED,
-                    OUT_OF_RANGE,
-                    UNIMPLEMENTED,
-                    INTERNAL,
-                    DATA_LOSS,
-                    UNAUTHENTICATED -> failures.badAnswer("did not answer in gRPC", cause);
+    /** A stream that ended without a status. */
+    OipException of(StreamEnd end) {
+        return switch (end.kind()) {
+            case REFUSED -> failures.refused(end.cause());
+            case LOST -> failures.connectionClosed(end.cause());
+            case VIOLATION -> notGrpc(end.cause());
+            case RESET -> ofReset(end);
         };
     }
 
-    /** gRPC tells a stream that the server refused unread from one that it may have read by its text only. */
-    private OipException unavailable(Status status, boolean connected, Exception cause) {
-        String description = String.valueOf(status.getDescription());
-        if (!connected) {
-            return failures.unreachable(cause);
+    /** The mapping of gRPC over HTTP/2, "Errors", with the texts and codes that such failures have here. */
+    private OipException ofReset(StreamEnd end) {
+        long code = end.errorCode();
+        if (code == Http2Error.NO_ERROR.code() || code == Http2Error.CANCEL.code()) {
+            return failures.connectionClosed(end.cause());
         }
-        return description.contains("REFUSED_STREAM") || description.contains("Abrupt GOAWAY closed")
-                ? failures.refused(cause)
-                : failures.connectionClosed(cause);
+        return code == Http2Error.ENHANCE_YOUR_CALM.code()
+                ? failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause())
+                : notGrpc(end.cause());
     }
 
-    private static boolean tooLarge(Status status) {
-        String description = status.getDescription();
-        return description != null && description.contains("exceeds maximum size");
+    /** A response without a gRPC status: of something between, or of a server that does not speak gRPC. */
+    OipException ofHttp(CharSequence status) {
+        return switch (status.toString()) {
+            case "429", "502", "503", "504" ->
+                failures.failure(ErrorCode.UNAVAILABLE, "answered with HTTP status " + status, null);
+            default -> notGrpc(null);
+        };
+    }
+
+    /** A message that could not be taken. */
+    OipException ofMessage(OipException refusal) {
+        return refusal.code() == ErrorCode.PAYLOAD_TOO_LARGE
+                ? failures.answerTooLarge(maxMessageBytes, refusal)
+                : notGrpc(refusal);
+    }
+
+    OipException notGrpc(@Nullable Throwable cause) {
+        return failures.badAnswer("did not answer in gRPC", cause);
+    }
+
+    OipException noStatus() {
+        return failures.badAnswer("ended its answer without a status", null);
     }
 }

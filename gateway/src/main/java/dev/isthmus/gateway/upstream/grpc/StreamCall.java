@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.grpc;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -10,57 +11,42 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
-import io.grpc.ClientCall;
-import io.grpc.Metadata;
-import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * One ModelStreamInfer call. The next answer is asked for only when the client takes more, and requests beyond what the
- * server takes are kept until it does. Lives on the event loop of the call.
+ * One ModelStreamInfer call. The next answer is taken only when the client takes more, and requests beyond what the server
+ * takes are kept until it does. Lives on the event loop of the call.
  */
-final class StreamCall extends LoopListener implements InferStream {
-    private final ClientCall<RequestStream, ByteBuf> call;
-    private final StreamWitness witness;
+final class StreamCall implements InferStream, CallListener {
+    private final GrpcCall call;
     private final StatusText texts;
     private final Dialect dialect;
     private final HeaderNames returned;
-    private final long timeoutNanos;
     private final Reply reply;
-    private final Deque<RequestStream> waiting = new ArrayDeque<>();
-    /** The first request goes without asking: before the stream exists it is not ready. */
-    private boolean sentAny;
-
+    private final Deque<ByteBuf> waiting = new ArrayDeque<>();
     private boolean endAsked;
     private boolean endSent;
-    private boolean paused;
     private boolean over;
 
     StreamCall(
-            EventLoop loop,
-            ClientCall<RequestStream, ByteBuf> call,
-            StreamWitness witness,
-            StatusText texts,
+            ConnectionPool pool,
+            Fields head,
+            GrpcCall.Timeout timeout,
             Dialect dialect,
             HeaderNames returned,
-            long timeoutNanos,
             Reply reply) {
-        super(loop);
-        this.call = call;
-        this.witness = witness;
-        this.texts = texts;
+        this.call = new GrpcCall(pool, head, timeout, this);
+        this.texts = pool.texts();
         this.dialect = dialect;
         this.returned = returned;
-        this.timeoutNanos = timeoutNanos;
         this.reply = reply;
     }
 
-    void start(Metadata headers) {
-        call.start(this, headers);
-        call.request(1);
+    void start() {
+        call.start();
     }
 
     @Override
@@ -69,7 +55,7 @@ final class StreamCall extends LoopListener implements InferStream {
             message.release();
             return;
         }
-        waiting.add(new RequestStream(protobuf.message()));
+        waiting.add(protobuf.message());
         flush();
     }
 
@@ -85,7 +71,7 @@ final class StreamCall extends LoopListener implements InferStream {
     }
 
     @Override
-    void becameWritable() {
+    public void becameWritable() {
         boolean kept = !waiting.isEmpty();
         flush();
         if (kept && waiting.isEmpty() && !over) {
@@ -94,21 +80,21 @@ final class StreamCall extends LoopListener implements InferStream {
     }
 
     private void flush() {
-        while (!over && !waiting.isEmpty() && (!sentAny || call.isReady())) {
-            sentAny = true;
-            call.sendMessage(waiting.remove());
+        while (!over && !waiting.isEmpty() && call.writable()) {
+            ByteBuf next = waiting.remove();
+            endSent = endAsked && waiting.isEmpty();
+            call.send(next, endSent);
         }
-        if (!over && endAsked && !endSent && waiting.isEmpty()) {
+        if (!over && endAsked && !endSent && waiting.isEmpty() && call.open()) {
             endSent = true;
-            call.halfClose();
+            call.end();
         }
     }
 
     @Override
     public void resume() {
-        if (paused && !over) {
-            paused = false;
-            call.request(1);
+        if (!over) {
+            call.resume();
         }
     }
 
@@ -116,47 +102,43 @@ final class StreamCall extends LoopListener implements InferStream {
     public void cancel() {
         if (!over) {
             finish();
-            call.cancel("the client has gone", null);
+            call.cancel();
         }
     }
 
     private void finish() {
         over = true;
-        waiting.forEach(RequestStream::close);
+        waiting.forEach(ByteBuf::release);
         waiting.clear();
     }
 
     @Override
-    void gotHeaders(Metadata headers) {
-        if (!over) {
-            reply.headers(CallMetadata.returned(headers, returned));
+    public void headers(Http2Headers headers) {
+        show(headers);
+    }
+
+    private void show(Http2Headers headers) {
+        var shown = CallMetadata.returned(headers, returned);
+        if (!shown.isEmpty()) {
+            reply.headers(shown);
         }
     }
 
     @Override
-    void gotMessage(ByteBuf message) {
-        if (over) {
-            message.release();
-            return;
-        }
+    public boolean takesMessages() {
+        return reply.writable();
+    }
+
+    @Override
+    public void message(ByteBuf message) {
         Answer answer;
         try {
             answer = answer(message);
         } catch (OipException e) {
-            finish();
-            call.cancel("malformed answer", e);
-            reply.fail(texts.failures().badAnswer("sent a message that is not the protocol's", e));
+            call.fail(texts.failures().badAnswer("sent a message that is not the protocol's", e));
             return;
         }
         reply.message(answer);
-        if (over) {
-            return;
-        }
-        if (reply.writable()) {
-            call.request(1);
-        } else {
-            paused = true;
-        }
     }
 
     private Answer answer(ByteBuf message) {
@@ -195,18 +177,25 @@ final class StreamCall extends LoopListener implements InferStream {
     }
 
     @Override
-    void closed(Status status, Metadata trailers) {
+    public void ended(ServerStatus status) {
         if (over) {
             return;
         }
         finish();
-        reply.headers(CallMetadata.returned(trailers, returned));
-        if (status.isOk()) {
+        show(status.trailers());
+        ErrorCode code = status.code();
+        if (code == null) {
             reply.complete();
-        } else if (witness.answered()) {
-            reply.fail(texts.ofServer(status));
         } else {
-            reply.fail(texts.ofOurs(status, witness.connected(), timeoutNanos));
+            reply.fail(texts.ofServer(code, status.message()));
+        }
+    }
+
+    @Override
+    public void failed(OipException failure) {
+        if (!over) {
+            finish();
+            reply.fail(failure);
         }
     }
 }

@@ -5,161 +5,148 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
-import io.grpc.ClientCall;
-import io.grpc.Metadata;
-import io.grpc.Status;
+import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /** One request and its one answer. Lives on the event loop of the call. */
-final class UnaryCall extends LoopListener implements Cancellation {
-    private final ClientCall<RequestStream, ByteBuf> call;
-    private final RequestStream request;
-    private final StreamWitness witness;
+final class UnaryCall implements CallListener, Cancellation {
+    private final GrpcCall call;
     private final AnswerReader reader;
     private final StatusText texts;
     private final HeaderNames returned;
-    private final long timeoutNanos;
     private final Reply reply;
-    private final Received received = new Received();
+    /** Until there is a stream for it. */
+    private @Nullable ByteBuf request;
+    /** What has come, until the status tells whether it counts. */
+    private @Nullable ByteBuf message;
 
+    private boolean over;
+
+    /** @param request taken */
     UnaryCall(
-            EventLoop loop,
-            ClientCall<RequestStream, ByteBuf> call,
-            RequestStream request,
-            StreamWitness witness,
+            ConnectionPool pool,
+            Fields head,
+            GrpcCall.Timeout timeout,
+            ByteBuf request,
             AnswerReader reader,
-            StatusText texts,
             HeaderNames returned,
-            long timeoutNanos,
             Reply reply) {
-        super(loop);
-        this.call = call;
+        this.call = new GrpcCall(pool, head, timeout, this);
         this.request = request;
-        this.witness = witness;
         this.reader = reader;
-        this.texts = texts;
+        this.texts = pool.texts();
         this.returned = returned;
-        this.timeoutNanos = timeoutNanos;
         this.reply = reply;
     }
 
     /** Sends the request. */
-    void start(Metadata headers) {
-        call.start(this, headers);
-        // One more than the one that is expected, so that a second message is seen.
-        call.request(2);
-        call.sendMessage(request);
-        call.halfClose();
-    }
-
-    /** What has come, until the status tells whether it counts. */
-    private static final class Received {
-        private @Nullable ByteBuf message;
-        private boolean several;
-        private boolean ended;
-
-        void add(ByteBuf part) {
-            if (ended || message != null) {
-                several = true;
-                part.release();
-            } else {
-                message = part;
-            }
-        }
-
-        @Nullable
-        ByteBuf end() {
-            ended = true;
-            ByteBuf taken = message;
-            message = null;
-            return taken;
-        }
+    void start() {
+        call.start();
     }
 
     @Override
     public void cancel() {
-        if (received.ended) {
-            return;
+        if (!over) {
+            finish();
+            call.cancel();
         }
-        releaseAll();
-        call.cancel("the client has gone", null);
     }
 
-    private void releaseAll() {
-        request.close();
-        ByteBuf message = received.end();
+    private void finish() {
+        over = true;
+        if (request != null) {
+            request.release();
+            request = null;
+        }
         if (message != null) {
             message.release();
+            message = null;
         }
     }
 
     @Override
-    void gotHeaders(Metadata headers) {
-        if (!received.ended) {
-            reply.headers(CallMetadata.returned(headers, returned));
+    public void becameWritable() {
+        ByteBuf sent = request;
+        if (sent != null) {
+            request = null;
+            call.send(sent, true);
         }
     }
 
     @Override
-    void gotMessage(ByteBuf message) {
-        received.add(message);
+    public void headers(Http2Headers headers) {
+        show(headers);
+    }
+
+    private void show(Http2Headers headers) {
+        var shown = CallMetadata.returned(headers, returned);
+        if (!shown.isEmpty()) {
+            reply.headers(shown);
+        }
     }
 
     @Override
-    void closed(Status status, Metadata trailers) {
-        if (!received.ended) {
-            reply.headers(CallMetadata.returned(trailers, returned));
+    public void message(ByteBuf part) {
+        if (over || message != null) {
+            part.release();
+            call.fail(texts.failures().badAnswer("answered with more than one message", null));
+        } else {
+            message = part;
         }
-        ended(status);
     }
 
-    private void ended(Status status) {
-        if (received.ended) {
+    @Override
+    public void ended(ServerStatus status) {
+        if (over) {
             return;
         }
-        if (status.isOk()) {
-            request.close();
-            succeeded(received.end());
+        show(status.trailers());
+        ErrorCode code = status.code();
+        if (code != null) {
+            finish();
+            refused(code, status.message());
+            return;
+        }
+        ByteBuf answer = message;
+        message = null;
+        finish();
+        succeeded(answer);
+    }
+
+    private void refused(ErrorCode code, String text) {
+        Answer instead = reader.instead(code);
+        if (instead == null) {
+            reply.fail(texts.ofServer(code, text));
         } else {
-            releaseAll();
-            failed(status);
+            reply.only(instead);
         }
     }
 
-    private void succeeded(@Nullable ByteBuf message) {
-        if (message == null) {
+    private void succeeded(@Nullable ByteBuf answer) {
+        if (answer == null) {
             reply.fail(texts.failures().badAnswer("answered without a message", null));
             return;
         }
-        if (received.several) {
-            message.release();
-            reply.fail(texts.failures().badAnswer("answered with more than one message", null));
-            return;
-        }
-        Answer answer;
+        Answer read;
         try {
-            answer = reader.read(message);
+            read = reader.read(answer);
         } catch (InvalidProtocolBufferException e) {
-            message.release();
+            answer.release();
             reply.fail(texts.failures().badAnswer("sent a message that is not the protocol's", e));
             return;
         }
-        reply.only(answer);
+        reply.only(read);
     }
 
-    private void failed(Status status) {
-        if (!witness.answered()) {
-            reply.fail(texts.ofOurs(status, witness.connected(), timeoutNanos));
-            return;
-        }
-        var failure = texts.ofServer(status);
-        Answer instead = reader.instead(failure.code());
-        if (instead == null) {
+    @Override
+    public void failed(OipException failure) {
+        if (!over) {
+            finish();
             reply.fail(failure);
-        } else {
-            reply.only(instead);
         }
     }
 }

@@ -1,5 +1,6 @@
 /**
- * An upstream that speaks gRPC. The only package that sees gRPC's types.
+ * An upstream that speaks gRPC: a client of gRPC over HTTP/2, with its connections. What the bytes on the wire are is known
+ * by {@code dev.isthmus.gateway.grpc} and {@code dev.isthmus.gateway.http2}.
  */
 @NullMarked
 package dev.isthmus.gateway.upstream.grpc;

@@ -134,13 +134,12 @@ class GrpcUpstreamTest {
             ByteBuf message = ((InferMessage.Protobuf)
                             infer(upstream, direct(new byte[1])).inference())
                     .message();
-            assertThat(message.unwrap()).as("not copied").isInstanceOf(ReceivedMessage.class);
-            ByteBuf slice = message.retainedSlice(300_000, 16);
+            assertThat(message).as("not copied").isInstanceOf(CompositeByteBuf.class);
+            ByteBuf slice = message.retainedSlice(message.readerIndex() + 300_000, 16);
             message.release();
             upstream.close();
             assertThat(slice).isEqualTo(Unpooled.wrappedBuffer(bytes, 300_000, 16));
             slice.release();
-            assertThat(message.refCnt()).isZero();
         }
     }
 
@@ -152,10 +151,8 @@ class GrpcUpstreamTest {
                             .inference())
                     .message();
             CompositeByteBuf other = ByteBufAllocator.DEFAULT.compositeBuffer().addFlattenedComponents(true, message);
-            assertThat(message.refCnt()).as("the other one owns it").isPositive();
             assertThat((ByteBuf) other).isEqualTo(Unpooled.wrappedBuffer(bytes));
             other.release();
-            assertThat(message.refCnt()).isZero();
         }
     }
 

@@ -1,0 +1,33 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Headers;
+
+/** Hears of one call, on its event loop. Exactly one of {@link #ended} and {@link #failed} is the last that it hears. */
+interface CallListener {
+
+    /** There is a stream now, or it takes more messages again. */
+    void becameWritable();
+
+    /** The head of the answer. */
+    void headers(Http2Headers headers);
+
+    /**
+     * The next message.
+     *
+     * @param message taken
+     */
+    void message(ByteBuf message);
+
+    /** Whether it takes a message now; where not, {@link GrpcCall#resume()} goes on. */
+    default boolean takesMessages() {
+        return true;
+    }
+
+    /** The server has ended the call, well or not. */
+    void ended(ServerStatus status);
+
+    /** The call has ended without a word of the server. */
+    void failed(OipException failure);
+}

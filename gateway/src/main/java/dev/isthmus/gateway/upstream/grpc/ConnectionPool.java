@@ -1,0 +1,225 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.oip.OipException;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.resolver.NoopAddressResolverGroup;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connections to one server from one event loop; used on that loop only. One carries all calls as long as the server
+ * lets it; another is made where it does not. One attempt to connect is made at a time, and the calls that wait for it fail
+ * with it where there is no other connection.
+ */
+final class ConnectionPool {
+    private static final int MAX_READ = 512 * 1024;
+
+    private final StatusText texts;
+    private final ConnectionRules rules;
+    private final EventLoop loop;
+    private final ByteBufAllocator allocator;
+    private final Bootstrap bootstrap;
+    /** Those that take calls, or will when others have ended. */
+    private final List<Connection> ready = new ArrayList<>();
+    /** Those whose calls end, and nothing more. */
+    private final Set<Connection> draining = new LinkedHashSet<>();
+
+    private final LinkedHashSet<GrpcCall> waiting = new LinkedHashSet<>();
+    private @Nullable Connection connecting;
+    private boolean closed;
+
+    private ConnectionPool(
+            StatusText texts,
+            ConnectionRules rules,
+            EventLoop loop,
+            ByteBufAllocator allocator,
+            UpstreamSettings settings) {
+        this.texts = texts;
+        this.rules = rules;
+        this.loop = loop;
+        this.allocator = allocator;
+        this.bootstrap = new Bootstrap()
+                .group(loop)
+                .channel(Transport.of(loop).clientChannel())
+                .resolver(NoopAddressResolverGroup.INSTANCE)
+                .remoteAddress(settings.endpoint().address())
+                .option(ChannelOption.ALLOCATOR, allocator)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
+                .option(ChannelOption.TCP_NODELAY, true)
+                .option(ChannelOption.SO_KEEPALIVE, true)
+                .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, MAX_READ));
+    }
+
+    /** A pool without connections. */
+    static ConnectionPool open(
+            UpstreamSettings settings,
+            StatusText texts,
+            ConnectionRules rules,
+            EventLoop loop,
+            ByteBufAllocator allocator) {
+        return new ConnectionPool(texts, rules, loop, allocator, settings);
+    }
+
+    StatusText texts() {
+        return texts;
+    }
+
+    EventLoop loop() {
+        return loop;
+    }
+
+    ByteBufAllocator allocator() {
+        return allocator;
+    }
+
+    /** Sends the call on its way, or lets it wait for one. */
+    void acquire(GrpcCall call) {
+        if (carried(call)) {
+            return;
+        }
+        if (waiting.size() >= rules.waiting()) {
+            call.fail(texts.failures().overloaded(rules.connections()));
+            return;
+        }
+        waiting.add(call);
+        connect();
+    }
+
+    private boolean carried(GrpcCall call) {
+        for (Connection connection : ready) {
+            if (connection.carries(call)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The call needs no connection any more. */
+    void forget(GrpcCall call) {
+        waiting.remove(call);
+    }
+
+    private void connect() {
+        if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections()) {
+            return;
+        }
+        Connection next = new Connection(this, rules);
+        connecting = next;
+        bootstrap
+                .clone()
+                .handler(new Initializer(next))
+                .connect()
+                .addListener(future -> connected((ChannelFuture) future, next));
+    }
+
+    private void connected(ChannelFuture future, Connection connection) {
+        if (!future.isSuccess()) {
+            gone(connection, future.cause());
+        } else if (closed) {
+            connection.close();
+        } else {
+            connection.awaitSettings();
+        }
+    }
+
+    /** The server speaks HTTP/2. */
+    void ready(Connection connection) {
+        if (connecting != connection) {
+            return;
+        }
+        connecting = null;
+        ready.add(connection);
+        serveWaiting();
+    }
+
+    /** There may be room on a connection. */
+    void serveWaiting() {
+        while (!waiting.isEmpty()) {
+            GrpcCall first = waiting.removeFirst();
+            if (!carried(first)) {
+                waiting.addFirst(first);
+                connect();
+                return;
+            }
+        }
+    }
+
+    /** The connection takes no more calls. */
+    void drains(Connection connection) {
+        if (ready.remove(connection)) {
+            draining.add(connection);
+            replace(connection, null);
+        }
+    }
+
+    /** The connection has ended, or never came about. */
+    void gone(Connection connection, @Nullable Throwable cause) {
+        draining.remove(connection);
+        if (connecting == connection) {
+            connecting = null;
+            failedToConnect(cause);
+        } else if (ready.remove(connection)) {
+            replace(connection, cause);
+        }
+    }
+
+    /** One that was of no use is not replaced at once: the server would be asked in a circle. */
+    private void replace(Connection connection, @Nullable Throwable cause) {
+        if (connection.used()) {
+            connect();
+        } else {
+            failedToConnect(cause);
+        }
+    }
+
+    private void failedToConnect(@Nullable Throwable cause) {
+        if (ready.isEmpty()) {
+            failWaiting(() -> closed ? texts.failures().closed() : texts.failures().unreachable(cause));
+        }
+    }
+
+    private void failWaiting(Supplier<OipException> failure) {
+        List<GrpcCall> all = List.copyOf(waiting);
+        waiting.clear();
+        all.forEach(call -> call.fail(failure.get()));
+    }
+
+    /** Ends all calls. */
+    void close() {
+        closed = true;
+        failWaiting(texts.failures()::closed);
+        List<Connection> all = new ArrayList<>(ready);
+        all.addAll(draining);
+        if (connecting != null) {
+            all.add(connecting);
+        }
+        all.forEach(Connection::close);
+    }
+
+    /** The channel's handlers. */
+    private static final class Initializer extends ChannelInitializer<Channel> {
+        private final Connection connection;
+
+        Initializer(Connection connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        protected void initChannel(Channel channel) {
+            connection.join(channel.pipeline());
+        }
+    }
+}

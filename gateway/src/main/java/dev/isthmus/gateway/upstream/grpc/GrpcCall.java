@@ -1,0 +1,287 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.grpc.MessagePrefix;
+import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.http2.Http2Connection;
+import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.gateway.http2.StreamEnd;
+import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call on one HTTP/2 stream: the rules of gRPC over HTTP/2, and the call's deadline. It waits in its pool until there is
+ * a connection for it. Lives on the event loop of the call.
+ */
+final class GrpcCall implements StreamListener {
+    private final ConnectionPool pool;
+    private final Fields head;
+    private final Timeout timeout;
+    private final CallListener listener;
+    private @Nullable ScheduledFuture<?> timer;
+    private @Nullable Http2Stream stream;
+    /** There once the response's head has come. */
+    private @Nullable GrpcDeframer deframer;
+    /** What has come and was not given back to the server's window. */
+    private int withheld;
+    /** What to say when the messages that have come are taken. */
+    private @Nullable Runnable ending;
+
+    private boolean over;
+
+    /**
+     * What a call may last.
+     *
+     * @param nanos {@link Long#MAX_VALUE} for ever
+     * @param inHead whether the head says so already
+     */
+    record Timeout(long nanos, boolean inHead) {
+        boolean endless() {
+            return nanos == Long.MAX_VALUE;
+        }
+    }
+
+    /** A call that nobody knows of yet. */
+    GrpcCall(ConnectionPool pool, Fields head, Timeout timeout, CallListener listener) {
+        this.pool = pool;
+        this.head = head;
+        this.timeout = timeout;
+        this.listener = listener;
+    }
+
+    /** Looks for a connection. The listener may hear of it, and of the call's end, before this returns. */
+    void start() {
+        if (timeout.nanos() <= 0) {
+            timedOut();
+            return;
+        }
+        if (!timeout.endless()) {
+            timer = pool.loop().schedule(this::timedOut, timeout.nanos(), TimeUnit.NANOSECONDS);
+        }
+        pool.acquire(this);
+    }
+
+    private void timedOut() {
+        fail(pool.texts().failures().timedOut(timeout.nanos(), null));
+    }
+
+    /** Goes out on this connection; false where that takes no more. */
+    boolean carriedBy(Http2Connection connection) {
+        Http2Stream opened = connection.open(timedHead(), false, this);
+        if (opened == null) {
+            return false;
+        }
+        stream = opened;
+        listener.becameWritable();
+        return true;
+    }
+
+    private Fields timedHead() {
+        return timer == null || timeout.inHead()
+                ? head
+                : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timer.getDelay(TimeUnit.NANOSECONDS)));
+    }
+
+    /** Whether there is a stream. */
+    boolean open() {
+        return stream != null;
+    }
+
+    /** Whether a message goes out at once, or nearly so. */
+    boolean writable() {
+        return stream != null && stream.writable();
+    }
+
+    /**
+     * Sends a message, which needs a stream.
+     *
+     * @param message taken
+     * @param last whether it ends the request
+     */
+    void send(ByteBuf message, boolean last) {
+        write(MessagePrefix.before(message, pool.allocator()), last);
+    }
+
+    /** Ends the request. */
+    void end() {
+        write(Unpooled.EMPTY_BUFFER, true);
+    }
+
+    private void write(ByteBuf data, boolean last) {
+        if (stream == null) {
+            data.release();
+            throw new IllegalStateException("the call has no stream yet");
+        }
+        stream.data(data, last);
+    }
+
+    /** The listener takes messages again. */
+    void resume() {
+        if (!over && deframer != null) {
+            deliver(deframer);
+        }
+    }
+
+    /** Nobody waits for it any more; the listener hears nothing more. */
+    void cancel() {
+        if (!over) {
+            finish();
+        }
+    }
+
+    /** Ends the call from this side. */
+    void fail(OipException failure) {
+        if (!over) {
+            finish();
+            listener.failed(failure);
+        }
+    }
+
+    private void finish() {
+        over = true;
+        if (timer != null) {
+            timer.cancel(false);
+        }
+        if (deframer != null) {
+            deframer.release();
+        }
+        if (stream == null) {
+            pool.forget(this);
+        } else {
+            // Without effect where both sides have ended it.
+            stream.reset(Http2Error.CANCEL.code());
+        }
+    }
+
+    @Override
+    public void headers(Http2Headers headers, boolean end) {
+        if (over) {
+            return;
+        }
+        if (end) {
+            trailers(headers);
+        } else if (deframer != null) {
+            fail(pool.texts().notGrpc(null));
+        } else if (answersInGrpc(headers)) {
+            open(headers);
+        }
+    }
+
+    private boolean answersInGrpc(Http2Headers headers) {
+        CharSequence status = headers.status();
+        if (status == null || !"200".contentEquals(status)) {
+            fail(pool.texts().ofHttp(status == null ? "" : status));
+            return false;
+        }
+        if (!GrpcNames.isGrpc(headers.get("content-type"))) {
+            fail(pool.texts().notGrpc(null));
+            return false;
+        }
+        return true;
+    }
+
+    private void open(Http2Headers headers) {
+        CharSequence encoding = headers.get(GrpcNames.ENCODING);
+        boolean plain = encoding == null || "identity".contentEquals(encoding);
+        ContentCoding coding = plain ? null : ContentCoding.of(encoding.toString());
+        if (!plain && coding == null) {
+            fail(pool.texts().notGrpc(null));
+            return;
+        }
+        deframer = new GrpcDeframer(pool.allocator(), pool.texts().maxMessageBytes(), coding);
+        listener.headers(headers);
+    }
+
+    private void trailers(Http2Headers trailers) {
+        ServerStatus status = ServerStatus.in(trailers);
+        if (status != null) {
+            ending(() -> ended(status));
+        } else if (deframer != null || answersInGrpc(trailers)) {
+            ending(() -> fail(pool.texts().noStatus()));
+        }
+    }
+
+    private void ended(ServerStatus status) {
+        if (status.code() == null && deframer != null && deframer.partial()) {
+            fail(pool.texts().notGrpc(null));
+        } else if (!over) {
+            finish();
+            listener.ended(status);
+        }
+    }
+
+    private void ending(Runnable how) {
+        if (deframer == null) {
+            how.run();
+        } else {
+            ending = how;
+            deliver(deframer);
+        }
+    }
+
+    @Override
+    public void data(ByteBuf data, boolean end) {
+        GrpcDeframer to = deframer;
+        if (over || to == null) {
+            data.release();
+            fail(pool.texts().notGrpc(null));
+            return;
+        }
+        withheld += data.readableBytes();
+        to.add(data);
+        if (end) {
+            ending = () -> fail(pool.texts().noStatus());
+        }
+        deliver(to);
+    }
+
+    private void deliver(GrpcDeframer from) {
+        while (!over && listener.takesMessages()) {
+            ByteBuf message;
+            try {
+                message = from.next();
+            } catch (OipException refusal) {
+                fail(pool.texts().ofMessage(refusal));
+                return;
+            }
+            if (message == null) {
+                drained();
+                return;
+            }
+            listener.message(message);
+        }
+    }
+
+    private void drained() {
+        if (ending != null) {
+            ending.run();
+        } else if (stream != null) {
+            stream.consumed(withheld);
+            withheld = 0;
+        }
+    }
+
+    @Override
+    public void becameWritable() {
+        if (!over) {
+            listener.becameWritable();
+        }
+    }
+
+    @Override
+    public void closed(StreamEnd end) {
+        if (!over && ending == null) {
+            ending(() -> fail(pool.texts().of(end)));
+        }
+    }
+}

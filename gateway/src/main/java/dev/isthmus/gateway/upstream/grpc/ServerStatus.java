@@ -1,0 +1,40 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.StatusMessage;
+import dev.isthmus.oip.ErrorCode;
+import io.netty.handler.codec.http2.Http2Headers;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a server ended a call.
+ *
+ * @param code of the failure; null where there is none
+ * @param message empty where the server gives none
+ * @param trailers where it stands
+ */
+record ServerStatus(@Nullable ErrorCode code, String message, Http2Headers trailers) {
+    private static final int MAX_DIGITS = 3;
+
+    /** The status in these trailers; null where there is none. */
+    static @Nullable ServerStatus in(Http2Headers trailers) {
+        CharSequence status = trailers.get(GrpcNames.STATUS);
+        if (status == null) {
+            return null;
+        }
+        if (status.length() == 1 && status.charAt(0) == '0') {
+            return new ServerStatus(null, "", trailers);
+        }
+        CharSequence message = trailers.get(GrpcNames.MESSAGE);
+        ErrorCode code = ErrorCode.ofGrpcStatus(number(status));
+        return new ServerStatus(code, message == null ? "" : StatusMessage.decoded(message), trailers);
+    }
+
+    /** Negative for what is no number. */
+    private static int number(CharSequence status) {
+        boolean digits = !status.isEmpty()
+                && status.length() <= MAX_DIGITS
+                && status.chars().allMatch(c -> c >= '0' && c <= '9');
+        return digits ? Integer.parseInt(status, 0, status.length(), 10) : -1;
+    }
+}

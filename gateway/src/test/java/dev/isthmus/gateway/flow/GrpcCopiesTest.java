@@ -31,7 +31,7 @@ class GrpcCopiesTest {
     /** What is copied of a call: heads, prefixes, the fields before a tensor. */
     private static final long SMALL = 8 * 1024;
     /** Bytes of heap that a small call may take, more than half of it for the leak detection of tests. */
-    private static final long SMALL_CALL = 32 * 1024;
+    private static final long SMALL_CALL = 16 * 1024;
 
     private OipServer server;
     private Gateway gateway;
@@ -41,10 +41,8 @@ class GrpcCopiesTest {
 
     @BeforeEach
     void start(@TempDir Path directory) throws Exception {
-        server = new OipServer(
-                (call, message) -> call.sendMessage(Infer.answer(
-                                Infer.request(message),
-                                Infer.request(message).getRawInputContents(0))
+        server = new OipServer((call, message) -> call.sendMessage(
+                Infer.answer(Infer.request(message), Infer.request(message).getRawInputContents(0))
                         .toByteArray()));
         Path config = Files.writeString(directory.resolve("isthmus.yaml"), """
                 listeners: [{host: 127.0.0.1, port: 0}]
@@ -52,7 +50,8 @@ class GrpcCopiesTest {
                 upstreams:
                   server: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}
                 default_upstream: server
-                """.formatted(server.endpoint().port()));
+                """.formatted(
+                        server.endpoint().port()));
         gateway = Gateway.start(ConfigLoader.load(config));
         ingress = new CountedIngress(Transport.best(), Entrance.of(gateway));
         counted = channel(ingress.port());
@@ -141,7 +140,7 @@ class GrpcCopiesTest {
 
     @Test
     void tensorOfManyParts_isNotPutOnTheHeap() throws Exception {
-        assertThat(heap(request(TENSOR), 50)).isLessThan(TENSOR / 2);
+        assertThat(heap(request(TENSOR), 50)).isLessThan(TENSOR / 4);
     }
 
     @Test

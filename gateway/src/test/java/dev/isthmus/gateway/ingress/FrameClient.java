@@ -42,9 +42,7 @@ final class FrameClient implements AutoCloseable {
      * @param settings what the client announces, identifiers and values in turn
      */
     FrameClient(Entry entry, int... settings) {
-        channel.pipeline()
-                .addLast(new Edge())
-                .addLast(new Pipelines(entry));
+        channel.pipeline().addLast(new Edge()).addLast(new Pipelines(entry));
         ByteBuf hello = Http2CodecUtil.connectionPrefaceBuf();
         ByteBuf payload = Unpooled.buffer();
         for (int i = 0; i < settings.length; i += 2) {
@@ -56,14 +54,20 @@ final class FrameClient implements AutoCloseable {
 
     static ByteBuf frame(int type, int flags, int stream, ByteBuf payload) {
         ByteBuf head = Unpooled.buffer(HEAD);
-        head.writeMedium(payload.readableBytes()).writeByte(type).writeByte(flags).writeInt(stream);
+        head.writeMedium(payload.readableBytes())
+                .writeByte(type)
+                .writeByte(flags)
+                .writeInt(stream);
         return Unpooled.wrappedBuffer(head, payload);
     }
 
     /** Lets the server send so many bytes more on the connection. */
     void openWindow(int bytes) {
         receive(frame(
-                Http2FrameTypes.WINDOW_UPDATE, 0, 0, Unpooled.buffer(Integer.BYTES).writeInt(bytes)));
+                Http2FrameTypes.WINDOW_UPDATE,
+                0,
+                0,
+                Unpooled.buffer(Integer.BYTES).writeInt(bytes)));
     }
 
     /** The frames of a call of one message. */

@@ -23,13 +23,16 @@ class Http2WritesTest {
     private static final int WINDOW = 64 << 20;
 
     private final List<Reply> waiting = new ArrayList<>();
-    private final Entry entry = new Entry(this::open, this::open, () -> new IngressSettings(
-            1 << 20,
-            200,
-            GatewayConfig.Headers.DEFAULT.forwarded(),
-            IngressSettings.StreamForm.TRITON,
-            IngressSettings.Health.DEFAULT,
-            -1));
+    private final Entry entry = new Entry(
+            this::open,
+            this::open,
+            () -> new IngressSettings(
+                    1 << 20,
+                    200,
+                    GatewayConfig.Headers.DEFAULT.forwarded(),
+                    IngressSettings.StreamForm.TRITON,
+                    IngressSettings.Health.DEFAULT,
+                    -1));
 
     /** Keeps each call until it is answered. */
     private RequestSink open(Call call, Reply reply) {
@@ -53,7 +56,8 @@ class Http2WritesTest {
 
     private void answerAll(int bytes) {
         for (Reply reply : waiting) {
-            reply.only(new Answer.Inference(new InferMessage.Protobuf(Unpooled.directBuffer(bytes).writeZero(bytes))));
+            reply.only(new Answer.Inference(
+                    new InferMessage.Protobuf(Unpooled.directBuffer(bytes).writeZero(bytes))));
         }
         waiting.clear();
     }
@@ -91,26 +95,29 @@ class Http2WritesTest {
 
     @Test
     void answersOfOneRead_areOneFlush() throws Exception {
-        Entry atOnce = new Entry(this::open, (call, reply) -> {
-            RequestSink kept = open(call, reply);
-            return new RequestSink() {
-                @Override
-                public void data(ByteBuf chunk) {
-                    kept.data(chunk);
-                }
+        Entry atOnce = new Entry(
+                this::open,
+                (call, reply) -> {
+                    RequestSink kept = open(call, reply);
+                    return new RequestSink() {
+                        @Override
+                        public void data(ByteBuf chunk) {
+                            kept.data(chunk);
+                        }
 
-                @Override
-                public void end() {
-                    kept.end();
-                    answerAll(16);
-                }
+                        @Override
+                        public void end() {
+                            kept.end();
+                            answerAll(16);
+                        }
 
-                @Override
-                public void cancel() {
-                    kept.cancel();
-                }
-            };
-        }, entry.settings());
+                        @Override
+                        public void cancel() {
+                            kept.cancel();
+                        }
+                    };
+                },
+                entry.settings());
         try (FrameClient client = client(atOnce, FRAME)) {
             client.takeFlushes();
             List<ByteBuf> calls = new ArrayList<>();

@@ -8,39 +8,27 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.grpc.GrpcTimeout;
-import dev.isthmus.gateway.grpc.StatusMessage;
+import dev.isthmus.gateway.grpc.MessagePrefix;
+import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.ingress.IngressSettings.StreamForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.util.AsciiString;
+import io.netty.channel.Channel;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One gRPC call on one HTTP/2 stream: unary, or a stream of requests and answers. */
 final class GrpcExchange implements Http2Exchange, Reply {
-    private static final AsciiString GRPC = AsciiString.cached("application/grpc");
-    private static final AsciiString STATUS = AsciiString.cached("grpc-status");
-    private static final AsciiString MESSAGE = AsciiString.cached("grpc-message");
-    private static final AsciiString ENCODING = AsciiString.cached("grpc-encoding");
-    private static final AsciiString ACCEPT_ENCODING = AsciiString.cached("grpc-accept-encoding");
-    private static final int PREFIX = 5;
-    /** Lets one client say what the configuration says for all. */
-    private static final String STREAM_FORM = "isthmus-stream-form";
-
-    private final Http2Responder responder;
+    private final Http2Stream stream;
+    private final Channel channel;
     private final IngressSettings settings;
-    private final Map<String, String> returned = new LinkedHashMap<>();
     private @Nullable OpenCall opened;
     private @Nullable RequestSink sink;
     private @Nullable ByteBuf request;
+    private Map<String, String> returned = Map.of();
     private int withheld;
     private boolean headersSent;
     private boolean ended;
@@ -48,53 +36,40 @@ final class GrpcExchange implements Http2Exchange, Reply {
     /**
      * What is known once the headers are read.
      *
-     * @param coding of the client's messages, and of ours to it; null for identity
-     * @param statusOfErrors whether the client wants a stream ended by its first error
+     * @param said what they say
      */
     private record OpenCall(
-            ChannelHandlerContext ctx,
-            RequestHead head,
-            long deadline,
-            CallHandler calls,
-            GrpcDeframer deframer,
-            @Nullable ContentCoding coding,
-            boolean stream,
-            StreamForm form,
-            boolean statusOfErrors) {}
+            Http2Head head, GrpcHead said, long deadline, StreamForm form, GrpcDeframer deframer, CallHandler calls) {
 
-    GrpcExchange(Http2Responder responder, IngressSettings settings) {
-        this.responder = responder;
+        boolean stream() {
+            return said.method().streams();
+        }
+
+        @Nullable
+        ContentCoding coding() {
+            return said.coding();
+        }
+    }
+
+    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings) {
+        this.stream = stream;
+        this.channel = channel;
         this.settings = settings;
     }
 
-    static boolean isGrpc(Http2Headers headers) {
-        CharSequence type = headers.get(HttpHeaderNames.CONTENT_TYPE);
-        return type != null
-                && AsciiString.of(type).startsWith(GRPC)
-                && (type.length() == GRPC.length() || "+;".indexOf(type.charAt(GRPC.length())) >= 0);
-    }
-
-    @Override
-    public void open(ChannelHandlerContext ctx, Http2Headers headers, CallHandler calls) {
+    void open(Http2Head head, CallHandler calls) {
         try {
-            RequestHead head = RequestHead.of(headers);
-            if (!head.method().equals("POST")) {
-                throw new OipException(ErrorCode.INTERNAL, "gRPC: method POST is expected, got " + head.method());
-            }
-            boolean stream = GrpcRoutes.streams(head.uri());
-            ContentCoding coding = coding(head.field("grpc-encoding"));
+            GrpcHead said = head.call();
+            StreamForm asked = said.form();
             OpenCall call = new OpenCall(
-                    ctx,
                     head,
-                    GrpcTimeout.deadline(headers.get("grpc-timeout"), System.nanoTime()),
-                    calls,
-                    new GrpcDeframer(ctx.alloc(), settings.maxBodyBytes(), coding),
-                    coding,
-                    stream,
-                    form(head),
-                    "true".equals(head.field(RequestHead.STATUS_OF_ERRORS)));
+                    said,
+                    said.deadline(),
+                    asked == null ? settings.streamForm() : asked,
+                    new GrpcDeframer(channel.alloc(), settings.maxBodyBytes(), said.coding()),
+                    calls);
             opened = call;
-            if (stream) {
+            if (call.stream()) {
                 sink = start(call, new Operation.InferStream(call.form() == StreamForm.TRITON));
             }
         } catch (OipException failure) {
@@ -102,43 +77,17 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    private static @Nullable ContentCoding coding(@Nullable String encoding) {
-        if (encoding == null || encoding.equals("identity")) {
-            return null;
-        }
-        ContentCoding coding = ContentCoding.of(encoding);
-        if (coding == null) {
-            throw new OipException(
-                    ErrorCode.UNIMPLEMENTED,
-                    "header grpc-encoding: one of " + ContentCoding.ACCEPTED_BY_GRPC + " is expected, got '" + encoding
-                            + "'");
-        }
-        return coding;
-    }
-
-    private StreamForm form(RequestHead head) {
-        String asked = head.field(STREAM_FORM);
-        if (asked == null) {
-            return settings.streamForm();
-        }
-        return switch (asked) {
-            case "triton" -> StreamForm.TRITON;
-            case "oip" -> StreamForm.OIP;
-            default ->
-                throw OipException.invalid(
-                        "header " + STREAM_FORM + ": triton or oip is expected, got '" + asked + "'");
-        };
-    }
-
     private RequestSink start(OpenCall call, Operation operation) {
-        RequestHead head = call.head();
+        Http2Head head = call.head();
         Call made = new Call(
-                        operation,
-                        call.deadline(),
-                        head.forwarded(settings.forwarded()),
-                        call.ctx().executor(),
-                        call.ctx().alloc())
-                .from(head::joined);
+                operation,
+                call.deadline(),
+                head.forwarded(settings.forwarded()),
+                head,
+                Call.NO_AFFINITY,
+                false,
+                channel.eventLoop(),
+                channel.alloc());
         return call.calls().open(made, this);
     }
 
@@ -187,8 +136,10 @@ final class GrpcExchange implements Http2Exchange, Reply {
     @Override
     public void readMore() {
         int bytes = withheld;
-        withheld = 0;
-        responder.consumed(bytes);
+        if (bytes > 0) {
+            withheld = 0;
+            stream.consumed(bytes);
+        }
     }
 
     @Override
@@ -218,7 +169,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private void dispatch(OpenCall call, ByteBuf message) {
         Operation operation;
         try {
-            operation = GrpcRoutes.operation(call.head().uri(), message);
+            operation = call.said().method().operation(message);
         } catch (OipException failure) {
             message.release();
             fail(failure);
@@ -260,12 +211,13 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean writable() {
-        return responder.writable();
+        return stream.writable();
     }
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!ended) {
+        if (!ended && !headers.isEmpty()) {
+            returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
             returned.putAll(headers);
         }
     }
@@ -278,12 +230,10 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return;
         }
         if (answer instanceof Answer.StreamError error) {
-            if (call.form() == StreamForm.OIP || call.statusOfErrors()) {
+            if (call.form() == StreamForm.OIP || call.said().statusOfErrors()) {
                 stop(error.failure());
             } else {
-                send(
-                        call,
-                        StreamEnvelope.error(call.ctx().alloc(), error.failure().message(), error.id()));
+                send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
             }
             return;
         }
@@ -291,7 +241,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         send(
                 call,
                 call.stream() && call.form() == StreamForm.TRITON
-                        ? StreamEnvelope.wrap(call.ctx().alloc(), message)
+                        ? StreamEnvelope.wrap(channel.alloc(), message)
                         : message);
     }
 
@@ -299,29 +249,26 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private void send(OpenCall call, ByteBuf message) {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
-        ByteBuf out = coding == null ? message : coding.compress(call.ctx().alloc(), message);
-        ByteBuf prefix = call.ctx().alloc().buffer(PREFIX, PREFIX);
-        prefix.writeByte(coding == null ? 0 : 1).writeInt(out.readableBytes());
+        ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : compressed(coding, message);
         if (!headersSent) {
             headersSent = true;
-            Http2Headers headers = new DefaultHttp2Headers(false)
-                    .status("200")
-                    .set(HttpHeaderNames.CONTENT_TYPE, GRPC)
-                    .set(ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
-            if (call.coding() != null) {
-                headers.set(ENCODING, call.coding().token());
-            }
-            addReturned(headers);
-            responder.headers(headers, false);
+            stream.headers(GrpcFields.head(call.coding(), takeReturned()), false);
         }
-        responder.data(prefix, false);
-        responder.data(out, false);
+        stream.data(out, false);
+    }
+
+    private ByteBuf compressed(ContentCoding coding, ByteBuf message) {
+        ByteBuf packed = coding.compress(channel.alloc(), message);
+        ByteBuf prefix = channel.alloc().buffer(MessagePrefix.BYTES, MessagePrefix.BYTES);
+        prefix.writeByte(1).writeInt(packed.readableBytes());
+        return channel.alloc().compositeBuffer(2).addComponents(true, prefix, packed);
     }
 
     /** What the upstream says beside its messages: in the headers as far as it is known by then, else in the trailers. */
-    private void addReturned(Http2Headers to) {
-        returned.forEach(to::set);
-        returned.clear();
+    private Map<String, String> takeReturned() {
+        Map<String, String> taken = returned;
+        returned = Map.of();
+        return taken;
     }
 
     @Override
@@ -336,17 +283,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         ended = true;
         releaseRequest();
-        Http2Headers trailers = trailers();
-        responder.headers(trailers.setInt(STATUS, 0), true);
-    }
-
-    private Http2Headers trailers() {
-        Http2Headers trailers = new DefaultHttp2Headers(false);
-        if (!headersSent) {
-            trailers.status("200").set(HttpHeaderNames.CONTENT_TYPE, GRPC);
-        }
-        addReturned(trailers);
-        return trailers;
+        stream.headers(GrpcFields.complete(headersSent, takeReturned()), true);
     }
 
     @Override
@@ -356,13 +293,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         ended = true;
         releaseRequest();
-        Http2Headers trailers = trailers();
-        trailers.setInt(STATUS, failure.code().grpcStatus()).set(MESSAGE, StatusMessage.encoded(failure.message()));
-        failure.retryAfter().ifPresent(wait -> trailers.set(RetryAfter.HEADER, RetryAfter.seconds(wait)));
-        if (failure.code() == ErrorCode.UNIMPLEMENTED) {
-            trailers.set(ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
-        }
-        responder.headers(trailers, true);
+        stream.headers(GrpcFields.failure(failure, headersSent, takeReturned()), true);
     }
 
     private void releaseRequest() {

@@ -27,12 +27,16 @@ import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** From a gRPC request's method and message to its operation. */
 final class GrpcRoutes {
-    static final String SERVICE = "/inference.GRPCInferenceService/";
+    private static final String SERVICE = "/inference.GRPCInferenceService/";
     private static final String STREAM = "ModelStreamInfer";
     private static final ModelRef NO_MODEL = ModelRef.of("");
+
+    /** By path. */
+    private static final Map<String, Method> METHODS = new HashMap<>();
 
     /** Makes the operation of a method out of its message. */
     @FunctionalInterface
@@ -40,64 +44,76 @@ final class GrpcRoutes {
         Operation read(ByteBuf message) throws InvalidProtocolBufferException;
     }
 
-    private static final Map<String, Reader> UNARY = new HashMap<>();
+    /** A method that is served. */
+    static final class Method {
+        private final @Nullable Reader reader;
+
+        private Method(@Nullable Reader reader) {
+            this.reader = reader;
+        }
+
+        /** Whether it takes and gives any number of messages. */
+        boolean streams() {
+            return reader == null;
+        }
+
+        /**
+         * The operation of a method that takes one message.
+         *
+         * @param message borrowed
+         * @throws OipException INVALID_ARGUMENT for a malformed message
+         */
+        Operation operation(ByteBuf message) {
+            if (reader == null) {
+                throw new IllegalStateException("a stream of messages is not one operation");
+            }
+            try {
+                return reader.read(message);
+            } catch (InvalidProtocolBufferException e) {
+                throw new OipException(ErrorCode.INVALID_ARGUMENT, "malformed protobuf message", e);
+            }
+        }
+    }
 
     static {
-        UNARY.put("ServerLive", message -> new Operation.ServerLive());
-        UNARY.put("ServerReady", message -> new Operation.ServerReady());
-        UNARY.put("ServerMetadata", message -> new Operation.ServerMetadata());
-        UNARY.put("ModelReady", message -> {
+        METHODS.put(SERVICE + STREAM, new Method(null));
+        unary("ServerLive", message -> new Operation.ServerLive());
+        unary("ServerReady", message -> new Operation.ServerReady());
+        unary("ServerMetadata", message -> new Operation.ServerMetadata());
+        unary("ModelReady", message -> {
             var request = ModelReadyRequest.parseFrom(message.nioBuffer());
             return new Operation.ModelReady(new ModelRef(request.getName(), request.getVersion()));
         });
-        UNARY.put("ModelMetadata", message -> {
+        unary("ModelMetadata", message -> {
             var request = ModelMetadataRequest.parseFrom(message.nioBuffer());
             return new Operation.ModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
-        UNARY.put("ModelInfer", message -> {
+        unary("ModelInfer", message -> {
             ProtobufReader.Outline outline = ProtobufReader.outline(message);
             return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline), false);
         });
         for (Extension extension : Extension.values()) {
-            UNARY.put(extension.grpcMethod(), message -> manage(extension, message.nioBuffer()));
+            unary(extension.grpcMethod(), message -> manage(extension, message.nioBuffer()));
         }
     }
 
     private GrpcRoutes() {}
 
-    private static String method(String path) {
-        return path.startsWith(SERVICE) ? path.substring(SERVICE.length()) : "";
+    private static void unary(String method, Reader reader) {
+        METHODS.put(SERVICE + method, new Method(reader));
     }
 
     /**
-     * Whether a method takes and gives any number of messages.
+     * The method of this path.
      *
      * @throws OipException UNIMPLEMENTED for a method that is not served
      */
-    static boolean streams(String path) {
-        String method = method(path);
-        if (!method.equals(STREAM) && !UNARY.containsKey(method)) {
+    static Method method(String path) {
+        Method method = METHODS.get(path);
+        if (method == null) {
             throw new OipException(ErrorCode.UNIMPLEMENTED, "method " + path + " is not served");
         }
-        return method.equals(STREAM);
-    }
-
-    /**
-     * The operation of a method that takes one message.
-     *
-     * @param message borrowed
-     * @throws OipException INVALID_ARGUMENT for a malformed message
-     */
-    static Operation operation(String path, ByteBuf message) {
-        Reader reader = UNARY.get(method(path));
-        if (reader == null) {
-            throw new OipException(ErrorCode.UNIMPLEMENTED, "method " + path + " is not served");
-        }
-        try {
-            return reader.read(message);
-        } catch (InvalidProtocolBufferException e) {
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, "malformed protobuf message", e);
-        }
+        return method;
     }
 
     private static Operation manage(Extension extension, ByteBuffer message) throws InvalidProtocolBufferException {

@@ -101,9 +101,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             started.fail(refusal);
             return;
         }
-        RequestHead head = RequestHead.of(request.method().name(), request.uri(), request.headers());
+        RequestHead head = new Http1Head(request);
         long length = HttpUtil.getContentLength(request, -1L);
-        started.open(head, length, ctx, entry.rest());
+        started.open(head, length, ctx.channel(), entry.rest());
         if (!started.answered() && landing.worth(head, length)) {
             landing.begin(length);
         } else {

@@ -1,14 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http2.Http2Headers;
 
 /** One HTTP/2 stream's request and response. */
 interface Http2Exchange {
-
-    void open(ChannelHandlerContext ctx, Http2Headers headers, CallHandler calls);
 
     /**
      * Takes the next part of the request.
@@ -22,7 +17,7 @@ interface Http2Exchange {
         return false;
     }
 
-    /** The client has sent this many bytes, which it may send again only after {@link Http2Responder#consumed}. */
+    /** The client has sent this many bytes, which the exchange lets it send again once it takes more. */
     default void withheld(int bytes) {}
 
     /** The stream takes more of the response. */

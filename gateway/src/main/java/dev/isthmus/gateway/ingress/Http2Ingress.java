@@ -1,177 +1,119 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.ConnectionListener;
+import dev.isthmus.gateway.http2.Http2Connection;
+import dev.isthmus.gateway.http2.Http2Options;
+import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.gateway.http2.StreamEnd;
+import dev.isthmus.gateway.http2.StreamListener;
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
-import io.netty.handler.codec.http2.DefaultHttp2Connection;
-import io.netty.handler.codec.http2.DefaultHttp2RemoteFlowController;
-import io.netty.handler.codec.http2.Http2Connection;
-import io.netty.handler.codec.http2.Http2ConnectionAdapter;
-import io.netty.handler.codec.http2.Http2ConnectionDecoder;
-import io.netty.handler.codec.http2.Http2ConnectionEncoder;
-import io.netty.handler.codec.http2.Http2ConnectionHandler;
-import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2FrameAdapter;
+import io.netty.channel.Channel;
 import io.netty.handler.codec.http2.Http2Headers;
-import io.netty.handler.codec.http2.Http2Settings;
-import io.netty.handler.codec.http2.Http2Stream;
-import io.netty.handler.codec.http2.UniformStreamByteDistributor;
 import org.jspecify.annotations.Nullable;
 
-/** HTTP/2 of one connection, with REST and gRPC streams side by side; no child channel per stream. */
-final class Http2Ingress extends Http2ConnectionHandler {
+/** HTTP/2 of one connection, with REST and gRPC streams side by side. */
+final class Http2Ingress {
     /** What a client may send on one stream before it hears from us, in bytes. */
     private static final int STREAM_WINDOW = 1 << 20;
 
     /** The same for the connection. */
     private static final int CONNECTION_WINDOW = 16 << 20;
 
-    /** Netty's default of 1 KiB makes a frame of every KiB as soon as two streams write. */
-    private static final int WRITE_QUANTUM = 16 * 1024;
+    /** Of what a client may send in one frame: parts of it are handed on as they come. */
+    private static final int FRAME = 128 * 1024;
 
-    private boolean flushScheduled;
+    private final Channel channel;
+    private final Entry entry;
+    private final Http2Heads heads = new Http2Heads();
 
-    private Http2Ingress(Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings settings) {
-        super(decoder, encoder, settings);
-        // Netty's default copies every received byte once more.
-        setCumulator(COMPOSITE_CUMULATOR);
+    private Http2Ingress(Channel channel, Entry entry) {
+        this.channel = channel;
+        this.entry = entry;
     }
 
-    @Override
-    public void handlerAdded(ChannelHandlerContext ctx) throws Exception {
-        super.handlerAdded(ctx);
-        Http2Stream connection = connection().connectionStream();
-        int increment = CONNECTION_WINDOW - decoder().flowController().windowSize(connection);
-        decoder().flowController().incrementWindowSize(connection, increment);
-        ctx.flush();
+    /** What serves a connection. */
+    static Http2Connection connection(Channel channel, Entry entry) {
+        Http2Ingress ingress = new Http2Ingress(channel, entry);
+        Http2Options options = new Http2Options(
+                STREAM_WINDOW,
+                CONNECTION_WINDOW,
+                FRAME,
+                entry.settings().get().maxConcurrentStreams(),
+                IngressSettings.MAX_HEADER_BYTES);
+        return Http2Connection.server(options, ingress::accept, ConnectionListener.NONE);
     }
 
-    /** Flushes at the end of this turn of the loop, once for all that is written until then. */
-    void flushSoon(ChannelHandlerContext ctx) {
-        if (!flushScheduled) {
-            flushScheduled = true;
-            ctx.executor().execute(() -> {
-                flushScheduled = false;
-                flush(ctx);
-            });
+    private StreamListener accept(Http2Stream stream) {
+        return new Received(stream);
+    }
+
+    private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
+        Http2Head head = heads.of(headers);
+        IngressSettings settings = entry.settings().get();
+        if (head.grpc()) {
+            GrpcExchange exchange = new GrpcExchange(stream, channel, settings);
+            exchange.open(head, entry.grpc());
+            return exchange;
         }
+        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings);
+        exchange.open(head, entry.rest());
+        return exchange;
     }
 
-    /** Builds the handler of one connection. */
-    static final class Builder extends AbstractHttp2ConnectionHandlerBuilder<Http2Ingress, Builder> {
-        private final Entry entry;
+    /** What arrives on one stream goes to its exchange, whose kind the head tells. */
+    private final class Received implements StreamListener {
+        private final Http2Stream stream;
+        private @Nullable Http2Exchange exchange;
 
-        Builder(Entry entry) {
-            this.entry = entry;
-            Http2Connection connection = new DefaultHttp2Connection(true);
-            UniformStreamByteDistributor distributor = new UniformStreamByteDistributor(connection);
-            distributor.minAllocationChunk(WRITE_QUANTUM);
-            connection.remote().flowController(new DefaultHttp2RemoteFlowController(connection, distributor));
-            connection(connection);
-            initialSettings(new Http2Settings()
-                    .initialWindowSize(STREAM_WINDOW)
-                    .maxConcurrentStreams(entry.settings().get().maxConcurrentStreams())
-                    .maxHeaderListSize(IngressSettings.MAX_HEADER_BYTES));
-            decoderEnforceMaxRstFramesPerWindow(200, 30);
+        Received(Http2Stream stream) {
+            this.stream = stream;
         }
 
         @Override
-        public Http2Ingress build() {
-            return super.build();
-        }
-
-        @Override
-        protected Http2Ingress build(
-                Http2ConnectionDecoder decoder, Http2ConnectionEncoder encoder, Http2Settings initial) {
-            Http2Ingress handler = new Http2Ingress(decoder, encoder, initial);
-            Http2Streams streams = new Http2Streams(handler, entry);
-            decoder.connection().addListener(streams.closing());
-            encoder.flowController().listener(streams::writabilityChanged);
-            frameListener(streams);
-            return handler;
-        }
-    }
-
-    /** Gives each stream's frames to its exchange. */
-    private static final class Http2Streams extends Http2FrameAdapter {
-        private final Http2Ingress handler;
-        private final Entry entry;
-        private final Http2Connection.PropertyKey key;
-
-        Http2Streams(Http2Ingress handler, Entry entry) {
-            this.handler = handler;
-            this.entry = entry;
-            this.key = handler.connection().newKey();
-        }
-
-        @Override
-        public void onHeadersRead(
-                ChannelHandlerContext ctx,
-                int streamId,
-                Http2Headers headers,
-                int streamDependency,
-                short weight,
-                boolean exclusive,
-                int padding,
-                boolean endOfStream)
-                throws Http2Exception {
-            onHeadersRead(ctx, streamId, headers, padding, endOfStream);
-        }
-
-        @Override
-        public void onHeadersRead(
-                ChannelHandlerContext ctx, int streamId, Http2Headers headers, int padding, boolean endOfStream) {
-            Http2Stream stream = handler.connection().stream(streamId);
-            Http2Exchange exchange = stream.getProperty(key);
-            if (exchange == null) {
-                Http2Responder responder = new Http2Responder(ctx, handler, streamId);
-                boolean grpc = GrpcExchange.isGrpc(headers);
-                IngressSettings settings = entry.settings().get();
-                exchange = grpc ? new GrpcExchange(responder, settings) : new Http2RestExchange(responder, settings);
-                stream.setProperty(key, exchange);
-                exchange.open(ctx, headers, grpc ? entry.grpc() : entry.rest());
+        public void headers(Http2Headers headers, boolean end) {
+            Http2Exchange current = exchange;
+            if (current == null) {
+                current = begin(stream, headers);
+                exchange = current;
             }
             // Trailers of a request say nothing that is needed here.
-            if (endOfStream) {
-                exchange.end();
+            if (end) {
+                current.end();
             }
         }
 
         @Override
-        public int onDataRead(ChannelHandlerContext ctx, int streamId, ByteBuf data, int padding, boolean endOfStream) {
-            int consumed = data.readableBytes() + padding;
-            Http2Exchange exchange = handler.connection().stream(streamId).getProperty(key);
-            if (exchange != null) {
-                exchange.data(data.retainedSlice());
-                if (endOfStream) {
-                    exchange.end();
-                } else if (exchange.paused()) {
-                    exchange.withheld(consumed);
-                    return 0;
-                }
+        public void data(ByteBuf data, boolean end) {
+            Http2Exchange current = exchange;
+            if (current == null) {
+                data.release();
+                return;
             }
-            return consumed;
-        }
-
-        /** Streams that were full go on when their client has taken something. */
-        void writabilityChanged(Http2Stream stream) {
-            @Nullable Http2Exchange exchange = stream.getProperty(key);
-            if (exchange != null
-                    && handler.connection().remote().flowController().isWritable(stream)) {
-                exchange.becameWritable();
+            int bytes = data.readableBytes();
+            current.data(data);
+            if (end) {
+                current.end();
+            } else if (current.paused()) {
+                current.withheld(bytes);
+            } else {
+                stream.consumed(bytes);
             }
         }
 
-        Http2ConnectionAdapter closing() {
-            return new Http2ConnectionAdapter() {
-                @Override
-                public void onStreamClosed(Http2Stream stream) {
-                    @Nullable Http2Exchange exchange = stream.getProperty(key);
-                    if (exchange != null) {
-                        exchange.cancel();
-                    }
-                }
-            };
+        @Override
+        public void becameWritable() {
+            Http2Exchange current = exchange;
+            if (current != null) {
+                current.becameWritable();
+            }
+        }
+
+        @Override
+        public void closed(StreamEnd end) {
+            Http2Exchange current = exchange;
+            if (current != null) {
+                current.cancel();
+            }
         }
     }
 }

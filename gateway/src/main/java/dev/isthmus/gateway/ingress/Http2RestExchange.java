@@ -1,26 +1,36 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.http2.Field;
+import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.http2.Http2Stream;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelHandlerContext;
-import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.Http2Headers;
+import io.netty.channel.Channel;
+import io.netty.util.AsciiString;
+import java.util.Map;
 
 /** REST over one HTTP/2 stream. */
 final class Http2RestExchange implements Http2Exchange, ResponseWriter {
-    private final Http2Responder responder;
+    private static final AsciiString STATUS = AsciiString.cached(":status");
+    private static final String CONTENT_LENGTH = "content-length";
+    private static final String CONTENT_TYPE = "content-type";
+    private static final Fields OK = Fields.of(Field.constant(":status", "200"));
+    private static final Field JSON = Field.constant(CONTENT_TYPE, "application/json");
+    private static final Field BINARY = Field.constant(CONTENT_TYPE, "application/octet-stream");
+
+    private final Http2Stream stream;
+    private final Channel channel;
     private final RestExchange exchange;
 
-    Http2RestExchange(Http2Responder responder, IngressSettings settings) {
-        this.responder = responder;
+    Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings) {
+        this.stream = stream;
+        this.channel = channel;
         this.exchange = new RestExchange(this, settings);
     }
 
-    @Override
-    public void open(ChannelHandlerContext ctx, Http2Headers headers, CallHandler calls) {
-        exchange.open(RequestHead.of(headers), headers.getLong(HttpHeaderNames.CONTENT_LENGTH, -1L), ctx, calls);
+    void open(Http2Head head, CallHandler calls) {
+        exchange.open(head, head.contentLength(), channel, calls);
     }
 
     @Override
@@ -45,37 +55,47 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     @Override
     public void respond(RestResponse response) {
-        Http2Headers headers = headers(response);
-        if (!headers.contains(HttpHeaderNames.CONTENT_LENGTH)) {
-            headers.setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
+        Fields head = fields(response);
+        if (!response.headers().containsKey(CONTENT_LENGTH)) {
+            head = head.with(CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
         }
-        responder.headers(headers, false);
-        responder.data(response.body(), true);
+        stream.headers(head, false);
+        stream.data(response.body(), true);
     }
 
     @Override
     public void begin(RestResponse head) {
-        responder.headers(headers(head), false);
+        stream.headers(fields(head), false);
     }
 
     @Override
     public void part(ByteBuf part) {
-        responder.data(part, false);
+        stream.data(part, false);
     }
 
     @Override
     public void endBody() {
-        responder.data(Unpooled.EMPTY_BUFFER, true);
+        stream.data(Unpooled.EMPTY_BUFFER, true);
     }
 
     @Override
     public boolean writable() {
-        return responder.writable();
+        return stream.writable();
     }
 
-    private static Http2Headers headers(RestResponse response) {
-        Http2Headers headers = new DefaultHttp2Headers(false).status(Integer.toString(response.status()));
-        response.headers().forEach(headers::set);
-        return headers;
+    private static Fields fields(RestResponse response) {
+        Fields fields =
+                response.status() == 200 ? OK : Fields.of(Field.of(STATUS, Integer.toString(response.status())));
+        for (Map.Entry<String, String> header : response.headers().entrySet()) {
+            fields = fields.with(field(header.getKey(), header.getValue()));
+        }
+        return fields;
+    }
+
+    private static Field field(String name, String value) {
+        if (name.equals(CONTENT_TYPE) && value.equals("application/json")) {
+            return JSON;
+        }
+        return name.equals(CONTENT_TYPE) && value.equals("application/octet-stream") ? BINARY : Field.of(name, value);
     }
 }

@@ -52,6 +52,6 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     void http2(ChannelPipeline pipeline) {
         pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(new Http2Ingress.Builder(entry).build());
+        pipeline.addLast(Http2Ingress.connection(pipeline.channel(), entry));
     }
 }

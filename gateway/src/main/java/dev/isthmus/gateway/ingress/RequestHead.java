@@ -1,92 +1,71 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
-import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.codec.http2.Http2Headers;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The head of an HTTP request, whichever version of HTTP it came over.
- *
- * @param names all names of header fields, in any case
- */
-record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<String>> names) {
-    /**
-     * Asks for a stream to be ended by its first error with a status, instead of going on after the text of it. It is answered
-     * here and goes no further: Triton crashes when such a stream is cancelled while it fails.
-     */
-    static final String STATUS_OF_ERRORS = "triton_grpc_error";
-
+/** The head of an HTTP request, whichever version of HTTP it came over. Names of fields are asked for in lower case. */
+abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
     private static final String TIMEOUT = "x-request-timeout-ms";
+    private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
+    private static final int LONGEST = 10;
     private static final String NON_FINITE = "nonfinite=";
 
-    /** Header fields by lower-case name. */
-    @FunctionalInterface
-    interface Fields {
-        List<String> all(String name);
-    }
+    abstract String method();
 
-    static RequestHead of(String method, String uri, HttpHeaders headers) {
-        return new RequestHead(method, uri, headers::getAll, headers::names);
-    }
-
-    static RequestHead of(Http2Headers headers) {
-        return new RequestHead(
-                text(headers.method()),
-                text(headers.path()),
-                name -> headers.getAll(name).stream()
-                        .map(CharSequence::toString)
-                        .toList(),
-                () -> headers.names().stream().map(CharSequence::toString).toList());
-    }
-
-    private static String text(@Nullable CharSequence value) {
-        return value == null ? "" : value.toString();
-    }
+    /** The path with its query. */
+    abstract String uri();
 
     /** The first field of this name. */
-    @Nullable
-    String field(String name) {
-        List<String> all = fields.all(name);
-        return all.isEmpty() ? null : all.get(0);
+    abstract @Nullable String field(CharSequence name);
+
+    /** The values of all fields of this name. */
+    abstract List<String> all(CharSequence name);
+
+    /** All fields, their names in any case; over HTTP/2 the pseudo-header fields are among them. */
+    abstract Iterator<Map.Entry<CharSequence, CharSequence>> fields();
+
+    /**
+     * Where a REST request leads.
+     *
+     * @throws OipException NOT_FOUND or INVALID_ARGUMENT
+     */
+    Route route() {
+        return RestRoutes.route(this);
     }
 
     /** The headers that go upstream. */
     Map<String, String> forwarded(HeaderNames allowed) {
-        Map<String, String> forwarded = new LinkedHashMap<>();
-        for (String name : allowed.exact()) {
-            put(forwarded, name);
-        }
-        if (!allowed.prefixes().isEmpty()) {
-            TreeSet<String> found = new TreeSet<>();
-            names.get().forEach(name -> found.add(name.toLowerCase(Locale.ROOT)));
-            found.stream().filter(allowed::contains).forEach(name -> put(forwarded, name));
+        Map<String, String> forwarded = Map.of();
+        for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
+            Map.Entry<CharSequence, CharSequence> field = all.next();
+            String name = field.getKey().toString().toLowerCase(Locale.ROOT);
+            if (allowed.contains(name)) {
+                forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
+                forwarded.merge(name, field.getValue().toString(), RequestHead::joined);
+            }
         }
         return forwarded;
     }
 
-    private void put(Map<String, String> forwarded, String name) {
-        String value = joined(name);
-        if (value != null) {
-            forwarded.put(name, value);
-        }
+    private static String joined(String first, String next) {
+        return first + "," + next;
     }
 
-    /** The values of all fields of this name. */
-    @Nullable
-    String joined(String name) {
-        List<String> values = fields.all(name);
+    @Override
+    public @Nullable String value(String name) {
+        List<String> values = all(name);
         if (values.isEmpty()) {
             return null;
         }
@@ -99,7 +78,7 @@ record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<S
         if (millis == null) {
             return GrpcTimeout.deadline(field("grpc-timeout"), System.nanoTime());
         }
-        if (!millis.matches("[0-9]{1,10}") || Long.parseLong(millis) == 0) {
+        if (millis.length() > LONGEST || !MILLISECONDS.matcher(millis).matches()) {
             throw OipException.invalid(
                     "header X-Request-Timeout-Ms: a positive number of milliseconds is expected, got '" + millis + "'");
         }
@@ -109,15 +88,20 @@ record RequestHead(String method, String uri, Fields fields, Supplier<Iterable<S
 
     /** Whether the client wants its answer as server-sent events. */
     boolean acceptsEvents() {
-        return fields.all("accept").stream()
-                .flatMap(header -> List.of(header.split(",", -1)).stream())
-                .anyMatch(each -> each.trim().toLowerCase(Locale.ROOT).startsWith("text/event-stream"));
+        for (String header : all("accept")) {
+            for (String each : header.split(",", -1)) {
+                if (each.trim().toLowerCase(Locale.ROOT).startsWith("text/event-stream")) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /** How the client wants NaN and the infinities, by a parameter of its header Accept; null where it does not say. */
     @Nullable
     NonFinite nonFinite() {
-        for (String header : fields.all("accept")) {
+        for (String header : all("accept")) {
             String lower = header.toLowerCase(Locale.ROOT);
             int at = lower.indexOf(NON_FINITE);
             if (at >= 0) {

@@ -13,7 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.Channel;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +29,7 @@ final class RestExchange implements Reply {
     private @Nullable Opened opened;
     private @Nullable RequestSink sink;
     private @Nullable RestResponse response;
-    private final Map<String, String> returned = new LinkedHashMap<>();
+    private Map<String, String> returned = Map.of();
     private long bodyBytes;
     private boolean bodiless;
     private boolean begun;
@@ -43,7 +43,7 @@ final class RestExchange implements Reply {
      * @param accepted the compression that the client takes; null where there is none, or nothing is compressed
      */
     private record Opened(
-            ChannelHandlerContext ctx,
+            Channel channel,
             boolean events,
             @Nullable Inflation decoder,
             @Nullable ContentCoding accepted) {}
@@ -54,12 +54,12 @@ final class RestExchange implements Reply {
     }
 
     /** @param contentLength of the request's body, -1 when unknown */
-    void open(RequestHead head, long contentLength, ChannelHandlerContext ctx, CallHandler calls) {
+    void open(RequestHead head, long contentLength, Channel channel, CallHandler calls) {
         bodiless = head.method().equals("HEAD");
         try {
-            Route route = RestRoutes.route(head);
+            Route route = head.route();
             if (!route.takes(head.method())) {
-                returned.put("allow", route.allow());
+                headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
             }
             requireBodySize(contentLength);
@@ -69,29 +69,36 @@ final class RestExchange implements Reply {
             ContentCoding accepted =
                     settings.compressAbove() < 0 ? null : ContentCoding.accepted(head.field("accept-encoding"));
             long deadline = head.deadline();
-            Call call = new Call(operation, deadline, head.forwarded(settings.forwarded()), ctx.executor(), ctx.alloc())
-                    .from(head::joined);
-            opened = new Opened(ctx, events, decoder(head, ctx), accepted);
+            Call call = new Call(
+                    operation,
+                    deadline,
+                    head.forwarded(settings.forwarded()),
+                    head,
+                    Call.NO_AFFINITY,
+                    false,
+                    channel.eventLoop(),
+                    channel.alloc());
+            opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {
             fail(failure);
         }
     }
 
-    private @Nullable Inflation decoder(RequestHead head, ChannelHandlerContext ctx) {
+    private @Nullable Inflation decoder(RequestHead head, Channel channel) {
         String encoding = head.field("content-encoding");
         if (encoding == null || encoding.equalsIgnoreCase("identity")) {
             return null;
         }
         ContentCoding coding = ContentCoding.of(encoding);
         if (coding == null) {
-            returned.put("accept-encoding", ContentCoding.ACCEPTED);
+            headers(Map.of("accept-encoding", ContentCoding.ACCEPTED));
             throw new OipException(
                     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
                     "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '" + encoding
                             + "'");
         }
-        return coding.decoder(ctx.alloc(), settings.maxBodyBytes());
+        return coding.decoder(channel.alloc(), settings.maxBodyBytes());
     }
 
     /** @param chunk taken */
@@ -178,7 +185,8 @@ final class RestExchange implements Reply {
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!answered && !begun) {
+        if (!answered && !begun && !headers.isEmpty()) {
+            returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
             returned.putAll(headers);
         }
     }
@@ -202,7 +210,7 @@ final class RestExchange implements Reply {
             case Answer.Inference inference -> {
                 begin();
                 ByteBuf json = ((InferMessage.Rest) inference.message()).body().content();
-                writer.part(EventWriter.event(request.ctx().alloc(), json));
+                writer.part(EventWriter.event(request.channel().alloc(), json));
             }
             case Answer.Events events -> {
                 begin();
@@ -228,7 +236,8 @@ final class RestExchange implements Reply {
     }
 
     private static ByteBuf errorEvent(Opened request, OipException failure) {
-        return EventWriter.event(request.ctx().alloc(), Unpooled.wrappedBuffer(JsonAnswers.error(failure.message())));
+        return EventWriter.event(
+                request.channel().alloc(), Unpooled.wrappedBuffer(JsonAnswers.error(failure.message())));
     }
 
     @Override
@@ -259,7 +268,7 @@ final class RestExchange implements Reply {
                 || plain.body().readableBytes() > ContentCoding.MOST_COMPRESSED) {
             return plain;
         }
-        return plain.with(coding.compress(request.ctx().alloc(), plain.body()))
+        return plain.with(coding.compress(request.channel().alloc(), plain.body()))
                 .with("content-encoding", coding.token())
                 .with("vary", "accept-encoding");
     }

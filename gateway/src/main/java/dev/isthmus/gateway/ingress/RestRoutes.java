@@ -161,7 +161,7 @@ final class RestRoutes {
 
     /** How long the JSON is at the front of the body (binary tensor data extension, R16). */
     private static long jsonLength(RequestHead head) {
-        List<String> values = head.fields().all("inference-header-content-length");
+        List<String> values = head.all("inference-header-content-length");
         if (values.isEmpty()) {
             return RestBody.ALL_JSON;
         }

@@ -30,6 +30,10 @@ public final class CountedIngress implements AutoCloseable {
                 .channel();
     }
 
+    public int port() {
+        return ((InetSocketAddress) listener.localAddress()).getPort();
+    }
+
     public Socket connect() throws java.io.IOException {
         InetSocketAddress address = (InetSocketAddress) listener.localAddress();
         return new Socket(address.getAddress(), address.getPort());

@@ -1,0 +1,115 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The head of an HTTP/2 request. What is made out of it is kept: many requests of a connection have the same one ({@link
+ * Http2Heads}). Used on the connection's loop.
+ */
+final class Http2Head extends RequestHead {
+    private final Http2Headers headers;
+    private final String method;
+    private final String uri;
+    private final boolean grpc;
+    private @Nullable GrpcHead call;
+    private @Nullable Route route;
+    private @Nullable HeaderNames allowed;
+    private Map<String, String> forwarded = Map.of();
+
+    Http2Head(Http2Headers headers) {
+        this.headers = headers;
+        this.method = text(headers.method());
+        this.uri = text(headers.path());
+        this.grpc = GrpcNames.isGrpc(headers.get(HttpHeaderNames.CONTENT_TYPE));
+    }
+
+    private static String text(@Nullable CharSequence value) {
+        return value == null ? "" : value.toString();
+    }
+
+    boolean of(Http2Headers others) {
+        return headers == others;
+    }
+
+    boolean grpc() {
+        return grpc;
+    }
+
+    /**
+     * What a gRPC request's head says.
+     *
+     * @throws dev.isthmus.oip.OipException where it cannot be served
+     */
+    GrpcHead call() {
+        GrpcHead known = call;
+        if (known == null) {
+            known = GrpcHead.of(this);
+            call = known;
+        }
+        return known;
+    }
+
+    @Override
+    Route route() {
+        Route known = route;
+        if (known == null) {
+            known = super.route();
+            route = known;
+        }
+        return known;
+    }
+
+    @Override
+    Map<String, String> forwarded(HeaderNames names) {
+        if (!names.equals(allowed)) {
+            forwarded = Map.copyOf(super.forwarded(names));
+            allowed = names;
+        }
+        return forwarded;
+    }
+
+    /** Of the request's body; -1 when unknown. */
+    long contentLength() {
+        return headers.getLong(HttpHeaderNames.CONTENT_LENGTH, -1L);
+    }
+
+    @Override
+    String method() {
+        return method;
+    }
+
+    @Override
+    String uri() {
+        return uri;
+    }
+
+    @Override
+    @Nullable
+    String field(CharSequence name) {
+        CharSequence value = headers.get(name);
+        return value == null ? null : value.toString();
+    }
+
+    @Override
+    List<String> all(CharSequence name) {
+        List<CharSequence> values = headers.getAll(name);
+        List<String> texts = new ArrayList<>(values.size());
+        for (CharSequence value : values) {
+            texts.add(value.toString());
+        }
+        return texts;
+    }
+
+    @Override
+    Iterator<Map.Entry<CharSequence, CharSequence>> fields() {
+        return headers.iterator();
+    }
+}

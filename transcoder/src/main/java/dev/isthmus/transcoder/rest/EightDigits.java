@@ -26,7 +26,11 @@ final class EightDigits {
     static long value(long eight, int digits) {
         // In two halves: to shift by 64 is to shift by nothing.
         int half = 32 - (digits << 2);
-        long all = eight << half << half;
+        return value(eight << half << half);
+    }
+
+    /** The number that all eight are. */
+    static long value(long all) {
         long pairs = all * 10 + (all >>> 8);
         long even = (pairs & 0x000000ff000000ffL) * (100L + (1_000_000L << 32));
         long odd = ((pairs >>> 16) & 0x000000ff000000ffL) * (1L + (10_000L << 32));

@@ -69,21 +69,21 @@ final class PlainNumber {
     /** Reads digits behind the point. */
     private int fraction(byte[] window, int start, int before) {
         long first = EightDigits.read(window, start);
-        long second = EightDigits.read(window, start + 8);
         int digits = EightDigits.count(first);
-        int further = EightDigits.count(second) & -(digits >>> 3);
-        int all = digits + further;
-        if (digits == 0) {
-            return NOT_PLAIN;
+        if (digits < 8) {
+            significand = significand * TENS[digits] + EightDigits.value(first, digits);
+            return digits > 0 && before + digits <= Decimals.MAX_DIGITS ? start + digits : NOT_PLAIN;
         }
-        if (before + all > Decimals.MAX_DIGITS) {
+        // Both at once, however many the second has: a branch for each length would be guessed wrong too often.
+        long second = EightDigits.read(window, start + 8);
+        int further = EightDigits.count(second);
+        if (before + 8 + further > Decimals.MAX_DIGITS) {
             return withoutZeros(window, start, before);
         }
-        significand = significand * TENS[all]
-                + EightDigits.value(first, digits) * TENS[further]
-                + EightDigits.value(second, further);
-        if (all < 16) {
-            return start + all;
+        significand =
+                (significand * TENS[8] + EightDigits.value(first)) * TENS[further] + EightDigits.value(second, further);
+        if (further < 8) {
+            return start + 8 + further;
         }
         int end = more(window, start + 16, Decimals.MAX_DIGITS - 16 - before);
         return end < 0 ? withoutZeros(window, start, before) : end;

@@ -20,6 +20,7 @@ final class DataReader implements ValueReader {
     private final String tensor;
     private final DataType type;
     private final ElementWriter elements;
+    private final long expectedBytes;
     private final long maxBytes;
     private final ByteBuf raw;
     private final int outerDepth;
@@ -58,6 +59,7 @@ final class DataReader implements ValueReader {
         this.tensor = tensor;
         this.type = type;
         this.elements = new ElementWriter(check, tensor, type);
+        this.expectedBytes = expectedBytes;
         this.maxBytes = maxBytes;
         this.outerDepth = outerDepth;
         this.runs = NumberRun.takes(type);
@@ -136,11 +138,8 @@ final class DataReader implements ValueReader {
 
     /** Takes the plain numbers that follow. */
     private void run(int level, JsonTokenizer json) {
-        if (!json.more(NumberRun.MARGIN)) {
-            return;
-        }
         if (numbers == null) {
-            numbers = new NumberRun(type);
+            numbers = new NumberRun(type, expectedBytes == 0 ? Long.MAX_VALUE : expectedBytes / type.size());
         }
         int read;
         do {

@@ -1,6 +1,9 @@
 package dev.isthmus.transcoder.rest;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.math.BigInteger;
+import java.nio.ByteOrder;
 
 /**
  * Finite floats as text, without garbage: the fewest digits that read back to the same float, and of those the nearest; in
@@ -8,8 +11,8 @@ import java.math.BigInteger;
  * with 63 bits of the power of ten, which are enough for floats.
  */
 final class FloatText {
-    /** Bytes that one float takes at most: -1.23456789E-38. */
-    static final int MAX_BYTES = 16;
+    /** Bytes that may be written to for one float; of them it takes at most 15: -1.23456789E-38. */
+    static final int MAX_BYTES = 24;
 
     private static final int LEAST_POWER = -32;
     private static final int MOST_POWER = 45;
@@ -17,7 +20,12 @@ final class FloatText {
     /** 10^n, n from LEAST_POWER, scaled to 63 bits and rounded up. */
     private static final long[] POWERS = new long[MOST_POWER - LEAST_POWER + 1];
 
-    private static final int[] TENS = {1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000};
+    private static final long[] TENS = {
+        1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000
+    };
+
+    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final int ZERO_POINT_ZEROS = '0' | '.' << 8 | '0' << 16 | '0' << 24;
 
     static {
         for (int n = LEAST_POWER; n <= MOST_POWER; n++) {
@@ -63,7 +71,7 @@ final class FloatText {
         int fraction = bits & 0x7f_ffff;
         int biased = (bits >>> 23) & 0xff;
         if (biased == 0) {
-            return fraction == 0 ? plain(0, 1, 1, to, i) : shortest(fraction, -149, false, to, i);
+            return fraction == 0 ? zero(to, i) : shortest(fraction, -149, false, to, i);
         }
         int significand = fraction | 0x80_0000;
         int power = biased - 150;
@@ -120,65 +128,66 @@ final class FloatText {
         return rest == 0 ? whole : whole | 1;
     }
 
-    /** Writes {@code digits x 10^exponent}. */
-    private static int decimal(int digits, int exponent, byte[] to, int at) {
-        int rest = digits;
-        int shift = exponent;
-        while (rest % 10 == 0) {
-            rest /= 10;
-            shift++;
-        }
-        int length = 1;
-        while (length < TENS.length && rest >= TENS[length]) {
-            length++;
-        }
+    private static int zero(byte[] to, int at) {
+        INTS.set(to, at, ZERO_POINT_ZEROS);
+        return at + 3;
+    }
+
+    /** Writes {@code number x 10^exponent}; the number has at most nine digits. */
+    private static int decimal(int number, int exponent, byte[] to, int at) {
+        // Nine digits, the first apart, by zeros behind them.
+        int length = length(number);
+        long nine = number * TENS[9 - length];
+        long first = nine / 100_000_000;
+        long eight = EightDigits.of(nine - 100_000_000 * first);
+        int digits = 9 - (Long.numberOfLeadingZeros(eight) >>> 3);
         // Where the point stands: 0.digits x 10^point
-        int point = length + shift;
-        return point > -3 && point <= 7 ? plain(rest, length, point, to, at) : scientific(rest, length, point, to, at);
+        int point = length + exponent;
+        if (point > 0 && point <= 7) {
+            return mixed(first, eight, digits, point, to, at);
+        }
+        return point > -3 && point <= 0
+                ? fraction(first, eight, digits, point, to, at)
+                : scientific(first, eight, digits, point, to, at);
     }
 
-    private static int plain(int digits, int length, int point, byte[] to, int at) {
-        int i = at;
-        if (point <= 0) {
-            to[i++] = '0';
-            to[i++] = '.';
-            for (int zeros = point; zeros < 0; zeros++) {
-                to[i++] = '0';
-            }
-            return digits(digits, length, to, i);
-        }
-        if (length <= point) {
-            i = digits(digits, length, to, i);
-            for (int zeros = length; zeros < point; zeros++) {
-                to[i++] = '0';
-            }
-            to[i++] = '.';
-            to[i++] = '0';
-            return i;
-        }
-        int below = TENS[length - point];
-        i = digits(digits / below, point, to, i);
-        to[i++] = '.';
-        return digits(digits % below, length - point, to, i);
+    /** How many digits a number of 1 to 9 has. */
+    private static int length(int number) {
+        int near = (32 - Integer.numberOfLeadingZeros(number)) * 1233 >>> 12;
+        return near + (int) (TENS[near] - 1 - number >>> 63);
     }
 
-    private static int scientific(int digits, int length, int point, byte[] to, int at) {
-        int i = plain(digits, length, 1, to, at);
+    /** 0.00123 */
+    private static int fraction(long first, long eight, int digits, int point, byte[] to, int at) {
+        INTS.set(to, at, ZERO_POINT_ZEROS);
+        int i = at + 2 - point;
+        to[i] = (byte) ('0' + first);
+        EightDigits.write(eight, to, i + 1);
+        return i + digits;
+    }
+
+    /** 1.23, 1230.0: the digits before the point stay where they are, those behind it move by one. */
+    private static int mixed(long first, long eight, int digits, int point, byte[] to, int at) {
+        to[at] = (byte) ('0' + first);
+        EightDigits.write(eight, to, at + 1);
+        EightDigits.write(eight >>> ((point - 1) << 3), to, at + point + 1);
+        to[at + point] = '.';
+        return at + 1 + Math.max(digits, point + 1);
+    }
+
+    /** 1.23E-20 */
+    private static int scientific(long first, long eight, int digits, int point, byte[] to, int at) {
+        int i = mixed(first, eight, digits, 1, to, at);
         to[i++] = 'E';
         int power = point - 1;
         if (power < 0) {
             to[i++] = '-';
             power = -power;
         }
-        return digits(power, power < 10 ? 1 : 2, to, i);
-    }
-
-    private static int digits(int value, int length, byte[] to, int at) {
-        int rest = value;
-        for (int i = at + length - 1; i >= at; i--) {
-            to[i] = (byte) ('0' + rest % 10);
-            rest /= 10;
+        if (power >= 10) {
+            to[i++] = (byte) ('0' + power / 10);
         }
-        return at + length;
+        to[i++] = (byte) ('0' + power % 10);
+        return i;
     }
 }

@@ -54,6 +54,9 @@ final class JsonTokenizer {
         NOTHING
     }
 
+    /** Room for what is left of a part when the next comes. */
+    private static final int SPARE = 256;
+
     private final WireLimits limits;
     private byte[] window;
     private int at;
@@ -74,21 +77,20 @@ final class JsonTokenizer {
         this.window = new byte[0];
     }
 
-    /** Adds the next part of the document (borrowed; its indices are not moved). */
-    void feed(ByteBuf chunk) {
-        int length = chunk.readableBytes();
-        if (end + length > window.length) {
+    /** Adds the next part of the document: so many bytes from there on (borrowed; its indices are not moved). */
+    void feed(ByteBuf chunk, int from, int length) {
+        if (end + length + NumberRun.PADDING > window.length) {
             makeRoom(length);
         }
-        chunk.getBytes(chunk.readerIndex(), window, end, length);
+        chunk.getBytes(from, window, end, length);
         end += length;
     }
 
-    /** Moves what is left to the front; where that is much, into a window twice as large, so that it is moved seldom. */
+    /** Moves what is left to the front; where that is much, into a larger window, so that it is moved seldom. */
     private void makeRoom(int length) {
         int kept = end - at;
-        int needed = kept + length;
-        byte[] to = needed > window.length ? new byte[kept == 0 ? needed : 2 * needed] : window;
+        int needed = kept + length + NumberRun.PADDING;
+        byte[] to = needed > window.length ? new byte[needed + Math.max(kept, at == 0 ? 0 : SPARE)] : window;
         System.arraycopy(window, at, to, 0, kept);
         window = to;
         consumedBefore += at;
@@ -286,14 +288,9 @@ final class JsonTokenizer {
         return after(Token.NUMBER);
     }
 
-    /** Whether more than so many bytes are left in the window. */
-    boolean more(int bytes) {
-        return end - at > bytes;
-    }
-
     /** Reads plain numbers that follow in the array whose element was just given; says how many. */
     int run(NumberRun run, ByteBuf to) {
-        if (expect != Expect.COMMA_OR_END || objects[depth - 1] || limits.numberLength() < NumberRun.MARGIN) {
+        if (expect != Expect.COMMA_OR_END || objects[depth - 1] || limits.numberLength() < NumberRun.LONGEST) {
             return 0;
         }
         int count = run.read(window, at, end, to);

@@ -52,7 +52,7 @@ final class KeptData implements ValueReader {
             colon++;
         }
         JsonTokenizer json = new JsonTokenizer(limits);
-        json.feed(Unpooled.wrappedBuffer(kept, colon + 1, kept.length - colon - 1));
+        json.feed(Unpooled.wrappedBuffer(kept), colon + 1, kept.length - colon - 1);
         json.last();
         return json;
     }

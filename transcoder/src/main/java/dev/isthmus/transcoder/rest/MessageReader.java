@@ -10,6 +10,8 @@ import java.util.List;
  * data behind it.
  */
 final class MessageReader {
+    private static final int PART = 8 * 1024;
+
     private final ReaderSettings settings;
     private final long jsonLength;
     private final JsonTokenizer json;
@@ -39,15 +41,24 @@ final class MessageReader {
         long left = jsonLength < 0 ? Long.MAX_VALUE : jsonLength - jsonTaken;
         int textBytes = (int) Math.min(left, chunk.readableBytes());
         if (textBytes > 0) {
-            jsonTaken += textBytes;
-            json.feed(chunk.slice(chunk.readerIndex(), textBytes));
+            text(chunk, textBytes);
+        }
+        if (complete) {
+            tail.add(chunk, chunk.readerIndex() + textBytes);
+        }
+    }
+
+    /** Reads JSON in parts that stay in the processor's cache. */
+    private void text(ByteBuf chunk, int length) {
+        int end = chunk.readerIndex() + length;
+        for (int at = chunk.readerIndex(); at < end; at += PART) {
+            int part = Math.min(PART, end - at);
+            jsonTaken += part;
+            json.feed(chunk, at, part);
             if (jsonTaken == jsonLength) {
                 json.last();
             }
             read();
-        }
-        if (complete) {
-            tail.add(chunk, chunk.readerIndex() + textBytes);
         }
     }
 

@@ -12,8 +12,11 @@ import java.nio.ByteOrder;
  * takes or refuses it.
  */
 final class NumberRun {
-    /** A number is only looked at where so much of the document follows: it and what ends it are complete then. */
-    static final int MARGIN = 64;
+    /** So many bytes behind the end must be in the window, of whatever value: they may be looked at. */
+    static final int PADDING = 96;
+
+    /** No number of more characters is taken. */
+    static final int LONGEST = 64;
 
     private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
@@ -21,21 +24,24 @@ final class NumberRun {
             MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
     private static final int ELEMENTS = 512;
-    private static final long ZEROS = 0x3030303030303030L;
-    private static final long[] TENS = {1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000};
-    private static final int MAX_ZEROS = 16;
     private static final int NOT_PLAIN = -1;
 
     private final DataType type;
+    private final int most;
     private final byte[] elements;
+    private final PlainNumber number = new PlainNumber();
     private int position;
-    private long significand;
-    private int exponent;
 
-    /** @param type one that {@link #takes} says */
-    NumberRun(DataType type) {
+    /**
+     * A reader of one tensor's numbers.
+     *
+     * @param type one that {@link #takes} says
+     * @param expected elements; room is made for no more than these at once
+     */
+    NumberRun(DataType type, long expected) {
         this.type = type;
-        this.elements = new byte[ELEMENTS * type.size()];
+        this.most = (int) Math.clamp(expected, 1, ELEMENTS);
+        this.elements = new byte[most * type.size()];
     }
 
     /** Whether numbers of this type are read here. */
@@ -47,19 +53,19 @@ final class NumberRun {
     }
 
     /**
-     * Reads what is plain.
+     * Reads what is plain, and complete within the window.
      *
      * @param at behind a value
-     * @param end of what there is in the window
+     * @param end of what there is in the window; {@link #PADDING} is behind it
      * @param to gets the elements in raw form
      * @return how many; {@link #position()} is behind the last
      */
     int read(byte[] window, int at, int end, ByteBuf to) {
         int count = switch (type) {
-            case FP32 -> floats(window, at, end - MARGIN);
-            case FP64 -> doubles(window, at, end - MARGIN);
-            case UINT8, UINT16, UINT32, UINT64 -> integers(window, at, end - MARGIN, false);
-            default -> integers(window, at, end - MARGIN, true);
+            case FP32 -> floats(window, at, end);
+            case FP64 -> doubles(window, at, end);
+            case UINT8, UINT16, UINT32, UINT64 -> integers(window, at, end, false);
+            default -> integers(window, at, end, true);
         };
         to.writeBytes(elements, 0, count * type.size());
         return count;
@@ -69,19 +75,22 @@ final class NumberRun {
         return position;
     }
 
-    private int floats(byte[] window, int start, int last) {
+    private int floats(byte[] window, int start, int end) {
         int count = 0;
         int at = start;
-        while (count < ELEMENTS && at <= last) {
-            int begin = begin(window, at, last);
-            boolean negative = begin >= 0 && window[begin] == '-';
-            int next = begin < 0 ? NOT_PLAIN : number(window, negative ? begin + 1 : begin);
-            float value = next < 0 ? Float.NaN : Decimals.toFloat(significand, exponent);
-            // A zero with a minus may be one that was written as an integer.
-            if (Float.isNaN(value) || (negative && significand == 0)) {
+        while (count < most) {
+            int begin = begin(window, at, end);
+            int sign = window[begin] == '-' ? 1 : 0;
+            int next = number.read(window, begin + sign);
+            if (!complete(window, begin, next, end)) {
                 break;
             }
-            INTS.set(elements, 4 * count, Float.floatToRawIntBits(negative ? -value : value));
+            float value = number.toFloat();
+            // To some, -0 is an integer.
+            if (Float.isNaN(value) || (value == 0 && sign > 0 && next == begin + 2)) {
+                break;
+            }
+            INTS.set(elements, 4 * count, Float.floatToRawIntBits(value) | sign << 31);
             count++;
             at = next;
         }
@@ -89,18 +98,21 @@ final class NumberRun {
         return count;
     }
 
-    private int doubles(byte[] window, int start, int last) {
+    private int doubles(byte[] window, int start, int end) {
         int count = 0;
         int at = start;
-        while (count < ELEMENTS && at <= last) {
-            int begin = begin(window, at, last);
-            boolean negative = begin >= 0 && window[begin] == '-';
-            int next = begin < 0 ? NOT_PLAIN : number(window, negative ? begin + 1 : begin);
-            double value = next < 0 ? Double.NaN : Decimals.toDouble(significand, exponent);
+        while (count < most) {
+            int begin = begin(window, at, end);
+            int sign = window[begin] == '-' ? 1 : 0;
+            int next = number.read(window, begin + sign);
+            if (!complete(window, begin, next, end)) {
+                break;
+            }
+            double value = number.toDouble();
             if (Double.isNaN(value)) {
                 break;
             }
-            LONGS.set(elements, 8 * count, Double.doubleToRawLongBits(negative ? -value : value));
+            LONGS.set(elements, 8 * count, Double.doubleToRawLongBits(value) | (long) sign << 63);
             count++;
             at = next;
         }
@@ -108,19 +120,20 @@ final class NumberRun {
         return count;
     }
 
-    private int integers(byte[] window, int start, int last, boolean signed) {
+    private int integers(byte[] window, int start, int end, boolean signed) {
         int bits = 8 * type.size();
-        long most = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
+        long largest = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
         int count = 0;
         int at = start;
-        while (count < ELEMENTS && at <= last) {
-            int begin = begin(window, at, last);
-            boolean negative = begin >= 0 && window[begin] == '-';
-            int next = begin < 0 ? NOT_PLAIN : integer(window, negative ? begin + 1 : begin);
-            if (next < 0 || significand > most || (negative && !signed) || !ends(window[next])) {
+        while (count < most) {
+            int begin = begin(window, at, end);
+            int sign = signed && window[begin] == '-' ? 1 : 0;
+            int next = number.readInteger(window, begin + sign);
+            long value = number.significand();
+            if (!complete(window, begin, next, end) || value > largest) {
                 break;
             }
-            put(count, negative ? -significand : significand);
+            put(count, (value ^ -sign) + sign);
             count++;
             at = next;
         }
@@ -137,134 +150,24 @@ final class NumberRun {
         }
     }
 
-    /** Where a number begins behind the comma that is expected here. */
-    private static int begin(byte[] window, int at, int last) {
-        if (window[at] != ',') {
-            return NOT_PLAIN;
+    /** Where a number begins behind the comma that is expected here; the end where there is none. */
+    private static int begin(byte[] window, int at, int end) {
+        if (at >= end || window[at] != ',') {
+            return end;
         }
         int i = at + 1;
-        while (window[i] == ' ' && i < last) {
+        while (i < end && window[i] == ' ') {
             i++;
         }
-        return i <= last ? i : NOT_PLAIN;
+        return i;
+    }
+
+    /** Whether a number was read, and what ends it has come, too. */
+    private static boolean complete(byte[] window, int begin, int next, int end) {
+        return begin < end && next > NOT_PLAIN && next < end && ends(window[next]);
     }
 
     private static boolean ends(byte c) {
         return c == ',' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
-    }
-
-    /** Reads a number without its sign, and gives the place behind it. */
-    private int number(byte[] window, int start) {
-        int at = integer(window, start);
-        if (at < 0) {
-            return NOT_PLAIN;
-        }
-        int digits = significand == 0 ? 0 : at - start;
-        int scale = 0;
-        if (window[at] == '.') {
-            int begin = at + 1;
-            at = fraction(window, begin, digits);
-            if (at < 0) {
-                return NOT_PLAIN;
-            }
-            scale = begin - at;
-        }
-        exponent = scale;
-        if ((window[at] | 0x20) == 'e') {
-            at = power(window, at + 1);
-        }
-        return at >= 0 && ends(window[at]) ? at : NOT_PLAIN;
-    }
-
-    /** Reads an integer without sign, of at most 18 digits and without zeros before it, into the significand. */
-    private int integer(byte[] window, int start) {
-        if (window[start + 1] == '.' || window[start + 1] == ',') {
-            int digit = window[start] - '0';
-            significand = digit;
-            return digit >= 0 && digit <= 9 ? start + 1 : NOT_PLAIN;
-        }
-        long eight = eight(window, start);
-        int digits = digits(eight);
-        if (digits == 0 || (digits > 1 && window[start] == '0')) {
-            return NOT_PLAIN;
-        }
-        significand = value(eight, digits);
-        return digits < 8 ? start + digits : more(window, start + 8, Decimals.MAX_DIGITS - 8);
-    }
-
-    /** Reads digits behind the point; zeros before the first other digit of the number count for nothing. */
-    private int fraction(byte[] window, int start, int before) {
-        int at = start;
-        if (before == 0) {
-            while (window[at] == '0' && at - start < MAX_ZEROS) {
-                at++;
-            }
-        }
-        long eight = eight(window, at);
-        int digits = digits(eight);
-        if (digits == 0) {
-            return at > start ? at : NOT_PLAIN;
-        }
-        if (before + digits > Decimals.MAX_DIGITS) {
-            return NOT_PLAIN;
-        }
-        significand = significand * TENS[digits] + value(eight, digits);
-        return digits < 8 ? at + digits : more(window, at + 8, Decimals.MAX_DIGITS - 8 - before);
-    }
-
-    /** Reads on behind eight digits. */
-    private int more(byte[] window, int start, int most) {
-        int at = start;
-        int left = most;
-        int digits;
-        do {
-            long eight = eight(window, at);
-            digits = digits(eight);
-            left -= digits;
-            if (left < 0) {
-                return NOT_PLAIN;
-            }
-            if (digits > 0) {
-                significand = significand * TENS[digits] + value(eight, digits);
-            }
-            at += digits;
-        } while (digits == 8);
-        return at;
-    }
-
-    private int power(byte[] window, int start) {
-        int at = start;
-        boolean minus = window[at] == '-';
-        if (minus || window[at] == '+') {
-            at++;
-        }
-        long eight = eight(window, at);
-        int digits = digits(eight);
-        if (digits == 0 || digits > 4) {
-            return NOT_PLAIN;
-        }
-        int power = (int) value(eight, digits);
-        exponent += minus ? -power : power;
-        return at + digits;
-    }
-
-    /** Eight characters, the first lowest, each the value of its digit if it is one. */
-    private static long eight(byte[] window, int at) {
-        return (long) LONGS.get(window, at) ^ ZEROS;
-    }
-
-    /** How many of eight are digits, from the first on. The highest bit is set of the first that is not. */
-    private static int digits(long eight) {
-        long others = ((eight + 0x7676767676767676L) | eight) & 0x8080808080808080L;
-        return Long.numberOfTrailingZeros(others) >>> 3;
-    }
-
-    /** The number that the first of eight are, 1 to 8 digits: zeros are put before them, then pairs and fours are joined. */
-    private static long value(long eight, int digits) {
-        long all = eight << ((8 - digits) << 3);
-        long pairs = all * 10 + (all >>> 8);
-        long even = (pairs & 0x000000ff000000ffL) * (100L + (1_000_000L << 32));
-        long odd = ((pairs >>> 16) & 0x000000ff000000ffL) * (1L + (10_000L << 32));
-        return (even + odd) >>> 32;
     }
 }

@@ -2,19 +2,29 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 
-/** Writes the elements of integer and FP32 tensors as JSON numbers with commas between them, by way of a small array. */
+/** Writes the elements of most tensors as JSON with commas between them, by way of small arrays. */
 final class NumberText {
-    private static final int ROOM = 4096;
-    /** A comma and the longest number: -9223372036854775808. */
-    private static final int LONGEST = 21;
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle SHORTS =
+            MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
+
+    /** So many elements are written at once. */
+    private static final int BLOCK = 256;
+
+    private static final int INFINITE = 0x7f80_0000;
+    private static final long EIGHT_DIGITS = 100_000_000;
 
     private NumberText() {}
 
     /** Whether elements of this type are written here. */
     static boolean writes(DataType type) {
         return switch (type) {
-            case FP32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64 -> true;
+            case BOOL, FP32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64 -> true;
             default -> false;
         };
     }
@@ -30,87 +40,109 @@ final class NumberText {
     static int write(DataType type, ByteBuf data, int from, boolean first, ByteBuf out) {
         int size = type.size();
         int end = data.writerIndex();
-        byte[] text = new byte[Math.min(ROOM, (end - from) / size * LONGEST)];
+        int block = Math.min(BLOCK, (end - from) / size);
+        byte[] raw = new byte[block * size];
+        byte[] text = new byte[(block + 1) * FloatText.MAX_BYTES];
         int at = from;
-        boolean comma = !first;
-        while (at < end && finite(type, data, at)) {
-            int length = 0;
-            while (at < end && length <= text.length - LONGEST && finite(type, data, at)) {
-                if (comma) {
-                    text[length++] = ',';
+        int taken;
+        int written;
+        do {
+            taken = Math.min(block, (end - at) / size);
+            data.getBytes(at, raw, 0, taken * size);
+            written = type == DataType.FP32 ? finite(raw, taken) : taken;
+            int length = text(type, raw, written, text);
+            if (length > 0) {
+                if (at > from || !first) {
+                    out.writeByte(',');
                 }
-                comma = true;
-                length = element(type, data, at, text, length);
-                at += size;
+                makeRoom(out, length, (end - at) / size / written);
+                out.writeBytes(text, 0, length - 1);
             }
-            out.writeBytes(text, 0, length);
+            at += written * size;
+        } while (written == taken && at < end);
+        return at;
+    }
+
+    /** Makes room for a block, and, where there is none, for all that are like it. */
+    private static void makeRoom(ByteBuf out, int length, int blocks) {
+        if (out.writableBytes() <= length) {
+            out.ensureWritable((int) Math.min(length * (blocks + 1L), Integer.MAX_VALUE - out.writerIndex()));
+        }
+    }
+
+    private static int finite(byte[] raw, int count) {
+        int finite = 0;
+        while (finite < count && ((int) INTS.get(raw, 4 * finite) & INFINITE) != INFINITE) {
+            finite++;
+        }
+        return finite;
+    }
+
+    /** Writes elements, each with a comma behind it; gives the length. */
+    private static int text(DataType type, byte[] raw, int count, byte[] to) {
+        return switch (type) {
+            case FP32 -> floats(raw, count, to);
+            case BOOL, UINT8, INT8 -> SmallText.of(type).write(raw, count, to);
+            default -> integers(type, raw, count, to);
+        };
+    }
+
+    private static int floats(byte[] raw, int count, byte[] to) {
+        int at = 0;
+        for (int i = 0; i < count; i++) {
+            at = FloatText.write((int) INTS.get(raw, 4 * i), to, at);
+            to[at++] = ',';
         }
         return at;
     }
 
-    private static boolean finite(DataType type, ByteBuf data, int at) {
-        return type != DataType.FP32 || (data.getIntLE(at) & 0x7f80_0000) != 0x7f80_0000;
+    private static int integers(DataType type, byte[] raw, int count, byte[] to) {
+        boolean signed = type == DataType.INT16 || type == DataType.INT32 || type == DataType.INT64;
+        int at = 0;
+        for (int i = 0; i < count; i++) {
+            long value = element(type, raw, i);
+            if (signed && value < 0) {
+                to[at++] = '-';
+                value = -value;
+            }
+            at = unsigned(value, to, at);
+            to[at++] = ',';
+        }
+        return at;
     }
 
-    private static int element(DataType type, ByteBuf data, int at, byte[] to, int length) {
+    private static long element(DataType type, byte[] raw, int index) {
         return switch (type) {
-            case FP32 -> FloatText.write(data.getIntLE(at), to, length);
-            case UINT8 -> small(data.getUnsignedByte(at), to, length);
-            case INT8 -> signed(data.getByte(at), to, length);
-            case UINT16 -> unsigned(data.getUnsignedShortLE(at), to, length);
-            case INT16 -> signed(data.getShortLE(at), to, length);
-            case UINT32 -> unsigned(data.getUnsignedIntLE(at), to, length);
-            case INT32 -> signed(data.getIntLE(at), to, length);
-            case UINT64 -> unsigned(data.getLongLE(at), to, length);
-            default -> signed(data.getLongLE(at), to, length);
+            case INT16 -> (short) SHORTS.get(raw, 2 * index);
+            case UINT16 -> (short) SHORTS.get(raw, 2 * index) & 0xffffL;
+            case INT32 -> (int) INTS.get(raw, 4 * index);
+            case UINT32 -> (int) INTS.get(raw, 4 * index) & 0xffff_ffffL;
+            default -> (long) LONGS.get(raw, 8 * index);
         };
     }
 
-    private static int small(int value, byte[] to, int at) {
-        int i = at;
-        if (value >= 100) {
-            to[i++] = (byte) ('0' + value / 100);
+    static int unsigned(long value, byte[] to, int at) {
+        if (value >= 0 && value < EIGHT_DIGITS) {
+            return head(value, to, at);
         }
-        if (value >= 10) {
-            to[i++] = (byte) ('0' + value / 10 % 10);
+        long upper = value < 0 ? Long.divideUnsigned(value, EIGHT_DIGITS) : value / EIGHT_DIGITS;
+        int i;
+        if (upper < EIGHT_DIGITS) {
+            i = head(upper, to, at);
+        } else {
+            i = head(upper / EIGHT_DIGITS, to, at);
+            EightDigits.write(EightDigits.of(upper % EIGHT_DIGITS), to, i);
+            i += 8;
         }
-        to[i++] = (byte) ('0' + value % 10);
-        return i;
+        EightDigits.write(EightDigits.of(value - EIGHT_DIGITS * upper), to, i);
+        return i + 8;
     }
 
-    private static int signed(long value, byte[] to, int at) {
-        if (value >= 0) {
-            return unsigned(value, to, at);
-        }
-        to[at] = '-';
-        return unsigned(-value, to, at + 1);
-    }
-
-    private static int unsigned(long value, byte[] to, int at) {
-        long rest = value;
-        int digits = digits(value);
-        int i = at + digits;
-        if (rest < 0) {
-            // Beyond 2^63: the last digit apart, and the rest fits.
-            long ten = Long.divideUnsigned(rest, 10);
-            to[--i] = (byte) ('0' + (rest - 10 * ten));
-            rest = ten;
-        }
-        while (i > at) {
-            to[--i] = (byte) ('0' + rest % 10);
-            rest /= 10;
-        }
-        return at + digits;
-    }
-
-    private static int digits(long unsigned) {
-        if (unsigned < 0) {
-            return unsigned >= -8_446_744_073_709_551_616L ? 20 : 19;
-        }
-        int digits = 1;
-        for (long bound = 10; digits < 19 && unsigned >= bound; bound *= 10) {
-            digits++;
-        }
-        return digits;
+    /** Up to eight digits without zeros before them. */
+    private static int head(long value, byte[] to, int at) {
+        long eight = EightDigits.of(value);
+        int zeros = Long.numberOfTrailingZeros(eight | 1L << 56) >>> 3;
+        EightDigits.write(eight >>> (zeros << 3), to, at);
+        return at + 8 - zeros;
     }
 }

@@ -108,7 +108,6 @@ final class TensorText {
     /** An element that {@link NumberText} does not write. */
     private static void element(DataType type, ByteBuf data, int at, ByteBuf out) {
         switch (type) {
-            case BOOL -> ascii(out, data.getByte(at) == 0 ? "false" : "true");
             case FP16 -> half(out, HalfFloat.FP16, data.getShortLE(at));
             case BF16 -> half(out, HalfFloat.BF16, data.getShortLE(at));
             // The words NaN, Infinity and -Infinity.

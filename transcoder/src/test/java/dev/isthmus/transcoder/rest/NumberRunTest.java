@@ -19,10 +19,10 @@ class NumberRunTest {
 
     /** What a run reads of a text, as values; the text goes on behind it. */
     private static List<Object> read(DataType type, String text) {
-        byte[] window = (text + " ".repeat(2 * NumberRun.MARGIN)).getBytes(US_ASCII);
+        byte[] window = (text + "5".repeat(NumberRun.PADDING)).getBytes(US_ASCII);
         ByteBuf raw = Unpooled.buffer();
-        NumberRun run = new NumberRun(type);
-        int count = run.read(window, 0, window.length, raw);
+        NumberRun run = new NumberRun(type, Long.MAX_VALUE);
+        int count = run.read(window, 0, text.length(), raw);
         assertThat(raw.readableBytes()).isEqualTo(count * type.size());
         List<Object> values = new ArrayList<>();
         while (raw.isReadable()) {
@@ -177,16 +177,40 @@ class NumberRunTest {
         assertThat(read(DataType.INT64, ",1," + token + ",2]")).isEqualTo(List.of(1L));
     }
 
-    @Test
-    void numberNearTheEnd_isLeft() {
-        byte[] window = ",1,2,3,4".concat(" ".repeat(NumberRun.MARGIN)).getBytes(US_ASCII);
-        for (int end = 0; end <= window.length; end++) {
-            ByteBuf raw = Unpooled.buffer();
-            NumberRun run = new NumberRun(DataType.INT32);
-            int count = run.read(window, 0, end, raw);
-            assertThat(run.position())
-                    .isEqualTo(2 * count)
-                    .isLessThanOrEqualTo(Math.max(0, end - NumberRun.MARGIN + 2));
+    @ParameterizedTest
+    @ValueSource(strings = {" ", ",", "-", "0", ".", "e", "x"})
+    void numberThatIsNotComplete_isLeft(String behind) {
+        byte[] window = ",1,2,3,4".concat(behind.repeat(NumberRun.PADDING)).getBytes(US_ASCII);
+        for (DataType type : new DataType[] {DataType.UINT8, DataType.INT32, DataType.FP32, DataType.FP64}) {
+            for (int end = 1; end <= 8; end++) {
+                ByteBuf raw = Unpooled.buffer();
+                NumberRun run = new NumberRun(type, Long.MAX_VALUE);
+                assertThat(run.read(window, 0, end, raw)).isEqualTo((end - 1) / 2);
+                assertThat(run.position()).isEqualTo((end - 1) / 2 * 2);
+            }
         }
+    }
+
+    @Test
+    void longestNumber_readsNothingBehindThePadding() {
+        String zeros = "0".repeat(16) + "1".repeat(18);
+        for (String text :
+                new String[] {",-0." + zeros, ",-0." + zeros + "e-1234", "," + "1".repeat(40), ",0.", ",1e", ","}) {
+            for (String behind : new String[] {"1", "0"}) {
+                byte[] window = (text + behind.repeat(NumberRun.PADDING)).getBytes(US_ASCII);
+                for (int end = 1; end <= text.length(); end++) {
+                    NumberRun run = new NumberRun(DataType.FP64, Long.MAX_VALUE);
+                    assertThat(run.read(window, 0, end, Unpooled.buffer())).isZero();
+                }
+            }
+        }
+    }
+
+    @Test
+    void run_readsNoMoreThanWasExpected() {
+        byte[] window = (",1,2,3,4]" + "5".repeat(NumberRun.PADDING)).getBytes(US_ASCII);
+        NumberRun run = new NumberRun(DataType.FP32, 3);
+        assertThat(run.read(window, 0, 9, Unpooled.buffer())).isEqualTo(3);
+        assertThat(run.read(window, run.position(), 9, Unpooled.buffer())).isEqualTo(1);
     }
 }

@@ -1,0 +1,84 @@
+package dev.isthmus.bench;
+
+import dev.isthmus.oip.DataType;
+import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
+import java.util.SplittableRandom;
+
+/** Kinds of numbers that tensors are made of, as many as an image of 3 x 224 x 224 has, and their request as JSON. */
+public enum Numbers {
+    /** Floats as they are printed: 0.48627451. */
+    F9(DataType.FP32, ","),
+    /** Doubles for a tensor of floats, as Python prints them: 0.4862745106220245, with a space behind each comma. */
+    F17(DataType.FP32, ", "),
+    /** 0.5 */
+    SHORT(DataType.FP32, ","),
+    /** F9 in nested arrays. */
+    NESTED(DataType.FP32, ","),
+    U8(DataType.UINT8, ","),
+    /** Of up to 13 digits. */
+    I64(DataType.INT64, ",");
+
+    static final int COUNT = 3 * 224 * 224;
+
+    private final DataType type;
+    private final String separator;
+
+    Numbers(DataType type, String separator) {
+        this.type = type;
+        this.separator = separator;
+    }
+
+    DataType type() {
+        return type;
+    }
+
+    private String next(SplittableRandom random) {
+        return switch (this) {
+            case F9, NESTED -> Float.toString((float) random.nextDouble());
+            case F17 -> Double.toString(random.nextDouble());
+            case SHORT -> Double.toString(random.nextInt(20) / 2.0);
+            case U8 -> Integer.toString(random.nextInt(256));
+            case I64 -> Long.toString(random.nextLong(10_000_000_000_000L));
+        };
+    }
+
+    /** An inference request with one input. */
+    byte[] request() {
+        SplittableRandom random = new SplittableRandom(1);
+        StringBuilder json = new StringBuilder("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"")
+                .append(type)
+                .append("\",\"shape\":[1,3,224,224],\"data\":[")
+                .append(this == NESTED ? "[" : "");
+        for (int i = 0; i < COUNT; i++) {
+            json.append(before(i)).append(next(random));
+        }
+        return json.append(this == NESTED ? "]]]" : "")
+                .append("]}]}")
+                .toString()
+                .getBytes(StandardCharsets.US_ASCII);
+    }
+
+    private String before(int i) {
+        if (this != NESTED) {
+            return i == 0 ? "" : separator;
+        }
+        if (i == 0) {
+            return "[[";
+        }
+        return i % (224 * 224) == 0 ? "]],[[" : i % 224 == 0 ? "],[" : separator;
+    }
+
+    /** Writes the elements in their raw form. */
+    void raw(ByteBuf to) {
+        SplittableRandom random = new SplittableRandom(1);
+        for (int i = 0; i < COUNT; i++) {
+            String text = next(random);
+            switch (type) {
+                case FP32 -> to.writeFloatLE(Float.parseFloat(text));
+                case UINT8 -> to.writeByte(Integer.parseInt(text));
+                default -> to.writeLongLE(Long.parseLong(text));
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.bench.corpus;
+
+import org.jspecify.annotations.NullMarked;

@@ -216,6 +216,11 @@ final class DataReader implements ValueReader {
         return raw;
     }
 
+    /** Bytes of memory of the raw form, whether it was taken or not. */
+    long held() {
+        return raw.capacity();
+    }
+
     void release() {
         if (!taken) {
             taken = true;

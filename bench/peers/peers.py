@@ -9,8 +9,8 @@ loopback. One target runs at a time. For every (target, role, workload) cell and
   3. latency: oip-pace, fixed rate for --lat seconds -> percentiles over all repeats together.
 Repeats are the outermost loop, so that drift of the machine spreads over all targets.
 
-Programs are found through the file --tools (JSON: {"ENVOY": path, "NGINX": path, "HAPROXY": path, "JAVA": path,
-"ISTHMUS": folder of jars, "DESCRIPTOR": path, "STUBS": folder of oip-stub and oip-pace}) and PATH; a target whose program
+Programs are found through the file --tools (JSON: {"ENVOY": path, "NGINX": path, "HAPROXY": path,
+"ISTHMUS": its start script, "DESCRIPTOR": path, "STUBS": folder of oip-stub and oip-pace}) and PATH; a target whose program
 is missing is skipped.
 
 Add another gateway as one more row, either already running:
@@ -123,7 +123,7 @@ class Bench:
         self.run_dir.mkdir(parents=True, exist_ok=True)
         self.tools = json.loads(Path(args.tools).read_text()) if args.tools else {}
         self.values = {"@STUB@": args.stub_port, "@RUN@": self.run_dir}
-        for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"), ("JAVA", "java"),
+        for name, default in (("ENVOY", "envoy"), ("NGINX", "nginx"), ("HAPROXY", "haproxy"),
                               ("ISTHMUS", None), ("DESCRIPTOR", None), ("STUBS", None)):
             self.values[f"@{name}@"] = self.tools.get(name) or (shutil.which(default) if default else "") or ""
         self.targets = {k: v for k, v in json.loads((HERE / "targets.json").read_text()).items() if k != "_"}

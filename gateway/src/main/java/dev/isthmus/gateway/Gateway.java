@@ -10,6 +10,7 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
@@ -34,6 +35,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,7 +70,7 @@ public final class Gateway implements AutoCloseable {
      * @throws Exception when a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
-        return start(config, null);
+        return start(config, null, () -> true);
     }
 
     /**
@@ -77,16 +79,26 @@ public final class Gateway implements AutoCloseable {
      * @throws ConfigException when the source says nothing usable
      */
     public static Gateway start(ConfigSource source) throws Exception {
-        return start(source.load(), source);
+        return start(source, () -> true);
     }
 
-    private static Gateway start(GatewayConfig config, @Nullable ConfigSource source) throws Exception {
+    /**
+     * As {@link #start(ConfigSource)}.
+     *
+     * @param warm whether it may be called ready yet; asked each time
+     */
+    public static Gateway start(ConfigSource source, BooleanSupplier warm) throws Exception {
+        return start(source.load(), source, warm);
+    }
+
+    private static Gateway start(GatewayConfig config, @Nullable ConfigSource source, BooleanSupplier warm)
+            throws Exception {
         Transport transport = Transport.best();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
         Gateway gateway;
         try {
-            gateway = new Gateway(config, source, transport, loops);
+            gateway = new Gateway(config, source, transport, loops, warm);
         } catch (RuntimeException e) {
             end(loops);
             throw e;
@@ -100,12 +112,18 @@ public final class Gateway implements AutoCloseable {
         }
     }
 
-    private Gateway(GatewayConfig config, @Nullable ConfigSource source, Transport transport, EventLoopGroup loops) {
+    private Gateway(
+            GatewayConfig config,
+            @Nullable ConfigSource source,
+            Transport transport,
+            EventLoopGroup loops,
+            BooleanSupplier warm) {
         this.source = source;
         this.loops = loops;
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
+        MemoryBudget memory = new MemoryBudget(0, metrics.registry());
         ramps = new Ramps(metrics.registry(), System::nanoTime, closer);
         shadows = new ShadowRuntime(
                 metrics.registry(),
@@ -118,10 +136,11 @@ public final class Gateway implements AutoCloseable {
                 new UpstreamPool(),
                 Upstreams.Ground.real(loops.next(), metrics.registry()),
                 Choices.of(System::nanoTime),
-                new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps),
+                new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
                 closer,
                 CALLS_GO_ON,
+                warm,
                 this::forget);
         listeners = new Listeners(
                 transport,
@@ -155,6 +174,11 @@ public final class Gateway implements AutoCloseable {
 
     Generation current() {
         return current;
+    }
+
+    /** The configuration that is served. */
+    public GatewayConfig config() {
+        return current.config();
     }
 
     /** Has the configuration read again and served; its outcome is also logged and counted. Blocks. */

@@ -21,6 +21,7 @@ import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.channel.EventLoopGroup;
+import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -31,6 +32,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -67,6 +69,7 @@ final class Generation {
      *
      * @param closer closes generations; its threads may block
      * @param patience how long calls may go on after the next generation has taken over
+     * @param warm whether it may be ready
      * @param closed called when a generation has been closed
      */
     record Ground(
@@ -78,6 +81,7 @@ final class Generation {
             CallMetrics calls,
             ScheduledExecutorService closer,
             Duration patience,
+            BooleanSupplier warm,
             Runnable closed) {}
 
     /**
@@ -145,7 +149,12 @@ final class Generation {
                 places,
                 new Catalogue.Rules(new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, discovering),
                 new Catalogue.Ground(
-                        ground.loops().next(), around.allocator(), around.nanoTime(), around.random(), around.meters()),
+                        ground.loops().next(),
+                        around.allocator(),
+                        around.nanoTime(),
+                        around.random(),
+                        around.meters(),
+                        ground.warm()),
                 Dispatcher.indexQuestion());
     }
 
@@ -183,6 +192,8 @@ final class Generation {
 
     /** Begins to ask the upstreams. */
     void start() {
+        double share = config.limits().maxBuffered();
+        ground.traffic().memory().limit((long) (share * PlatformDependent.maxDirectMemory()));
         ground.upstreams().checked().configure(routes);
         traffic.install();
         catalogue.start();

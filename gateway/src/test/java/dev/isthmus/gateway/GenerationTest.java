@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Traffic;
+import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -62,10 +63,11 @@ class GenerationTest {
                         pool,
                         Upstreams.Ground.real(loops.next(), new SimpleMeterRegistry()),
                         Choices.of(System::nanoTime),
-                        new Traffic.Ground(meters, System::nanoTime, shadows, ramps),
+                        new Traffic.Ground(meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,
                         closer,
                         patience,
+                        () -> true,
                         closed::release),
                 false,
                 null);

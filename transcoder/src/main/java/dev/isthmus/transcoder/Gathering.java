@@ -17,6 +17,7 @@ public final class Gathering {
     private @Nullable CompositeByteBuf before;
     private @Nullable ByteBuf last;
     private int uncounted;
+    private long bytes;
 
     /** A thing of any number of parts. */
     public Gathering(ByteBufAllocator allocator) {
@@ -37,6 +38,7 @@ public final class Gathering {
      */
     public void add(ByteBuf part) {
         ByteBuf open = last;
+        bytes += part.readableBytes();
         if (!part.isReadable() || (open != null && extend(open, part))) {
             part.release();
             return;
@@ -63,6 +65,11 @@ public final class Gathering {
         return true;
     }
 
+    /** Bytes of the parts since the last {@link #take()}. */
+    public long bytes() {
+        return bytes;
+    }
+
     private void close(ByteBuf part) {
         CompositeByteBuf parts = before == null ? allocator.compositeBuffer(Integer.MAX_VALUE) : before;
         before = parts;
@@ -83,6 +90,7 @@ public final class Gathering {
         last = null;
         before = null;
         uncounted = 0;
+        bytes = 0;
         if (open == null) {
             return Unpooled.EMPTY_BUFFER;
         }

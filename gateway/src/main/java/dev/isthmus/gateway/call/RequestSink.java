@@ -22,6 +22,11 @@ public interface RequestSink {
         return true;
     }
 
+    /** Bytes of memory that it holds of the request now: of what came, or of what was made of it. */
+    default long held() {
+        return 0;
+    }
+
     /** The client, which was not {@linkplain Reply#writable() writable}, takes answers again. */
     default void resume() {}
 }

@@ -24,6 +24,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -51,6 +52,7 @@ public final class Catalogue implements AutoCloseable {
     private final Indexes indexes;
     private final Models models;
     private final CatalogueMeters meters;
+    private final BooleanSupplier warm;
     private @Nullable ScheduledFuture<?> ticks;
 
     /**
@@ -72,13 +74,15 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param loop an event loop
      * @param random spreads its questions; used on the loop
+     * @param warm whether the gateway itself may be called ready
      */
     public record Ground(
             ScheduledExecutorService loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime,
             RandomGenerator random,
-            MeterRegistry meters) {}
+            MeterRegistry meters,
+            BooleanSupplier warm) {}
 
     /**
      * A catalogue that has asked nobody yet.
@@ -92,6 +96,7 @@ public final class Catalogue implements AutoCloseable {
         this.watches = new Watches(upstreams);
         this.snapshots = new Snapshots(rules, places, watches, loop);
         this.meters = new CatalogueMeters(ground.meters());
+        this.warm = ground.warm();
         LongSupplier time = ground.nanoTime();
         Questions questions = new Questions(loop, ground.allocator(), meters::failed, index);
         Lane lane = new Lane(UNDER_WAY);
@@ -132,9 +137,9 @@ public final class Catalogue implements AutoCloseable {
         }
     }
 
-    /** Whether the gateway is ready by its policy, as its servers were when they were last asked. */
+    /** Whether the gateway is warm, and ready by its policy, as its servers were when they were last asked. */
     public boolean ready() {
-        return snapshots.now().server().ready();
+        return warm.getAsBoolean() && snapshots.now().server().ready();
     }
 
     /** Whether every server has been asked whether it is ready. */

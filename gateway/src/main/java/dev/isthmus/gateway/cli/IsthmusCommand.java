@@ -18,6 +18,7 @@ import picocli.CommandLine.Spec;
         versionProvider = IsthmusCommand.VersionText.class,
         subcommands = {
             IsthmusCommand.Serve.class,
+            Training.class,
             ConfigCommands.Validate.class,
             ConfigCommands.Explain.class,
             ConfigCommands.Diff.class,

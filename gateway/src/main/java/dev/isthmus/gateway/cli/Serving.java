@@ -8,6 +8,7 @@ import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ConfigWatch;
 import dev.isthmus.gateway.reload.Hangup;
+import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
 import java.net.BindException;
@@ -49,15 +50,20 @@ record Serving(
     }
 
     private void start(PrintWriter out) throws Exception {
+        WarmUp warmUp = new WarmUp();
         if (file == null) {
-            Gateway gateway = Gateway.start(overridden(GatewayConfig.embedded()));
+            GatewayConfig embedded = overridden(GatewayConfig.embedded());
+            Gateway gateway = Gateway.start(() -> embedded, warmUp::over);
             announce(gateway, out);
             new Demo(gateway.addresses().get(0), out).run();
+            // Not before the demo, which would have to share the cores with it.
+            warmUp.begin(embedded.health().warmUp());
             return;
         }
         ConfigFile source = new ConfigFile(file, this::overridden);
-        Gateway gateway = Gateway.start(source);
+        Gateway gateway = Gateway.start(source, warmUp::over);
         announce(gateway, out);
+        warmUp.begin(gateway.config().health().warmUp());
         ConfigWatch watch = ConfigWatch.start(source, gateway::reload, watched);
         Hangup.on(watch::ask);
     }

@@ -35,7 +35,7 @@ public final class ConfigLoader {
     }
 
     /** Reads a text; paths in it are relative to the folder. */
-    static GatewayConfig parse(String name, String text, Path folder) throws ConfigException {
+    public static GatewayConfig parse(String name, String text, Path folder) throws ConfigException {
         Node root = compose(name, text);
         YamlReader yaml = new YamlReader(name);
         Places places = new Places(root);

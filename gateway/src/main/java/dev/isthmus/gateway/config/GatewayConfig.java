@@ -3,6 +3,7 @@ package dev.isthmus.gateway.config;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.transcoder.NonFinite;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -114,8 +115,14 @@ public record GatewayConfig(
             int maxConcurrentStreams,
 
             @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
-            int maxRequests) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000);
+            int maxRequests,
+
+            @Doc(
+                    "What all requests may hold while they are read and answered, as a share of the memory outside the heap"
+                            + " (-XX:MaxDirectMemorySize); a request for which no more fits is refused with 503.")
+            @Share
+            double maxBuffered) {
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5);
     }
 
     /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */
@@ -162,8 +169,14 @@ public record GatewayConfig(
             ServerReadyPolicy serverReady,
 
             @Doc("any, all or most of a model's replicas are.")
-            ModelConfig.ReadyPolicy modelReady) {
-        public static final Health DEFAULT = new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY);
+            ModelConfig.ReadyPolicy modelReady,
+
+            @Doc("How long at most a started gateway sends itself requests until they become no faster; it serves"
+                    + " meanwhile, but is not ready. 0s: not at all.")
+            @OrZero
+            Duration warmUp) {
+        public static final Health DEFAULT =
+                new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(5));
     }
 
     /** What makes the server ready. */

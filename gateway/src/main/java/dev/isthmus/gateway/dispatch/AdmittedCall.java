@@ -4,23 +4,34 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 
-/** A call that has a place in the gateway, which it gives back when it ends or its client goes. */
+/**
+ * A call that has a place in the gateway and memory for what it holds, both of which it gives back when it ends or its client
+ * goes. Where there is no memory for it, it fails.
+ */
 final class AdmittedCall implements Reply {
     private final Admission.Permit permit;
+    private final MemoryBudget.Hold memory;
     private final Reply client;
 
-    AdmittedCall(Admission.Permit permit, Reply client) {
+    AdmittedCall(Admission.Permit permit, MemoryBudget.Hold memory, Reply client) {
         this.permit = permit;
+        this.memory = memory;
         this.client = client;
     }
 
     /** The call's request, which was opened with this as its reply. */
     RequestSink around(RequestSink opened) {
         return new Request(opened);
+    }
+
+    private void leave() {
+        permit.giveBack();
+        memory.giveBack();
     }
 
     @Override
@@ -45,13 +56,13 @@ final class AdmittedCall implements Reply {
 
     @Override
     public void complete() {
-        permit.giveBack();
+        leave();
         client.complete();
     }
 
     @Override
     public void fail(OipException failure) {
-        permit.giveBack();
+        leave();
         client.fail(failure);
     }
 
@@ -65,6 +76,12 @@ final class AdmittedCall implements Reply {
         @Override
         public void data(ByteBuf chunk) {
             sink.data(chunk);
+            try {
+                memory.holds(sink.held());
+            } catch (OipException refused) {
+                sink.cancel();
+                fail(refused);
+            }
         }
 
         @Override
@@ -74,7 +91,7 @@ final class AdmittedCall implements Reply {
 
         @Override
         public void cancel() {
-            permit.giveBack();
+            leave();
             sink.cancel();
         }
 

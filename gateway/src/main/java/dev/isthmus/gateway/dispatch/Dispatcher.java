@@ -81,7 +81,7 @@ public final class Dispatcher implements CallHandler {
     /** Opens a call that needs a place: health and metadata are told however much is under way. */
     private RequestSink admitted(Reply client, Function<Reply, RequestSink> opening) {
         Admission.Permit permit = traffic.admission().enter();
-        AdmittedCall reply = new AdmittedCall(permit, client);
+        AdmittedCall reply = new AdmittedCall(permit, traffic.memory().hold(), client);
         try {
             return reply.around(opening.apply(reply));
         } catch (RuntimeException e) {

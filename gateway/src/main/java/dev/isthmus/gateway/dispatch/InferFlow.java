@@ -84,9 +84,14 @@ final class InferFlow implements RequestSink, Reply {
             body.add(chunk);
         } catch (OipException failure) {
             fail(failure);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             fail(fault(fault));
         }
+    }
+
+    @Override
+    public long held() {
+        return over ? 0 : body.held();
     }
 
     @Override
@@ -107,7 +112,7 @@ final class InferFlow implements RequestSink, Reply {
             send(pick.target(), true);
         } catch (OipException failure) {
             fail(failure);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             fail(fault(fault));
         }
     }
@@ -134,7 +139,7 @@ final class InferFlow implements RequestSink, Reply {
             started(started, first);
         } catch (OipException failure) {
             fail(failure);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             fail(fault(fault));
         }
     }
@@ -227,7 +232,7 @@ final class InferFlow implements RequestSink, Reply {
         } catch (OipException failure) {
             underWay.cancel();
             fail(failure);
-        } catch (RuntimeException fault) {
+        } catch (RuntimeException | OutOfMemoryError fault) {
             underWay.cancel();
             fail(fault(fault));
         }
@@ -299,7 +304,11 @@ final class InferFlow implements RequestSink, Reply {
         }
     }
 
-    private OipException fault(RuntimeException fault) {
+    private OipException fault(Throwable fault) {
+        if (fault instanceof OutOfMemoryError) {
+            // Of memory outside the heap: no room in the heap ends the process.
+            return new OipException(ErrorCode.OVERLOADED, "there is no memory for the request now", fault);
+        }
         LOG.error("inference on {}", infer.model(), fault);
         return new OipException(ErrorCode.INTERNAL, "internal error", fault);
     }

@@ -72,6 +72,11 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
+    public long held() {
+        return reader.held() + (original == null ? 0 : original.bytes());
+    }
+
+    @Override
     public void end() {
         read = reader.finish();
         body = original == null ? null : original.take();

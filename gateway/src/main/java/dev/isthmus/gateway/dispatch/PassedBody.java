@@ -30,6 +30,11 @@ final class PassedBody implements RequestSink {
     }
 
     @Override
+    public long held() {
+        return over ? 0 : body.readableBytes();
+    }
+
+    @Override
     public void end() {
         if (!over) {
             over = true;

@@ -37,6 +37,11 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
+    public long held() {
+        return message == null ? 0 : message.readableBytes();
+    }
+
+    @Override
     public void end() {
         complete();
     }

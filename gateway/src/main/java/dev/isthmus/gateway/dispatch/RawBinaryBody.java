@@ -62,6 +62,11 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
+    public long held() {
+        return gathered.bytes();
+    }
+
+    @Override
     public void end() {
         body = gathered.take();
     }

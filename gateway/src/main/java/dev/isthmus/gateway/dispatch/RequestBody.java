@@ -50,6 +50,9 @@ interface RequestBody {
      */
     Prepared prepare(Peer peer, ModelRef model);
 
+    /** Bytes of memory that are held, until the body has ended. */
+    long held();
+
     /** Gives back what is held; may be called at any time and more than once. */
     void release();
 }

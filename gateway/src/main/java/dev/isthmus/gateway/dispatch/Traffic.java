@@ -2,6 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.ramp.RampPlan;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -30,7 +31,8 @@ public final class Traffic implements AutoCloseable {
     private final Map<RampPlan, Weights> plans = new HashMap<>();
 
     /** What all configurations of a gateway share. */
-    public record Ground(MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps) {}
+    public record Ground(
+            MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps, MemoryBudget memory) {}
 
     /** What belongs to one route. */
     record Of(List<ModelConfig.Rate> rates, @Nullable RateLimits limits, Shadows shadows, boolean ramped) {
@@ -90,6 +92,10 @@ public final class Traffic implements AutoCloseable {
 
     Admission admission() {
         return admission;
+    }
+
+    MemoryBudget memory() {
+        return ground.memory();
     }
 
     Ramps ramps() {

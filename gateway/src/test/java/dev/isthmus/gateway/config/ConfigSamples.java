@@ -68,6 +68,7 @@ final class ConfigSamples {
             "{local: {embedded_models: true}, models: {d: {upstream: local, default_version: latest}}}",
             "{local: {embedded_models: true}, models: {d: {upstream: local, default_version: v1.2}}}",
             "{answers: {non_finite: null, compress_above: 100}, local: {embedded_models: true}, default_upstream: local}",
+            "{health: {warm_up: 0s}, local: {embedded_models: true}, default_upstream: local}",
             "{headers: {forward: [], return: [a]}, local: {embedded_models: true}, default_upstream: local}",
             "{upstreams: {t: {protocol: rest, endpoints: ['a:1'], binary_tensor_data: true, retry: {retries: 0}, "
                     + "balance: {slow_start: 0s}}}, default_upstream: t}");

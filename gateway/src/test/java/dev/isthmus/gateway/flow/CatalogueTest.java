@@ -303,7 +303,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one), "b", upstream(two)),
                 Map.of("m", model(target("a", null))),
-                new Health(policy, ReadyPolicy.ANY));
+                new Health(policy, ReadyPolicy.ANY, Duration.ZERO));
         await().atMost(PATIENCE)
                 .untilAsserted(() ->
                         assertThat(get(fleet, "/v2/health/ready").status()).isEqualTo(expected));

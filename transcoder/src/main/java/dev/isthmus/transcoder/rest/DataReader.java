@@ -22,6 +22,7 @@ final class DataReader implements ValueReader {
     private final ElementWriter elements;
     private final long expectedBytes;
     private final long maxBytes;
+    private final int promised;
     private final ByteBuf raw;
     private final int outerDepth;
     private final boolean runs;
@@ -61,6 +62,7 @@ final class DataReader implements ValueReader {
         this.elements = new ElementWriter(check, tensor, type);
         this.expectedBytes = expectedBytes;
         this.maxBytes = maxBytes;
+        this.promised = Math.clamp(Math.min(expectedBytes, maxBytes), 0, Integer.MAX_VALUE);
         this.outerDepth = outerDepth;
         this.runs = NumberRun.takes(type);
         this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
@@ -172,6 +174,10 @@ final class DataReader implements ValueReader {
         if (raw.readableBytes() > maxBytes) {
             throw check.failure(tensor, "data: at most " + maxBytes + " bytes are taken");
         }
+        if (raw.capacity() > FIRST_BYTES && raw.capacity() < promised) {
+            // So much has come that the shape is believed: one allocation instead of many, which copy.
+            raw.capacity(promised);
+        }
     }
 
     private RuntimeException ragged() {
@@ -213,6 +219,11 @@ final class DataReader implements ValueReader {
     ByteBuf take() {
         taken = true;
         return raw;
+    }
+
+    /** Bytes of memory of the raw form, whether it was taken or not. */
+    long held() {
+        return raw.capacity();
     }
 
     void release() {

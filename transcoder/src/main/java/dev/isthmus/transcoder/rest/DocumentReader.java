@@ -39,6 +39,15 @@ final class DocumentReader extends ObjectReader {
         return tensors;
     }
 
+    /** Bytes of memory that the tensors hold. */
+    long held() {
+        long bytes = 0;
+        for (TensorDraft draft : tensors) {
+            bytes += draft.held();
+        }
+        return bytes;
+    }
+
     List<RequestedOutput> outputs() {
         return outputs.list();
     }

@@ -44,6 +44,11 @@ final class KeptData implements ValueReader {
         text.write(window, from, to - from);
     }
 
+    /** Bytes of the text. */
+    long held() {
+        return text.size();
+    }
+
     /** The tokens of the value, from its first. */
     JsonTokenizer tokens() {
         byte[] kept = text.toByteArray();

@@ -75,6 +75,11 @@ public final class RestRequestReader {
         }
     }
 
+    /** Bytes of memory that are held: tensors as far as they have been read, and text that is kept. */
+    public long held() {
+        return reader.document().held();
+    }
+
     /** Gives back what is held; may be called at any time and more than once. */
     public void release() {
         reader.release();

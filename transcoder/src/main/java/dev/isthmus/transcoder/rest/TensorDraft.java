@@ -209,6 +209,13 @@ final class TensorDraft {
         }
     }
 
+    /** Bytes of memory that it holds. */
+    long held() {
+        long bytes = reader == null ? 0 : reader.held();
+        bytes += kept == null ? 0 : kept.held();
+        return bytes + (binary == null ? 0 : binary.bytes());
+    }
+
     void release() {
         if (reader != null) {
             reader.release();

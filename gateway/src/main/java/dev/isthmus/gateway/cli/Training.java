@@ -1,0 +1,50 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.reload.ConfigFile;
+import dev.isthmus.gateway.warm.WarmUp;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+
+/**
+ * A start with requests of all kinds, and an end: what the JDK's AOT cache is made from. Its ports are on loopback and any
+ * that are free.
+ */
+@Command(
+        name = "train",
+        hidden = true,
+        description = "Starts, answers requests of its own and ends: the training run of the JDK's AOT cache.",
+        mixinStandardHelpOptions = true)
+final class Training implements Callable<Integer> {
+    private static final Duration MOST = Duration.ofSeconds(20);
+    private static final String CONFIG = """
+            listeners: [{host: 127.0.0.1, port: 0}]
+            local: {embedded_models: true}
+            default_upstream: local
+            """;
+
+    @Override
+    public Integer call() throws Exception {
+        Path file = Files.createTempFile("isthmus-train", ".yaml");
+        try {
+            Files.writeString(file, CONFIG);
+            run(new ConfigFile(file, config -> config));
+        } finally {
+            Files.delete(file);
+        }
+        return 0;
+    }
+
+    private static void run(ConfigFile file) throws Exception {
+        WarmUp warmUp = new WarmUp();
+        try (Gateway gateway = Gateway.start(file, warmUp::over)) {
+            new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();
+            warmUp.run(MOST);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package dev.isthmus.gateway.warm;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.IngressServer;
+import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoopGroup;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.List;
+
+/** The server behind the warm-up's gateway: has every model, and answers as much as it was sent, on the wire it was asked on. */
+final class Echo implements AutoCloseable {
+    private static final ServerMetadata SELF = new ServerMetadata("warm-up", "1", List.of("binary_tensor_data"));
+    private static final IngressSettings SETTINGS = new IngressSettings(
+            Messages.MOST_BYTES,
+            100,
+            HeaderNames.of(List.of()),
+            IngressSettings.StreamForm.OIP,
+            IngressSettings.Health.DEFAULT,
+            -1);
+
+    private final IngressServer server;
+    private final Messages small;
+    private final Messages large;
+
+    /** Listens on loopback. Blocks. */
+    Echo(Transport transport, EventLoopGroup loops, Messages small, Messages large) throws Exception {
+        this.small = small;
+        this.large = large;
+        this.server = IngressServer.listen(
+                transport,
+                loops,
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                new Entry(Taking::new, Taking::new, () -> SETTINGS));
+    }
+
+    int port() {
+        return server.address().getPort();
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+
+    /** Takes one request. */
+    private final class Taking implements RequestSink {
+        private final Operation operation;
+        private final Reply reply;
+        private long bytes;
+
+        Taking(Call call, Reply reply) {
+            this.operation = call.operation();
+            this.reply = reply;
+        }
+
+        @Override
+        public void data(ByteBuf chunk) {
+            bytes += chunk.readableBytes();
+            chunk.release();
+        }
+
+        @Override
+        public void end() {
+            switch (operation) {
+                case Operation.ServerLive ask -> reply.only(new Answer.Live(true));
+                case Operation.ServerReady ask -> reply.only(new Answer.Ready(true));
+                case Operation.ServerMetadata ask -> reply.only(new Answer.Server(SELF));
+                case Operation.ModelReady ask -> reply.only(new Answer.ModelReady(ask.model(), true));
+                case Operation.Infer ask -> reply.only(new Answer.Inference(answer(ask.form())));
+                case Operation.ModelMetadata ask -> refuse();
+                case Operation.InferStream ask -> refuse();
+                case Operation.Generate ask -> refuse();
+                case Operation.Manage ask -> refuse();
+            }
+        }
+
+        private InferMessage answer(BodyForm form) {
+            Messages size = bytes < large.tensorBytes() ? small : large;
+            return switch (form) {
+                case BodyForm.Protobuf protobuf -> size.answer(Wire.PROTOBUF, false);
+                case BodyForm.Rest rest -> size.answer(Wire.REST, rest.jsonLength() >= 0);
+            };
+        }
+
+        private void refuse() {
+            reply.fail(new OipException(ErrorCode.UNIMPLEMENTED, "not part of the warm-up"));
+        }
+
+        @Override
+        public void cancel() {}
+    }
+}

@@ -1,0 +1,71 @@
+package dev.isthmus.gateway.warm;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.GatewayConfig.Listener;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+class WarmUpTest {
+
+    @Test
+    void round_isAnsweredInFull() throws Exception {
+        Pace oneRound = new Pace(1, 0);
+        assertThat(Exercise.run(oneRound, System.nanoTime() + TimeUnit.MINUTES.toNanos(2)))
+                .isEqualTo(2 * 3 * (100 + 4));
+    }
+
+    @Test
+    void time_isUp_endsItAndItsThreads() {
+        WarmUp warmUp = new WarmUp();
+        assertThat(warmUp.over()).isFalse();
+        warmUp.begin(Duration.ofMillis(1));
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThat(warmUp.over()).isTrue());
+        await().atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> assertThat(WarmUp.THREADS.activeCount()).isZero());
+    }
+
+    @Test
+    void noTime_isOverAtOnce() {
+        WarmUp warmUp = new WarmUp();
+        warmUp.begin(Duration.ZERO);
+        assertThat(warmUp.over()).isTrue();
+    }
+
+    @Test
+    void gateway_isNotReadyBefore() throws Exception {
+        GatewayConfig config = GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0));
+        AtomicBoolean warm = new AtomicBoolean();
+        try (Gateway gateway = Gateway.start(() -> config, warm::get);
+                HttpClient client = HttpClient.newHttpClient()) {
+            await().until(() -> gateway.catalogue().settled());
+            assertThat(gateway.ready()).isFalse();
+            assertThat(ready(client, gateway)).isEqualTo(400);
+            warm.set(true);
+            assertThat(gateway.ready()).isTrue();
+            assertThat(ready(client, gateway)).isEqualTo(200);
+        }
+    }
+
+    private static int ready(HttpClient client, Gateway gateway) throws Exception {
+        InetSocketAddress address = gateway.addresses().get(0);
+        URI uri = URI.create("http://127.0.0.1:" + address.getPort() + "/v2/health/ready");
+        return client.send(
+                        HttpRequest.newBuilder(uri)
+                                .version(HttpClient.Version.HTTP_1_1)
+                                .build(),
+                        BodyHandlers.discarding())
+                .statusCode();
+    }
+}

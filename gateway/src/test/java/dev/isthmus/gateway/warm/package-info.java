@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.warm;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,8 @@
 """An MLServer runtime that runs an ONNX model: the other side of bench/local --http. One thread, as in the gateway."""
-import onnxruntime
+import os
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by the library when it is loaded
+import onnxruntime  # noqa: E402
 from mlserver import MLModel
 from mlserver.codecs import NumpyCodec
 from mlserver.types import InferenceRequest, InferenceResponse

@@ -6,12 +6,15 @@ CASES_JSON: {model: {"onnx": FILE, "inputs": [{"name", "type", "shape", "file"}]
   threads MODEL THREADS SECONDS    = RATE            runs a second of so many threads
 """
 import json
+import os
 import sys
 import threading
 import time
 
 import numpy as np
-import onnxruntime
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by the library when it is loaded
+import onnxruntime  # noqa: E402
 
 TYPES = {"FP32": np.float32, "INT32": np.int32, "INT64": np.int64}
 

@@ -4,11 +4,14 @@
 Writes OUT/MODEL.npz for each model: in.N.NAME and out.N.NAME of one request after the other. One thread, no batching, as in
 the gateway.
 """
+import os
 import pathlib
 import sys
 
 import numpy as np
-import onnxruntime
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by the library when it is loaded
+import onnxruntime  # noqa: E402
 
 
 def floats(rng, *shape):

@@ -11,13 +11,16 @@ OUTPUT_FOLDER/cases.tsv has a line a tensor: case, path of the model, "in" or "o
 of BYTES are in their files as in V2, each behind a 4-byte length.
 """
 import ctypes
+import os
 import pathlib
 import struct
 import sys
 
 import numpy
-import onnxruntime
 from onnx import TensorProto, helper
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # read by the library when it is loaded
+import onnxruntime  # noqa: E402
 
 # V2 datatype: ONNX element type, bytes of an element.
 TYPES = {

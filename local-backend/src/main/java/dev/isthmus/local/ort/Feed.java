@@ -1,41 +1,46 @@
 package dev.isthmus.local.ort;
 
-import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtException;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import java.nio.ByteBuffer;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * A request's tensors as a run takes them: on the memory where they lie where that is possible, on a copy else. The request
  * must stay until this is closed.
  */
 final class Feed implements AutoCloseable {
-    private final OrtRuntime runtime;
+    /** For tensors without elements, which have no memory. */
+    private static final long NOTHING =
+            Arena.global().allocate(Long.BYTES, Long.BYTES).address();
+
+    private final Arguments arguments;
     private final ByteBufAllocator allocator;
     private final Copies copies;
-    private Map<String, OnnxTensor> tensors = Map.of();
     private List<ByteBuf> gathered = List.of();
 
-    private Feed(OrtRuntime runtime, ByteBufAllocator allocator, Copies copies) {
-        this.runtime = runtime;
+    private Feed(Arguments arguments, ByteBufAllocator allocator, Copies copies) {
+        this.arguments = arguments;
         this.allocator = allocator;
         this.copies = copies;
     }
 
-    /** @param request borrowed; checked against the signature */
+    /**
+     * Before a run.
+     *
+     * @param request borrowed; checked against the signature
+     * @param arguments prepared; takes the tensors until this is closed
+     */
     static Feed of(
-            OrtRuntime runtime, Signature signature, InferRequest request, ByteBufAllocator allocator, Copies copies)
+            Signature signature, InferRequest request, Arguments arguments, ByteBufAllocator allocator, Copies copies)
             throws OrtException {
         List<Tensor> inputs = request.inputs();
-        Feed feed = new Feed(runtime, allocator, copies);
+        Feed feed = new Feed(arguments, allocator, copies);
         try {
             for (int i = 0; i < inputs.size(); i++) {
                 Port port = signature.input(inputs.get(i).name());
@@ -52,65 +57,54 @@ final class Feed implements AutoCloseable {
     }
 
     private void add(Port port, Tensor input) throws OrtException {
-        OnnxTensor tensor = tensor(port, input);
-        // Most models have one input: no hash table for it.
-        if (tensors.isEmpty()) {
-            tensors = Map.of(port.name(), tensor);
+        int bytes = input.data().readableBytes();
+        if (port.type() == DataType.BYTES) {
+            copies.gathered(bytes);
+            arguments.input(port, OrtStrings.tensor(place(input.data(), 1), bytes, input.shape()), 0, 0);
             return;
         }
-        if (tensors.size() == 1) {
-            tensors = new HashMap<>(tensors);
+        int before = gathered.size();
+        long start = place(input.data(), input.dataType().size());
+        if (gathered.size() > before) {
+            copies.gathered(bytes);
         }
-        tensors.put(port.name(), tensor);
+        long value = OrtApi.tensor(
+                start,
+                bytes,
+                arguments.shape(input.shape()),
+                input.shape().rank(),
+                OrtTypes.number(port.type()),
+                arguments.cell(0));
+        arguments.input(port, value, start, bytes);
     }
 
-    private OnnxTensor tensor(Port port, Tensor input) throws OrtException {
-        if (port.type() == DataType.BYTES) {
-            ByteBuffer elements = Memory.of(input.data(), 1);
-            copies.gathered(input.data().readableBytes());
-            return OrtStrings.tensor(elements == null ? gather(input.data()) : elements, input.shape());
+    /** ONNX Runtime reads one piece of memory outside the heap: where that is, or is now. */
+    private long place(ByteBuf data, int size) {
+        if (!data.isReadable()) {
+            return NOTHING;
         }
-        ByteBuffer bytes = Memory.of(input.data(), input.dataType().size());
-        if (bytes == null) {
-            copies.gathered(input.data().readableBytes());
-            bytes = gather(input.data());
-        }
-        return runtime.tensor(bytes, input.shape().toArray(), port);
+        long start = Memory.of(data, size);
+        return start == Memory.NONE ? gather(data) : start;
     }
 
-    /** ONNX Runtime reads one piece of memory outside the heap: makes it. */
-    private ByteBuffer gather(ByteBuf data) {
-        ByteBuf whole = allocator.directBuffer(Math.max(1, data.readableBytes()));
+    private long gather(ByteBuf data) {
+        ByteBuf whole = allocator.directBuffer(data.readableBytes());
         if (gathered.isEmpty()) {
             gathered = new ArrayList<>();
         }
         gathered.add(whole);
         whole.writeBytes(data, data.readerIndex(), data.readableBytes());
-        return whole.nioBuffer();
+        return Memory.address(whole);
     }
 
-    Map<String, OnnxTensor> tensors() {
-        return tensors;
-    }
-
-    /** Whether an output lies in the memory of an input: a model may hand an input through as it is. */
-    boolean overlaps(ByteBuffer output) {
-        long from = Memory.address(output);
-        for (OnnxTensor tensor : tensors.values()) {
-            ByteBuffer input = (ByteBuffer) tensor.getBufferRef().orElseThrow();
-            long start = Memory.address(input);
-            if (from < start + input.remaining() && start < from + output.remaining()) {
-                return true;
-            }
-        }
-        return false;
+    /** With the inputs. */
+    Arguments arguments() {
+        return arguments;
     }
 
     @Override
     public void close() {
-        for (OnnxTensor tensor : tensors.values()) {
-            tensor.close();
-        }
+        arguments.releaseInputs();
         gathered.forEach(ByteBuf::release);
     }
 }

@@ -1,9 +1,6 @@
 package dev.isthmus.local.ort;
 
-import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession;
-import ai.onnxruntime.TensorInfo;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Shape;
@@ -11,13 +8,10 @@ import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import java.nio.ByteBuffer;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,38 +24,38 @@ final class Fetch implements AutoCloseable {
     static final int SMALL = 1024;
 
     private final OnnxModel model;
+    private final Arguments arguments;
     private final ByteBufAllocator allocator;
     private final List<Port> wanted;
-    private final @Nullable Pin[] pins;
-    private Map<String, OnnxTensor> pinned = Map.of();
+    private final @Nullable Tensor[] pinned;
 
-    /** An output on memory of ours. */
-    private record Pin(Shape shape, ByteBuf data) {}
-
-    private Fetch(OnnxModel model, ByteBufAllocator allocator, List<Port> wanted) {
+    private Fetch(OnnxModel model, Arguments arguments, ByteBufAllocator allocator, List<Port> wanted) {
         this.model = model;
+        this.arguments = arguments;
         this.allocator = allocator;
         this.wanted = wanted;
-        this.pins = new Pin[wanted.size()];
+        this.pinned = new Tensor[wanted.size()];
     }
 
     /**
      * Before a run.
      *
      * @param request checked
+     * @param arguments prepared; takes the outputs until this is closed
      * @param pinning whether outputs may be pinned
      */
-    static Fetch of(OnnxModel model, InferRequest request, boolean pinning, ByteBufAllocator allocator)
+    static Fetch of(
+            OnnxModel model, InferRequest request, Arguments arguments, boolean pinning, ByteBufAllocator allocator)
             throws OrtException {
-        Fetch fetch = new Fetch(model, allocator, model.signature().wanted(request));
+        Signature signature = model.signature();
+        Fetch fetch = new Fetch(model, arguments, allocator, signature.wanted(request));
         try {
-            for (int i = 0; i < fetch.pins.length; i++) {
+            for (int i = 0; i < fetch.pinned.length; i++) {
                 Port port = fetch.wanted.get(i);
-                ShapeRule rule = pinning ? model.signature().rule(port) : null;
-                long[] shape = rule == null ? null : rule.shape(request);
-                if (shape != null) {
-                    fetch.pin(i, port, shape);
-                }
+                ShapeRule rule = pinning ? signature.rule(port) : null;
+                Shape shape = rule == null ? null : rule.shape(request);
+                long value = shape == null ? 0 : fetch.pin(i, port, shape);
+                arguments.output(i, model.graph().outputName(port), value);
             }
             return fetch;
         } catch (RuntimeException | OrtException e) {
@@ -70,112 +64,97 @@ final class Fetch implements AutoCloseable {
         }
     }
 
-    private void pin(int at, Port port, long[] extents) throws OrtException {
-        Shape shape = Shape.of(extents);
+    /** How many outputs there are. */
+    int count() {
+        return pinned.length;
+    }
+
+    private long pin(int at, Port port, Shape shape) throws OrtException {
         long size = Math.multiplyExact(shape.elementCount(), port.type().size());
         if (size == 0 || size > Integer.MAX_VALUE) {
-            return;
+            return 0;
         }
-        ByteBuf data = allocator.directBuffer((int) size, (int) size);
-        pins[at] = new Pin(shape, data);
-        OnnxTensor tensor = model.runtime().tensor(data.internalNioBuffer(0, (int) size), extents, port);
-        if (pinned.isEmpty()) {
-            pinned = Map.of(port.name(), tensor);
-        } else {
-            pinned = pinned.size() == 1 ? new HashMap<>(pinned) : pinned;
-            pinned.put(port.name(), tensor);
-        }
-        data.writerIndex((int) size);
-    }
-
-    /** The outputs that ONNX Runtime finds memory for. */
-    Set<String> free() {
-        if (pinned.isEmpty() && wanted == model.signature().outputs()) {
-            return model.signature().outputNames();
-        }
-        if (pinned.size() == wanted.size()) {
-            return Set.of();
-        }
-        Set<String> free = new LinkedHashSet<>();
-        for (int i = 0; i < pins.length; i++) {
-            if (pins[i] == null) {
-                free.add(wanted.get(i).name());
-            }
-        }
-        return free;
-    }
-
-    Map<String, OnnxTensor> pinned() {
-        return pinned;
+        ByteBuf data = allocator.directBuffer((int) size, (int) size).writerIndex((int) size);
+        pinned[at] = new Tensor(port.name(), port.type(), shape, Map.of(), data);
+        return OrtApi.tensor(
+                Memory.address(data),
+                size,
+                arguments.shape(shape),
+                shape.rank(),
+                OrtTypes.number(port.type()),
+                arguments.cell(0));
     }
 
     /**
      * After a run.
      *
-     * @param result taken
      * @return the outputs that were wanted, in that order, owned by the caller
      */
-    List<Tensor> collect(OrtSession.Result result, Feed feed) throws OrtException {
-        Held held = new Held(result, model);
-        List<Tensor> outputs = new ArrayList<>(pins.length);
-        // In the result, what is pinned comes first.
-        int at = pinned.size();
+    List<Tensor> collect() throws OrtException {
+        List<Tensor> outputs = new ArrayList<>(pinned.length);
         try {
-            for (int i = 0; i < pins.length; i++) {
-                Port port = wanted.get(i);
-                Pin pin = pins[i];
-                if (pin == null) {
-                    outputs.add(found(port, (OnnxTensor) result.get(at++), held, feed));
-                } else {
-                    pins[i] = null;
-                    outputs.add(new Tensor(port.name(), port.type(), pin.shape, Map.of(), pin.data));
-                }
+            for (int i = 0; i < pinned.length; i++) {
+                Tensor pin = pinned[i];
+                pinned[i] = null;
+                outputs.add(pin == null ? found(wanted.get(i), i) : pin);
             }
             return outputs;
         } catch (RuntimeException | OrtException e) {
             outputs.forEach(Tensor::release);
             throw e;
-        } finally {
-            held.release();
         }
     }
 
-    private Tensor found(Port port, OnnxTensor tensor, Held held, Feed feed) throws OrtException {
-        TensorInfo info = tensor.getInfo();
-        if (OrtTypes.type(info) != port.type()) {
-            throw new IllegalStateException("output " + port.name() + " is " + info);
+    private Tensor found(Port port, int at) throws OrtException {
+        long value = arguments.output(at);
+        OrtApi.describe(value, arguments.cell(0), arguments.cell(1), arguments.cell(2));
+        int type = Memory.ALL.get(ValueLayout.JAVA_INT, arguments.cell(0));
+        if (type != OrtTypes.number(port.type())) {
+            throw new IllegalStateException("output " + port.name() + " is of ONNX's type " + type);
         }
-        Shape shape = Shape.of(info.getShape());
-        return new Tensor(port.name(), port.type(), shape, Map.of(), data(port, tensor, shape, held, feed));
+        Shape shape = shape(
+                Memory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(1)),
+                Math.toIntExact(Memory.ALL.get(ValueLayout.JAVA_LONG, arguments.cell(2))));
+        return new Tensor(port.name(), port.type(), shape, Map.of(), data(port, at, shape));
     }
 
-    private ByteBuf data(Port port, OnnxTensor tensor, Shape shape, Held held, Feed feed) throws OrtException {
+    private static Shape shape(long extents, int rank) {
+        long[] shape = new long[rank];
+        for (int i = 0; i < rank; i++) {
+            shape[i] = Memory.ALL.get(ValueLayout.JAVA_LONG, extents + i * ValueLayout.JAVA_LONG.byteSize());
+        }
+        return Shape.of(shape);
+    }
+
+    private ByteBuf data(Port port, int at, Shape shape) throws OrtException {
         if (port.type() == DataType.BYTES) {
-            ByteBuf elements = OrtStrings.elements(tensor, shape, allocator);
+            ByteBuf elements = OrtStrings.elements(arguments.output(at), shape, allocator);
             model.copies().copiedOut(elements.readableBytes());
             return elements;
         }
-        if (shape.elementCount() == 0) {
+        int bytes = Math.toIntExact(
+                Math.multiplyExact(shape.elementCount(), port.type().size()));
+        if (bytes == 0) {
             return Unpooled.EMPTY_BUFFER;
         }
-        ByteBuffer memory = model.runtime().elements(tensor);
+        long start = OrtApi.data(arguments.output(at), arguments.cell(0));
         // An input handed through is the request's memory, which ends with the run.
-        if (memory.remaining() > SMALL && memory.isDirect() && !feed.overlaps(memory)) {
-            return held.view(memory, allocator);
+        if (bytes > SMALL && !arguments.overlap(start, bytes)) {
+            return Held.of(model, arguments.takeOutput(at), start, bytes, allocator);
         }
-        model.copies().copiedOut(memory.remaining());
-        return allocator.directBuffer(memory.remaining()).writeBytes(memory);
+        model.copies().copiedOut(bytes);
+        return allocator
+                .directBuffer(bytes)
+                .writeBytes(Memory.ALL.asSlice(start, bytes).asByteBuffer());
     }
 
     /** Gives back what was not collected. */
     @Override
     public void close() {
-        for (OnnxTensor tensor : pinned.values()) {
-            tensor.close();
-        }
-        for (Pin pin : pins) {
+        arguments.releaseOutputs();
+        for (Tensor pin : pinned) {
             if (pin != null) {
-                pin.data.release();
+                pin.release();
             }
         }
     }

@@ -5,13 +5,15 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.Locale;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** Finds the memory of a buffer, where it is one piece outside the heap. */
 @SuppressWarnings("restricted") // parts of one memory are joined by their addresses
 final class Memory {
     /** All memory, from address 0: for what is known by its address. */
     static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);
+
+    /** No address. */
+    static final long NONE = 0;
 
     /** Of these processors it is known that they read numbers at any address. */
     private static final boolean ANY_ADDRESS = Set.of("amd64", "x86_64", "x86", "i386")
@@ -20,48 +22,51 @@ final class Memory {
     private Memory() {}
 
     /**
-     * The readable bytes where they lie; null where they are in several pieces, on the heap, or at an address that numbers of
-     * this size cannot be read from. Valid as long as the buffer.
+     * Where the readable bytes lie; {@link #NONE} where they are in several pieces, on the heap, or at an address that numbers
+     * of this size cannot be read from. Valid as long as the buffer.
      */
-    static @Nullable ByteBuffer of(ByteBuf data, int size) {
+    static long of(ByteBuf data, int size) {
         return of(data, size, ANY_ADDRESS);
     }
 
-    static @Nullable ByteBuffer of(ByteBuf data, int size, boolean anyAddress) {
-        ByteBuffer whole = data.nioBufferCount() == 1 ? one(data) : joined(data);
-        if (whole == null || anyAddress || size <= 1) {
-            return whole;
-        }
-        return address(whole) % size == 0 ? whole : null;
+    static long of(ByteBuf data, int size, boolean anyAddress) {
+        long whole = data.nioBufferCount() == 1 ? one(data) : joined(data);
+        return anyAddress || size <= 1 || whole % size == 0 ? whole : NONE;
     }
 
-    /** The address of a direct buffer's position. */
-    static long address(ByteBuffer direct) {
+    private static long one(ByteBuf data) {
+        return data.isDirect() ? address(data) : NONE;
+    }
+
+    /** The address of the readable bytes of a buffer that is one piece outside the heap. */
+    static long address(ByteBuf data) {
+        return data.hasMemoryAddress()
+                ? data.memoryAddress() + data.readerIndex()
+                : address(data.nioBuffer(data.readerIndex(), data.readableBytes()));
+    }
+
+    private static long address(ByteBuffer direct) {
         return MemorySegment.ofBuffer(direct).address();
     }
 
-    private static @Nullable ByteBuffer one(ByteBuf data) {
-        return data.isDirect() ? data.nioBuffer(data.readerIndex(), data.readableBytes()) : null;
-    }
-
     /** Parts that follow each other in one memory are one piece, as when a body was read into slices of one buffer. */
-    private static @Nullable ByteBuffer joined(ByteBuf data) {
+    private static long joined(ByteBuf data) {
         if (data.nioBufferCount() < 1) {
-            return null;
+            return NONE;
         }
         ByteBuffer[] parts = data.nioBuffers(data.readerIndex(), data.readableBytes());
-        long start = 0;
-        long end = 0;
+        long start = NONE;
+        long end = NONE;
         for (ByteBuffer part : parts) {
             if (!part.hasRemaining()) {
                 continue;
             }
-            if (!part.isDirect() || (end != 0 && address(part) != end)) {
-                return null;
+            if (!part.isDirect() || (end != NONE && address(part) != end)) {
+                return NONE;
             }
-            start = end == 0 ? address(part) : start;
+            start = end == NONE ? address(part) : start;
             end = address(part) + part.remaining();
         }
-        return ALL.asSlice(start, data.readableBytes()).asByteBuffer();
+        return start;
     }
 }

@@ -43,6 +43,7 @@ public final class OnnxModel {
     private final Devices.Placed placed;
     private final Model owner;
     private final ModelCheck check;
+    private final Graph graph;
     private final @Nullable Translated translated;
     private final Copies copies = new Copies();
     private final AtomicInteger users = new AtomicInteger(1);
@@ -65,6 +66,7 @@ public final class OnnxModel {
         this.placed = placed;
         this.owner = owner;
         this.check = new ModelCheck(ref.name(), signature);
+        this.graph = Graph.of(placed.session(), signature);
         this.translated = translated;
     }
 
@@ -80,13 +82,14 @@ public final class OnnxModel {
     }
 
     static OnnxModel load(ModelSource source, String device, OrtRuntime runtime) {
+        runtime.requireUsable();
         ModelRef ref = new ModelRef(source.name(), source.version());
         ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
         try {
             Devices.Placed placed =
                     Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
             try {
-                Signature signature = Signature.of(placed.session(), runtime.exact(), zipMaps.labels());
+                Signature signature = Signature.of(placed.session(), zipMaps.labels());
                 Translated translated = translated(ref, source, signature);
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
@@ -189,8 +192,8 @@ public final class OnnxModel {
         return copies;
     }
 
-    OrtRuntime runtime() {
-        return runtime;
+    Graph graph() {
+        return graph;
     }
 
     Signature signature() {
@@ -271,20 +274,21 @@ public final class OnnxModel {
     }
 
     private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
-        try (Feed feed = Feed.of(runtime, signature(), request, allocator, copies)) {
-            return run(request, feed, handle, allocator);
+        Arguments arguments = handle.arguments();
+        arguments.prepare(graph);
+        try (Feed feed = Feed.of(signature(), request, arguments, allocator, copies)) {
+            return fetched(request, feed, handle, allocator);
         } catch (OrtException e) {
             throw failure(e, handle);
         }
     }
 
-    private List<Tensor> run(InferRequest request, Feed feed, RunHandle handle, ByteBufAllocator allocator)
+    private List<Tensor> fetched(InferRequest request, Feed feed, RunHandle handle, ByteBufAllocator allocator)
             throws OrtException {
         boolean tried = pinning;
-        try (Fetch fetch = Fetch.of(this, request, tried, allocator)) {
-            OrtSession.Result result =
-                    placed.session().run(feed.tensors(), fetch.free(), fetch.pinned(), handle.options());
-            return fetch.collect(result, feed);
+        try (Fetch fetch = Fetch.of(this, request, feed.arguments(), tried, allocator)) {
+            OrtApi.run(graph, handle.options(), feed.arguments(), fetch.count());
+            return fetch.collect();
         } catch (OrtException e) {
             if (!tried || !RunFailure.shape(e)) {
                 throw e;
@@ -292,7 +296,7 @@ public final class OnnxModel {
             LOG.warn("model {} has outputs of other shapes than it says; from now on they are taken as they come", ref);
             pinning = false;
         }
-        return run(request, feed, handle, allocator);
+        return fetched(request, feed, handle, allocator);
     }
 
     private OipException failure(OrtException e, RunHandle handle) {

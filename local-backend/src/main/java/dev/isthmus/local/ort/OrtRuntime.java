@@ -1,12 +1,9 @@
 package dev.isthmus.local.ort;
 
 import ai.djl.engine.Engine;
-import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
-import ai.onnxruntime.OrtException;
-import dev.isthmus.oip.DataType;
-import java.nio.ByteBuffer;
-import java.util.Set;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,10 +11,9 @@ import org.slf4j.LoggerFactory;
  * ONNX Runtime, started through DJL, once in the process. DJL must come first: it makes the process's only environment, and
  * fails where there is one already. DJL calls home at its first use unless it is told that it is offline.
  *
- * @param exact the datatypes that come through byte for byte
- * @param access whether {@link OrtAccess} works here; without it outputs are copied, and some datatypes are not exact
+ * @param usable whether it passed {@link SelfTest}; without that no model is loaded
  */
-record OrtRuntime(OrtEnvironment environment, Set<DataType> exact, boolean access) {
+record OrtRuntime(OrtEnvironment environment, boolean usable) {
     private static final Logger LOG = LoggerFactory.getLogger(OrtRuntime.class);
 
     /** Made by whoever needs it first. */
@@ -37,12 +33,14 @@ record OrtRuntime(OrtEnvironment environment, Set<DataType> exact, boolean acces
         // Sessions bring their own threads; the engine's global pools are not used.
         System.setProperty("ai.djl.onnxruntime.num_threads", "1");
         System.setProperty("ai.djl.onnxruntime.num_interop_threads", "1");
+        Telemetry.forbid();
         DeepStack.call(() -> Engine.getEngine("OnnxRuntime"));
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
+        Telemetry.off(environment);
         ProcessEnd.hold(environment);
-        OrtRuntime tested = SelfTest.run(environment);
-        LOG.info("ONNX Runtime {}: {} datatypes", environment.getVersion(), tested.exact.size());
-        return tested;
+        boolean usable = SelfTest.passed(environment);
+        LOG.info("ONNX Runtime {}", environment.getVersion());
+        return new OrtRuntime(environment, usable);
     }
 
     /** ONNX Runtime's version. DJL names another: the one that it was built with. */
@@ -50,20 +48,13 @@ record OrtRuntime(OrtEnvironment environment, Set<DataType> exact, boolean acces
         return environment.getVersion();
     }
 
-    /**
-     * A tensor on this memory.
-     *
-     * @param bytes direct; from position to limit the tensor's elements; must stay until the tensor is closed
-     * @param port of an exact datatype that is not BYTES
-     */
-    OnnxTensor tensor(ByteBuffer bytes, long[] shape, Port port) throws OrtException {
-        return access
-                ? OrtAccess.tensor(bytes, shape, port.onnx())
-                : OnnxTensor.createTensor(environment, bytes, shape, port.onnx().type);
-    }
-
-    /** The elements of a tensor that is not of BYTES: as long as it is open, and copied where there is no access. */
-    ByteBuffer elements(OnnxTensor tensor) {
-        return access ? OrtAccess.view(tensor) : tensor.getByteBuffer();
+    /** @throws OipException FAILED_PRECONDITION where models cannot be run with this library */
+    void requireUsable() {
+        if (!usable) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION,
+                    "the local backend runs models with ONNX Runtime 1.29, and not with the " + version()
+                            + " that is here: it failed the self-test at the start");
+        }
     }
 }

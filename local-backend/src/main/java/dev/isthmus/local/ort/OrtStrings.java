@@ -1,8 +1,6 @@
 package dev.isthmus.local.ort;
 
-import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtException;
-import ai.onnxruntime.TensorInfo;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
 import io.netty.buffer.ByteBuf;
@@ -12,7 +10,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodType;
-import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
@@ -20,17 +17,11 @@ import java.nio.ByteOrder;
  * is outside the basic plane, ends at a NUL and is not defined for bytes that are no UTF-8.
  */
 final class OrtStrings {
-    private static final int GET_ERROR_MESSAGE = 2;
     private static final int CREATE_TENSOR_AS_ORT_VALUE = 48;
     private static final int GET_STRING_TENSOR_DATA_LENGTH = 53;
     private static final int GET_STRING_TENSOR_CONTENT = 54;
-    private static final int RELEASE_STATUS = 93;
     private static final int GET_RESIZED_STRING_TENSOR_ELEMENT_BUFFER = 252;
 
-    private static final MethodHandle ERROR_MESSAGE =
-            OrtAccess.function(GET_ERROR_MESSAGE, MethodType.methodType(long.class, long.class));
-    private static final MethodHandle RELEASE =
-            OrtAccess.function(RELEASE_STATUS, MethodType.methodType(void.class, long.class));
     private static final MethodHandle CREATE = OrtAccess.function(
             CREATE_TENSOR_AS_ORT_VALUE,
             MethodType.methodType(long.class, long.class, long.class, long.class, int.class, long.class));
@@ -45,33 +36,30 @@ final class OrtStrings {
 
     private static final ValueLayout.OfInt PREFIX = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final int STRING = OrtTypes.number(DataType.BYTES);
-    private static final TensorInfo INFO = OrtAccess.info(DataType.BYTES);
 
     private OrtStrings() {}
 
     /**
-     * A tensor with a copy of these elements.
+     * A tensor with a copy of these elements, owned by the caller.
      *
-     * @param elements direct; each behind its length, as many as the shape has: checked
+     * @param start the address of the elements; each behind its length, as many as the shape has: checked
      */
-    static OnnxTensor tensor(ByteBuffer elements, Shape shape) throws OrtException {
+    static long tensor(long start, int bytes, Shape shape) throws OrtException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(ValueLayout.JAVA_LONG);
             MemorySegment extents = arena.allocateFrom(ValueLayout.JAVA_LONG, shape.toArray());
-            require((long) CREATE.invokeExact(
+            OrtApi.require((long) CREATE.invokeExact(
                     OrtAccess.allocator(), extents.address(), (long) shape.rank(), STRING, out.address()));
-            OnnxTensor tensor = OrtAccess.wrap(out.get(ValueLayout.JAVA_LONG, 0), INFO);
+            long tensor = out.get(ValueLayout.JAVA_LONG, 0);
             try {
-                fill(OrtAccess.handle(tensor), MemorySegment.ofBuffer(elements), out);
+                fill(tensor, Memory.ALL.asSlice(start, bytes), out);
                 return tensor;
             } catch (Throwable e) {
-                tensor.close();
+                OrtApi.release(tensor);
                 throw e;
             }
-        } catch (OrtException e) {
-            throw e;
         } catch (Throwable e) {
-            throw OrtAccess.rethrown(e);
+            throw OrtApi.failure(e);
         }
     }
 
@@ -79,7 +67,7 @@ final class OrtStrings {
         long at = 0;
         for (long i = 0; at < elements.byteSize(); i++) {
             long length = Integer.toUnsignedLong(elements.get(PREFIX, at));
-            require((long) ELEMENT.invokeExact(tensor, i, length, out.address()));
+            OrtApi.require((long) ELEMENT.invokeExact(tensor, i, length, out.address()));
             long to = out.get(ValueLayout.JAVA_LONG, 0);
             MemorySegment.copy(elements, at + PREFIX.byteSize(), Memory.ALL, to, length);
             at += PREFIX.byteSize() + length;
@@ -89,28 +77,26 @@ final class OrtStrings {
     /**
      * The elements of a tensor, each behind its length.
      *
+     * @param tensor borrowed
      * @return owned by the caller
      */
-    static ByteBuf elements(OnnxTensor tensor, Shape shape, ByteBufAllocator allocator) throws OrtException {
+    static ByteBuf elements(long tensor, Shape shape, ByteBufAllocator allocator) throws OrtException {
         int count = Math.toIntExact(shape.elementCount());
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment scratch = arena.allocate(ValueLayout.JAVA_LONG, Math.max(1, count));
-            long handle = OrtAccess.handle(tensor);
-            require((long) LENGTH.invokeExact(handle, scratch.address()));
+            OrtApi.require((long) LENGTH.invokeExact(tensor, scratch.address()));
             long length = scratch.get(ValueLayout.JAVA_LONG, 0);
             int size = Math.toIntExact(length + PREFIX.byteSize() * count);
             ByteBuf data = allocator.directBuffer(Math.max(1, size));
             try {
-                interleave(handle, count, length, MemorySegment.ofBuffer(data.nioBuffer(0, size)), scratch);
+                interleave(tensor, count, length, MemorySegment.ofBuffer(data.nioBuffer(0, size)), scratch);
                 return data.writerIndex(size);
             } catch (Throwable e) {
                 data.release();
                 throw e;
             }
-        } catch (OrtException e) {
-            throw e;
         } catch (Throwable e) {
-            throw OrtAccess.rethrown(e);
+            throw OrtApi.failure(e);
         }
     }
 
@@ -124,7 +110,8 @@ final class OrtStrings {
             return;
         }
         long prefixes = PREFIX.byteSize() * count;
-        require((long) CONTENT.invokeExact(tensor, to.address() + prefixes, length, offsets.address(), (long) count));
+        OrtApi.require(
+                (long) CONTENT.invokeExact(tensor, to.address() + prefixes, length, offsets.address(), (long) count));
         for (int i = 0; i < count; i++) {
             long from = offsets.getAtIndex(ValueLayout.JAVA_LONG, i);
             long end = i + 1 < count ? offsets.getAtIndex(ValueLayout.JAVA_LONG, i + 1) : length;
@@ -132,14 +119,5 @@ final class OrtStrings {
             MemorySegment.copy(to, prefixes + from, to, at + PREFIX.byteSize(), end - from);
             to.set(PREFIX, at, Math.toIntExact(end - from));
         }
-    }
-
-    private static void require(long status) throws Throwable {
-        if (status == 0) {
-            return;
-        }
-        String message = Memory.ALL.getString((long) ERROR_MESSAGE.invokeExact(status));
-        RELEASE.invokeExact(status);
-        throw new OrtException(message);
     }
 }

@@ -1,7 +1,6 @@
 package dev.isthmus.local.ort;
 
 import ai.onnxruntime.TensorInfo;
-import ai.onnxruntime.TensorInfo.OnnxTensorType;
 import dev.isthmus.oip.DataType;
 import org.jspecify.annotations.Nullable;
 
@@ -30,26 +29,6 @@ final class OrtTypes {
             case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL -> DataType.BOOL;
             case ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING -> DataType.BYTES;
             default -> null;
-        };
-    }
-
-    /** ONNX Runtime's element type of a type. */
-    static OnnxTensorType onnx(DataType type) {
-        return switch (type) {
-            case BOOL -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
-            case UINT8 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-            case UINT16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
-            case UINT32 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
-            case UINT64 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
-            case INT8 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
-            case INT16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
-            case INT32 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
-            case INT64 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-            case FP16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
-            case BF16 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
-            case FP32 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-            case FP64 -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
-            case BYTES -> OnnxTensorType.ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
         };
     }
 

@@ -1,31 +1,17 @@
 package dev.isthmus.local.ort;
 
-import ai.onnxruntime.TensorInfo;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
 import dev.isthmus.oip.Shape;
 import java.util.List;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
 /**
  * An input or output of a model.
  *
  * @param index its place among the inputs, or the outputs
- * @param info of its type, of no shape; null where it is no session's
  * @param dimensions the names of its dimensions, each empty where it has none
  */
-record Port(
-        int index,
-        TensorMetadata metadata,
-        DataType type,
-        @Nullable TensorInfo info,
-        List<String> dimensions) {
-
-    /** Of a session's input or output. */
-    TensorInfo onnx() {
-        return Objects.requireNonNull(info);
-    }
+record Port(int index, TensorMetadata metadata, DataType type, List<String> dimensions) {
 
     String name() {
         return metadata.name();

@@ -1,26 +1,28 @@
 package dev.isthmus.local.ort;
 
 import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import org.jspecify.annotations.Nullable;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
 
 /**
- * Ends a run from another thread; wraps ONNX Runtime's options of a run. May serve one run after the other until it was
- * terminated. Thread-safe: a terminate that comes with or after the close does nothing.
+ * What a run needs besides its request: ONNX Runtime's options of a run, with which another thread ends it, and memory for
+ * its arguments. May serve one run after the other until it was terminated, of any model, and never two at once. A terminate
+ * may come from any thread; with or after the close it does nothing.
  */
 public final class RunHandle implements AutoCloseable {
-    private OrtSession.@Nullable RunOptions options;
+    private final Arguments arguments = new Arguments();
+    private long options;
     private boolean terminated;
     private boolean closed;
 
     /** Ends the run that goes on, between two of the model's nodes, and forbids those that come. */
     public synchronized void terminate() {
         terminated = true;
-        if (options != null && !closed) {
+        if (options != 0 && !closed) {
             try {
-                options.setTerminate(true);
+                OrtApi.terminate(options);
             } catch (OrtException e) {
                 throw new IllegalStateException("a run cannot be ended", e);
             }
@@ -32,16 +34,27 @@ public final class RunHandle implements AutoCloseable {
         return terminated;
     }
 
-    /** @throws OipException CANCELLED when terminated */
-    synchronized OrtSession.RunOptions options() throws OrtException {
+    /** Of the thread that runs. */
+    Arguments arguments() {
+        return arguments;
+    }
+
+    /**
+     * The options' pointer.
+     *
+     * @throws OipException CANCELLED when terminated
+     */
+    synchronized long options() throws OrtException {
         if (terminated) {
             throw new OipException(ErrorCode.CANCELLED, "the run was cancelled");
         }
         if (closed) {
             throw new IllegalStateException("the run's handle is closed");
         }
-        if (options == null) {
-            options = new OrtSession.RunOptions();
+        if (options == 0) {
+            try (Arena arena = Arena.ofConfined()) {
+                options = OrtApi.options(arena.allocate(ValueLayout.JAVA_LONG).address());
+            }
         }
         return options;
     }
@@ -49,8 +62,8 @@ public final class RunHandle implements AutoCloseable {
     /** After the run. */
     @Override
     public synchronized void close() {
-        if (options != null && !closed) {
-            options.close();
+        if (options != 0 && !closed) {
+            OrtApi.releaseOptions(options);
         }
         closed = true;
     }

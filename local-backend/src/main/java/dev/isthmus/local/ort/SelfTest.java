@@ -1,31 +1,37 @@
 package dev.isthmus.local.ort;
 
-import ai.onnxruntime.OnnxTensor;
 import ai.onnxruntime.OrtEnvironment;
-import ai.onnxruntime.OrtException;
-import ai.onnxruntime.OrtSession;
 import com.google.protobuf.ByteString;
+import dev.isthmus.local.repository.ModelSettings;
+import dev.isthmus.local.repository.ModelSource;
 import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.nio.ByteBuffer;
-import java.util.EnumSet;
+import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Whether what goes past ONNX Runtime's Java API works with the library at hand: tensors go through models that hand them on,
- * and must come back byte for byte. What does not is not used: a model that needs it is not loaded.
+ * and must come back byte for byte in each of the ways in which outputs are taken, and a run that must fail does. The
+ * library's version is looked at first: what an older one does not have cannot be tried.
  */
 final class SelfTest {
     private static final Logger LOG = LoggerFactory.getLogger(SelfTest.class);
+    private static final ByteBufAllocator ALLOCATOR = UnpooledByteBufAllocator.DEFAULT;
     private static final int IR_VERSION = 8;
     private static final int OPSET = 17;
-    private static final Set<DataType> BEYOND_THE_API =
-            EnumSet.of(DataType.UINT16, DataType.UINT32, DataType.UINT64, DataType.BYTES);
+    private static final int PAIR = 2;
 
     /** Elements behind their lengths: an emoji, a NUL inside, bytes that are no UTF-8, nothing. */
     private static final byte[] STRINGS = {
@@ -58,80 +64,111 @@ final class SelfTest {
 
     private static final int STRING_COUNT = 4;
 
-    private SelfTest() {}
+    private final OrtRuntime runtime;
 
-    /** The runtime, with what works. */
-    static OrtRuntime run(OrtEnvironment environment) {
-        Set<DataType> exact = EnumSet.allOf(DataType.class);
-        boolean access = works(environment, DataType.FP32);
-        for (DataType type : BEYOND_THE_API) {
-            if (!access || !works(environment, type)) {
-                exact.remove(type);
-            }
-        }
-        return new OrtRuntime(environment, Set.copyOf(exact), access);
+    private SelfTest(OrtRuntime runtime) {
+        this.runtime = runtime;
     }
 
-    private static boolean works(OrtEnvironment environment, DataType type) {
+    /** Tries it, and logs what does not work. */
+    static boolean passed(OrtEnvironment environment) {
+        String version = environment.getVersion();
+        if (!known(version)) {
+            LOG.error("ONNX Runtime 1.{} or a later 1.x is needed, this is {}", OrtApi.SINCE_MINOR, version);
+            return false;
+        }
         try {
-            boolean equal = type == DataType.BYTES ? strings(environment) : numbers(environment, type);
-            if (!equal) {
-                LOG.warn("tensors of {} do not come back from this ONNX Runtime as they were given", type);
-            }
-            return equal;
-        } catch (OrtException | RuntimeException | LinkageError e) {
-            LOG.warn("tensors of {} are not carried by this ONNX Runtime", type, e);
+            new SelfTest(new OrtRuntime(environment, true)).run();
+            return true;
+        } catch (RuntimeException | LinkageError e) {
+            LOG.error("ONNX Runtime {} does not work as 1.29 does: no model can be run", version, e);
             return false;
         }
     }
 
-    /** All bits set: negative where the type is taken for its signed sister. */
-    private static boolean numbers(OrtEnvironment environment, DataType type) throws OrtException {
-        ByteBuffer given = ByteBuffer.allocateDirect(2 * type.size());
-        for (int i = 0; i < given.capacity(); i++) {
-            given.put(i, (byte) (i < type.size() ? 0xff : i));
-        }
-        long[] shape = {2};
-        try (OrtSession session = identity(environment, type);
-                OnnxTensor input = OrtAccess.tensor(given, shape, OrtAccess.info(type));
-                OrtSession.Result result = session.run(Map.of("x", input))) {
-            OnnxTensor output = (OnnxTensor) result.get(0);
-            return OrtTypes.type(output.getInfo()) == type
-                    && OrtAccess.view(output).equals(given);
-        }
+    /** Of these the C API has the functions that are called, in their places. */
+    static boolean known(String version) {
+        String[] parts = version.split("\\.", -1);
+        return parts.length > 1
+                && parts[0].equals("1")
+                && parts[1].matches("\\d{1,4}")
+                && Integer.parseInt(parts[1]) >= OrtApi.SINCE_MINOR;
     }
 
-    private static boolean strings(OrtEnvironment environment) throws OrtException {
-        Shape shape = Shape.of(STRING_COUNT);
-        ByteBuffer given =
-                ByteBuffer.allocateDirect(STRINGS.length).put(STRINGS).flip();
-        try (OrtSession session = identity(environment, DataType.BYTES);
-                OnnxTensor input = OrtStrings.tensor(given, shape);
-                OrtSession.Result result = session.run(Map.of("x", input))) {
-            ByteBuf back = OrtStrings.elements((OnnxTensor) result.get(0), shape, UnpooledByteBufAllocator.DEFAULT);
+    private void run() {
+        require("written to its place", DataType.FP32, PAIR, bits(PAIR, DataType.FP32), PAIR);
+        require("copied", DataType.UINT16, -1, bits(PAIR, DataType.UINT16), PAIR);
+        require("handed out", DataType.INT64, -1, bits(Fetch.SMALL, DataType.INT64), Fetch.SMALL);
+        require("of strings", DataType.BYTES, -1, STRINGS, STRING_COUNT);
+        requireRefusal();
+    }
+
+    /** All bits of the first element set: negative where a type is taken for its signed sister. */
+    private static byte[] bits(int count, DataType type) {
+        byte[] bits = new byte[count * type.size()];
+        for (int i = 0; i < bits.length; i++) {
+            bits[i] = (byte) (i < type.size() ? 0xff : i);
+        }
+        return bits;
+    }
+
+    private void require(String what, DataType type, long extent, byte[] given, int elements) {
+        OnnxModel model = identity(type, extent);
+        try {
+            List<Tensor> outputs = run(model, type, given, elements);
             try {
-                return back.nioBuffer().equals(given);
+                ByteBuffer back = outputs.getFirst().data().nioBuffer();
+                if (!back.equals(ByteBuffer.wrap(given))) {
+                    throw new IllegalStateException(type + " " + what + " does not come back as it was given");
+                }
             } finally {
-                back.release();
+                outputs.forEach(Tensor::release);
             }
+        } finally {
+            model.release();
         }
     }
 
-    private static OrtSession identity(OrtEnvironment environment, DataType type) throws OrtException {
+    private void requireRefusal() {
+        OnnxModel model = identity(DataType.FP32, PAIR);
+        try {
+            run(model, DataType.FP32, bits(PAIR + 1, DataType.FP32), PAIR + 1).forEach(Tensor::release);
+        } catch (OipException expected) {
+            if (expected.code() == ErrorCode.INVALID_ARGUMENT) {
+                return;
+            }
+            throw expected;
+        } finally {
+            model.release();
+        }
+        throw new IllegalStateException("a tensor of a wrong shape was taken");
+    }
+
+    private static List<Tensor> run(OnnxModel model, DataType type, byte[] given, int elements) {
+        ByteBuf data = Unpooled.directBuffer(given.length).writeBytes(given);
+        Tensor input = new Tensor("x", type, Shape.of(elements), Map.of(), data);
+        InferRequest request = new InferRequest(ModelRef.of("self-test"), "", Map.of(), List.of(input), List.of());
+        try (RunHandle handle = new RunHandle()) {
+            return model.run(request, handle, ALLOCATOR);
+        } finally {
+            request.release();
+        }
+    }
+
+    private OnnxModel identity(DataType type, long extent) {
         ByteString graph = OnnxProto.message(out -> {
             out.writeBytes(OnnxProto.GRAPH_NODE, OnnxProto.identity("x", "y"));
             out.writeString(OnnxProto.GRAPH_NAME, "identity");
-            out.writeBytes(OnnxProto.GRAPH_INPUT, OnnxProto.value("x", type, -1));
-            out.writeBytes(OnnxProto.GRAPH_OUTPUT, OnnxProto.value("y", type, -1));
+            out.writeBytes(OnnxProto.GRAPH_INPUT, OnnxProto.value("x", type, extent));
+            out.writeBytes(OnnxProto.GRAPH_OUTPUT, OnnxProto.value("y", type, extent));
         });
-        ByteString model = OnnxProto.message(out -> {
-            out.writeInt64(OnnxProto.MODEL_IR_VERSION, IR_VERSION);
-            out.writeBytes(OnnxProto.MODEL_GRAPH, graph);
-            out.writeBytes(OnnxProto.MODEL_OPSET, OnnxProto.opset(OPSET));
-        });
-        try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
-            options.setIntraOpNumThreads(1);
-            return environment.createSession(model.toByteArray(), options);
-        }
+        byte[] model = OnnxProto.message(out -> {
+                    out.writeInt64(OnnxProto.MODEL_IR_VERSION, IR_VERSION);
+                    out.writeBytes(OnnxProto.MODEL_GRAPH, graph);
+                    out.writeBytes(OnnxProto.MODEL_OPSET, OnnxProto.opset(OPSET));
+                })
+                .toByteArray();
+        return OnnxModel.load(
+                new ModelSource("self-test", "1", ModelSettings.DEFAULT, () -> model, List.of()), "cpu", runtime);
     }
 }

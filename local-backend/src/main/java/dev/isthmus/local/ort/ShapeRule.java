@@ -2,6 +2,7 @@ package dev.isthmus.local.ort;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,9 +20,11 @@ final class ShapeRule {
     private record Extent(long fixed, List<Source> sources) {}
 
     private final List<Extent> extents;
+    private final @Nullable Shape fixed;
 
-    private ShapeRule(List<Extent> extents) {
+    private ShapeRule(List<Extent> extents, @Nullable Shape fixed) {
         this.extents = extents;
+        this.fixed = fixed;
     }
 
     /** An output's rule; null where its shape is known after a run only. */
@@ -40,7 +43,8 @@ final class ShapeRule {
             }
             extents.add(extent);
         }
-        return new ShapeRule(List.copyOf(extents));
+        boolean fixed = extents.stream().allMatch(extent -> extent.fixed >= 0);
+        return new ShapeRule(List.copyOf(extents), fixed ? output.shape() : null);
     }
 
     private static List<Source> sources(String name, List<Port> inputs) {
@@ -56,7 +60,11 @@ final class ShapeRule {
     }
 
     /** The shape for this request; null where its inputs disagree. */
-    long @Nullable [] shape(InferRequest request) {
+    @Nullable
+    Shape shape(InferRequest request) {
+        if (fixed != null) {
+            return fixed;
+        }
         long[] shape = new long[extents.size()];
         for (int i = 0; i < shape.length; i++) {
             shape[i] = extent(extents.get(i), request.inputs());
@@ -64,7 +72,7 @@ final class ShapeRule {
                 return null;
             }
         }
-        return shape;
+        return Shape.of(shape);
     }
 
     private static long extent(Extent extent, List<Tensor> inputs) {

@@ -16,11 +16,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -31,14 +29,12 @@ final class Signature {
     private final Map<String, Port> inputsByName;
     private final Map<String, Port> outputsByName;
     private final List<Optional<ShapeRule>> rules;
-    private final Set<String> outputNames = new LinkedHashSet<>();
 
     private Signature(List<Port> inputs, List<Port> outputs) {
         this.inputs = inputs;
         this.outputs = outputs;
         this.inputsByName = byName(inputs);
         this.outputsByName = byName(outputs);
-        outputs.forEach(output -> outputNames.add(output.name()));
         this.rules = outputs.stream()
                 .map(output -> Optional.ofNullable(ShapeRule.of(output, inputs)))
                 .toList();
@@ -51,13 +47,12 @@ final class Signature {
     /**
      * Reads a session's.
      *
-     * @param exact the datatypes that can be carried
      * @param labels the columns of outputs that were maps
      * @throws OipException FAILED_PRECONDITION naming what cannot be carried exactly
      */
-    static Signature of(OrtSession session, Set<DataType> exact, Map<String, String> labels) throws OrtException {
-        List<Port> inputs = ports("input", session.getInputInfo().values(), exact, Map.of());
-        List<Port> outputs = ports("output", session.getOutputInfo().values(), exact, labels);
+    static Signature of(OrtSession session, Map<String, String> labels) throws OrtException {
+        List<Port> inputs = ports("input", session.getInputInfo().values(), Map.of());
+        List<Port> outputs = ports("output", session.getOutputInfo().values(), labels);
         return new Signature(inputs, outputs);
     }
 
@@ -81,21 +76,19 @@ final class Signature {
                     ports.size(),
                     tensor,
                     type,
-                    null,
                     Collections.nCopies(tensor.shape().rank(), "")));
         }
         return List.copyOf(ports);
     }
 
-    private static List<Port> ports(
-            String kind, Collection<NodeInfo> nodes, Set<DataType> exact, Map<String, String> labels) {
+    private static List<Port> ports(String kind, Collection<NodeInfo> nodes, Map<String, String> labels) {
         List<Port> ports = new ArrayList<>();
         for (NodeInfo node : nodes) {
             DataType type = node.getInfo() instanceof TensorInfo info ? OrtTypes.type(info) : null;
-            if (type == null || !exact.contains(type)) {
+            if (type == null) {
                 throw new OipException(
                         ErrorCode.FAILED_PRECONDITION,
-                        kind + " '" + node.getName() + "' is " + described(node.getInfo(), type)
+                        kind + " '" + node.getName() + "' is " + described(node.getInfo())
                                 + ", which the local backend does not carry");
             }
             ports.add(port(ports.size(), node, type, labels.get(node.getName())));
@@ -103,10 +96,7 @@ final class Signature {
         return List.copyOf(ports);
     }
 
-    private static String described(ValueInfo value, @Nullable DataType type) {
-        if (type != null) {
-            return "a tensor of " + type;
-        }
+    private static String described(ValueInfo value) {
         return value instanceof TensorInfo info ? "a tensor of " + info.onnxType : "no tensor but " + value;
     }
 
@@ -115,7 +105,7 @@ final class Signature {
         Map<String, Parameter> parameters = labels == null ? Map.of() : Map.of("labels", new Parameter.Text(labels));
         TensorMetadata metadata =
                 new TensorMetadata(node.getName(), type.name(), Shape.of(info.getShape()), parameters);
-        return new Port(index, metadata, type, info, dimensions(info));
+        return new Port(index, metadata, type, dimensions(info));
     }
 
     private static List<String> dimensions(TensorInfo info) {
@@ -131,11 +121,6 @@ final class Signature {
 
     List<Port> outputs() {
         return outputs;
-    }
-
-    /** The names of all outputs, in the model's order. Not to be changed. */
-    Set<String> outputNames() {
-        return outputNames;
     }
 
     @Nullable

@@ -80,8 +80,8 @@ class CopiesTest {
         gap.addComponent(true, body.retainedSlice(0, 8)).addComponent(true, body.retainedSlice(16, 8));
         CompositeByteBuf swapped = ALLOCATOR.compositeBuffer();
         swapped.addComponent(true, body.retainedSlice(8, 8)).addComponent(true, body.retainedSlice(0, 8));
-        assertThat(Memory.of(gap, 4)).isNull();
-        assertThat(Memory.of(swapped, 4)).isNull();
+        assertThat(Memory.of(gap, 4)).isEqualTo(Memory.NONE);
+        assertThat(Memory.of(swapped, 4)).isEqualTo(Memory.NONE);
         gap.release();
         swapped.release();
         body.release();
@@ -90,10 +90,10 @@ class CopiesTest {
     @Test
     void oddAddress_isGathered_whereTheProcessorCannotReadIt() {
         ByteBuf body = ALLOCATOR.directBuffer().writeZero(16).skipBytes(1);
-        assertThat(Memory.of(body, 4, false)).isNull();
-        assertThat(Memory.of(body, 4, true)).isNotNull();
-        assertThat(Memory.of(body, 1, false)).isNotNull();
-        assertThat(Memory.of(body.skipBytes(3), 4, false)).isNotNull();
+        assertThat(Memory.of(body, 4, false)).isEqualTo(Memory.NONE);
+        assertThat(Memory.of(body, 4, true)).isNotEqualTo(Memory.NONE);
+        assertThat(Memory.of(body, 1, false)).isNotEqualTo(Memory.NONE);
+        assertThat(Memory.of(body.skipBytes(3), 4, false)).isNotEqualTo(Memory.NONE);
         body.release();
     }
 

@@ -160,6 +160,44 @@ class OnnxModelTest {
     }
 
     @Test
+    void handle_servesModelsOfAnySize() {
+        OnnxModel named = load("named");
+        try (RunHandle handle = new RunHandle()) {
+            InferRequest small = request(x(), times());
+            InferRequest large =
+                    request(floats("x", new float[] {1, 2, 3, 4}, 1, 4), floats("y", new float[] {1, 1, 1, 1}, 1, 4));
+            for (int i = 0; i < 2; i++) {
+                List<Tensor> product = scalar.run(small, handle, Fixtures.ALLOCATOR);
+                assertThat(product.get(0).data().getFloatLE(0)).isEqualTo(2f);
+                product.forEach(Tensor::release);
+                List<Tensor> sum = named.run(large, handle, Fixtures.ALLOCATOR);
+                assertThat(sum.get(0).data().getFloatLE(12)).isEqualTo(5f);
+                sum.forEach(Tensor::release);
+            }
+            small.release();
+            large.release();
+        }
+        named.release();
+    }
+
+    @Test
+    void handle_servesTheRunAfterOneThatFailed() {
+        OnnxModel model = load("gather");
+        try (RunHandle handle = new RunHandle()) {
+            InferRequest outside = request(floats("x", new float[] {1, 2}, 2), longs("at", new long[] {5}));
+            InferRequest inside = request(floats("x", new float[] {1, 2}, 2), longs("at", new long[] {1}));
+            assertThat(catchThrowableOfType(OipException.class, () -> model.run(outside, handle, Fixtures.ALLOCATOR)))
+                    .isNotNull();
+            List<Tensor> outputs = model.run(inside, handle, Fixtures.ALLOCATOR);
+            assertThat(outputs.get(0).data().getFloatLE(0)).isEqualTo(2f);
+            outputs.forEach(Tensor::release);
+            outside.release();
+            inside.release();
+        }
+        model.release();
+    }
+
+    @Test
     void terminate_afterTheRun_doesNothing() {
         RunHandle used;
         try (RunHandle handle = new RunHandle()) {

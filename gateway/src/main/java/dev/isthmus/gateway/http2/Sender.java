@@ -217,6 +217,17 @@ final class Sender {
         }
     }
 
+    /** The stream has ended: nothing of it waits any more. */
+    void forget(Http2Stream stream) {
+        stream.dropQueue();
+        if (stream.is(Mark.IN_RING)) {
+            ring.remove(stream);
+        }
+        if (stream.is(Mark.AWAITING)) {
+            awaiting.remove(stream);
+        }
+    }
+
     private static long queued(Http2Stream stream) {
         @Nullable SendQueue queue = stream.queue();
         return queue == null ? 0 : queue.bytes();

@@ -40,33 +40,29 @@ final class Floods {
 
     /** A frame that carries nothing came. */
     void control() {
+        refresh();
         control++;
         if (control > MAX_CONTROL + paid) {
-            begin();
-            if (control > MAX_CONTROL) {
-                throw new Violation(Http2Error.ENHANCE_YOUR_CALM, "too many frames that carry nothing");
-            }
+            throw new Violation(Http2Error.ENHANCE_YOUR_CALM, "too many frames that carry nothing");
         }
     }
 
     /** The peer has reset a stream, or made us reset one. */
     void reset() {
+        refresh();
         resets++;
         if (countResets && resets > MAX_RESETS) {
-            begin();
-            if (resets > MAX_RESETS) {
-                throw new Violation(Http2Error.ENHANCE_YOUR_CALM, "more than " + MAX_RESETS + " streams reset in 30 s");
-            }
+            throw new Violation(Http2Error.ENHANCE_YOUR_CALM, "more than " + MAX_RESETS + " streams reset in 30 s");
         }
     }
 
-    /** Begins a new period if this one is over. */
-    private void begin() {
+    /** Begins a new period if the last one is over. */
+    private void refresh() {
         long now = nanos.getAsLong();
         if (now - since > PERIOD) {
             since = now;
-            resets = Math.min(resets, 1);
-            control = Math.min(control, 1);
+            resets = 0;
+            control = 0;
             paid = 0;
         }
     }

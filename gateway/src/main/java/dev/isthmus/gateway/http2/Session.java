@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.http2.Http2Stream.Mark;
-import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
@@ -203,7 +202,7 @@ final class Session {
     /** Closes when what is written has gone out. */
     void closeAfterFlush() {
         if (!closed) {
-            writer.flushLast().addListener(ChannelFutureListener.CLOSE);
+            writer.flushLast().addListener(LingeringClose.INSTANCE);
             lost(cause);
         }
     }

@@ -1,0 +1,117 @@
+package dev.isthmus.gateway.http2;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.embedded.EmbeddedChannel;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** One of our connections without a socket, with a clock that is moved by hand. */
+final class Bench implements AutoCloseable {
+    final List<Heard> heard = new ArrayList<>();
+    final List<String> connectionEvents = new ArrayList<>();
+    final Http2Connection connection;
+    final EmbeddedChannel channel;
+    private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
+    private long now;
+
+    private Bench(boolean server, Http2Options options, Function<Http2Stream, StreamListener> accept) {
+        connection = new Http2Connection(server, options, accept, new Events(), () -> now);
+        channel = new EmbeddedChannel(connection);
+    }
+
+    static Bench server(Http2Options options) {
+        List<Heard> heard = new ArrayList<>();
+        Bench bench = new Bench(true, options, stream -> {
+            Heard listener = new Heard();
+            listener.stream = stream;
+            heard.add(listener);
+            return listener;
+        });
+        return bench.sharing(heard);
+    }
+
+    static Bench server(Function<Http2Stream, StreamListener> accept) {
+        return new Bench(true, BothRolesTest.OPTIONS, accept);
+    }
+
+    static Bench client(Http2Options options) {
+        return new Bench(false, options, stream -> Silence.INSTANCE);
+    }
+
+    private @Nullable List<Heard> accepted;
+
+    private Bench sharing(List<Heard> listeners) {
+        accepted = listeners;
+        return this;
+    }
+
+    /** The listener of the n-th request. */
+    Heard request(int n) {
+        return accepted == null ? heard.get(n) : accepted.get(n);
+    }
+
+    int requests() {
+        return accepted == null ? 0 : accepted.size();
+    }
+
+    /** Exchanges prefaces and SETTINGS. */
+    Bench ready() {
+        if (connection.isServer()) {
+            send(Raw.preface());
+        }
+        send(Raw.settings());
+        written();
+        return this;
+    }
+
+    /** Opens a stream as a client. */
+    Heard ask(boolean end) {
+        Heard listener = new Heard();
+        listener.stream = connection.open(BothRolesTest.HEAD, end, listener);
+        heard.add(listener);
+        return listener;
+    }
+
+    /** @param bytes taken */
+    Bench send(ByteBuf... bytes) {
+        for (ByteBuf each : bytes) {
+            channel.writeInbound(each);
+        }
+        channel.runPendingTasks();
+        return this;
+    }
+
+    void later(long seconds) {
+        now += seconds * 1_000_000_000L;
+    }
+
+    List<String> written() {
+        channel.runPendingTasks();
+        return Raw.written(channel, decoder);
+    }
+
+    @Override
+    public void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    private final class Events implements ConnectionListener {
+        @Override
+        public void ready() {
+            connectionEvents.add("ready");
+        }
+
+        @Override
+        public void goingAway(long errorCode) {
+            connectionEvents.add("goingAway " + errorCode);
+        }
+
+        @Override
+        public void closed(@Nullable Throwable cause) {
+            connectionEvents.add("closed" + (cause == null ? "" : " " + cause.getMessage()));
+        }
+    }
+}

@@ -1,0 +1,448 @@
+package dev.isthmus.gateway.http2;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.Arrays;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a server does with frames that are wrong, or too many (RFC 9113; numbers of its sections beside each case). */
+class DefencesTest {
+    private static final int PROTOCOL_ERROR = 1;
+    private static final int FLOW_CONTROL_ERROR = 3;
+    private static final int STREAM_CLOSED = 5;
+    private static final int FRAME_SIZE_ERROR = 6;
+    private static final int REFUSED = 7;
+    private static final int COMPRESSION_ERROR = 9;
+    private static final int CALM = 11;
+
+    private final Bench bench =
+            Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192)).ready();
+
+    @AfterEach
+    void close() {
+        bench.close();
+    }
+
+    /** The connection has failed with this code, and takes nothing more. */
+    private void failed(int code) {
+        assertThat(bench.written().getLast()).matches("GOAWAY \\d+ " + code);
+        assertThat(bench.channel.isOpen()).isFalse();
+        assertThat(bench.connection.openStreams()).isZero();
+        assertThat(bench.connectionEvents.getLast()).startsWith("closed ");
+    }
+
+    /** Stream 1 was reset with this code, and the connection still serves. */
+    private void reset(int code) {
+        assertThat(bench.written()).contains("RST 1 " + code);
+        assertThat(bench.connection.openStreams()).isZero();
+        serves();
+    }
+
+    private void serves() {
+        bench.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000007"));
+        assertThat(bench.written()).contains("PING ack 7");
+        assertThat(bench.channel.isOpen()).isTrue();
+    }
+
+    /** 4.2, 6.1 to 6.9: frames that fail the connection when no stream is open. Stream 1 has been closed before. */
+    @ParameterizedTest
+    @CsvSource({
+        "0, 0, 0, 00, 1", // 6.1 DATA on stream 0
+        "0, 8, 3, '', 6", // 6.1 PADDED without a pad length
+        "1, 4, 0, 838684, 1", // 6.2 HEADERS on stream 0
+        "1, 4, 4, 838684, 1", // 5.1.1 an even identifier
+        "1, 8, 3, 04838684, 1", // 6.2 more padding than payload
+        "1, 8, 3, '', 6", // 6.2 PADDED without a pad length
+        "1, 32, 3, 00000000, 6", // 6.2 PRIORITY flag without its fields
+        "2, 0, 0, 0000000000, 1", // 6.3 PRIORITY on stream 0
+        "2, 0, 3, 00000000, 6", // 6.3 PRIORITY of 4 bytes
+        "3, 0, 0, 00000000, 1", // 6.4 RST_STREAM on stream 0
+        "3, 0, 3, 00000000, 1", // 6.4 RST_STREAM on an idle stream
+        "3, 0, 3, 000000, 6", // 6.4 RST_STREAM of 3 bytes
+        "4, 0, 1, '', 1", // 6.5 SETTINGS on a stream
+        "4, 1, 0, 000000000000, 6", // 6.5 SETTINGS ack with payload
+        "4, 0, 0, 0000000000, 6", // 6.5 SETTINGS of 5 bytes
+        "4, 0, 0, 000200000002, 1", // 6.5.2 ENABLE_PUSH 2
+        "4, 0, 0, 000480000000, 3", // 6.5.2 INITIAL_WINDOW_SIZE 2^31
+        "4, 0, 0, 000500003fff, 1", // 6.5.2 MAX_FRAME_SIZE 16383
+        "4, 0, 0, 000501000000, 1", // 6.5.2 MAX_FRAME_SIZE 2^24
+        "5, 4, 1, 00000002828684, 1", // 6.6 PUSH_PROMISE of a client
+        "6, 0, 1, 0000000000000000, 1", // 6.7 PING on a stream
+        "6, 0, 0, 00000000000000, 6", // 6.7 PING of 7 bytes
+        "7, 0, 1, 0000000000000000, 1", // 6.8 GOAWAY on a stream
+        "7, 0, 0, 00000000000000, 6", // 6.8 GOAWAY of 7 bytes
+        "8, 0, 0, 00000000, 1", // 6.9 WINDOW_UPDATE by 0
+        "8, 0, 0, 000000, 6", // 6.9 WINDOW_UPDATE of 3 bytes
+        "8, 0, 0, 7fffffff, 3", // 6.9.1 the connection's window beyond 2^31 - 1
+        "8, 0, 3, 00000001, 1", // 5.1 WINDOW_UPDATE on an idle stream
+        "0, 0, 3, 00, 1", // 5.1 DATA on an idle stream
+        "9, 4, 1, 838684, 1", // 6.10 CONTINUATION without HEADERS
+        "1, 4, 3, ff, 9", // 4.3 a block that is cut off
+        "1, 4, 3, 80, 9", // RFC 7541, 6.1 index 0
+        "1, 4, 3, c6, 9", // RFC 7541, 2.3.3 an index beyond the table
+        "1, 4, 3, 3fe21f, 9", // RFC 7541, 6.3 a table larger than was allowed
+        "0, 0, 1, 00, 5", // 5.1 DATA on a closed stream
+        "1, 5, 1, 838684, 5", // 5.1 HEADERS on a closed stream
+    })
+    void wrongFrame_failsTheConnection(int type, int flags, int streamId, String payload, int code) {
+        bench.send(Raw.request(1, true));
+        Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
+        bench.written();
+
+        bench.send(Raw.frame(type, flags, streamId, payload));
+
+        failed(code);
+    }
+
+    @Test
+    void frameLargerThanAnnounced_failsTheConnection_4_2() {
+        bench.send(Raw.request(1, false), Raw.data(1, 16_385, false));
+        failed(FRAME_SIZE_ERROR);
+    }
+
+    @Test
+    void wrongPreface_failsTheConnection_3_4() {
+        try (Bench fresh = Bench.server(BothRolesTest.OPTIONS)) {
+            fresh.send(Raw.hex("505249202a20485454502f312e31"));
+            assertThat(fresh.written().getLast()).isEqualTo("GOAWAY 0 " + PROTOCOL_ERROR);
+            assertThat(fresh.channel.isOpen()).isFalse();
+        }
+    }
+
+    @Test
+    void firstFrameNoSettings_failsTheConnection_3_4() {
+        try (Bench fresh = Bench.server(BothRolesTest.OPTIONS)) {
+            fresh.send(Raw.preface(), Raw.request(1, true));
+            assertThat(fresh.written().getLast()).isEqualTo("GOAWAY 0 " + PROTOCOL_ERROR);
+        }
+    }
+
+    /** 8.1 to 8.3: messages that are malformed end their stream alone. */
+    @ParameterizedTest
+    @CsvSource({
+        ":method=GET :scheme=http", // no :path
+        ":method=GET :path=/", // no :scheme
+        ":scheme=http :path=/", // no :method
+        ":method=GET :scheme=http :path=", // empty :path
+        ":method=GET :method=GET :scheme=http :path=/", // twice
+        ":method=GET :scheme=http :path=/ :path=/a",
+        ":method=GET :scheme=http :path=/ :status=200", // of a response
+        ":status=200",
+        ":method=GET :scheme=http :path=/ :other=a", // unknown
+        ":method=GET :scheme=http a=b :path=/", // after a regular field
+        ":method=GET :scheme=http :path=/ Upper=b",
+        ":method=GET :scheme=http :path=/ connection=close", // 8.2.2
+        ":method=GET :scheme=http :path=/ transfer-encoding=chunked",
+        ":method=GET :scheme=http :path=/ te=gzip",
+        ":method=GET :scheme=http :path=/ content-length=a",
+        ":method=GET :scheme=http :path=/ content-length=-1",
+        ":method=GET :scheme=http :path=/ content-length=0 content-length=0",
+        ":method=GET :scheme=http :path=/ content-length=5", // 8.1.1: but END_STREAM
+        ":method=CONNECT :scheme=http :path=/ :authority=a", // 8.5
+        "a=b",
+    })
+    void malformedRequest_isReset(String fields) {
+        bench.send(headers(1, FrameType.END_HEADERS | FrameType.END_STREAM, fields));
+        assertThat(bench.requests() == 0 || bench.request(0).closed != null).isTrue();
+        reset(PROTOCOL_ERROR);
+    }
+
+    private static ByteBuf headers(int streamId, int flags, String fields) {
+        return Raw.frame(FrameType.HEADERS, flags, streamId, Raw.block(fields.split("[ =]", -1)));
+    }
+
+    @Test
+    void lineEndInValue_isReset_8_2_1() {
+        bench.send(Raw.frame(
+                FrameType.HEADERS, 5, 1, Raw.block(":method", "GET", ":scheme", "http", ":path", "/", "a", "b\r\nc")));
+        reset(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void trailersWithoutEnd_areReset_8_1() {
+        bench.send(Raw.request(1, false), headers(1, FrameType.END_HEADERS, "a=b"));
+        reset(PROTOCOL_ERROR);
+        assertThat(bench.request(0).events).containsExactly("headers", "closed VIOLATION 1");
+    }
+
+    @Test
+    void pseudoHeaderInTrailers_isReset_8_1() {
+        bench.send(Raw.request(1, false), Raw.request(1, true));
+        reset(PROTOCOL_ERROR);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"4, true", "6, true", "6, false"})
+    void bodyNotAsLongAsSaid_isReset_8_1_1(int sent, boolean end) {
+        bench.send(headers(1, FrameType.END_HEADERS, ":method=POST :scheme=http :path=/ content-length=5"));
+        bench.send(Raw.data(1, sent, end));
+        reset(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void trailersBeforeTheBodyIsComplete_areReset_8_1_1() {
+        bench.send(headers(1, FrameType.END_HEADERS, ":method=POST :scheme=http :path=/ content-length=5"));
+        bench.send(headers(1, 5, "a=b"));
+        reset(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void dataAfterTheEnd_isReset_5_1() {
+        bench.send(Raw.request(1, true), Raw.data(1, 1, false));
+        reset(STREAM_CLOSED);
+        assertThat(bench.request(0).events).containsExactly("headers end", "closed VIOLATION 5");
+    }
+
+    @Test
+    void headersAfterTheEnd_areReset_5_1() {
+        bench.send(Raw.request(1, true), headers(1, 5, "a=b"));
+        reset(STREAM_CLOSED);
+    }
+
+    @Test
+    void windowUpdateByZeroOnStream_isReset_6_9() {
+        bench.send(Raw.request(1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000000"));
+        reset(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void windowOfStreamTooLarge_isReset_6_9_1() {
+        bench.send(Raw.request(1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "7fffffff"));
+        reset(FLOW_CONTROL_ERROR);
+    }
+
+    @Test
+    void settingsMakeAWindowTooLarge_failTheConnection_6_9_2() {
+        bench.send(Raw.request(1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "7fff0000"));
+        serves();
+        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, "000400020000"));
+        failed(FLOW_CONTROL_ERROR);
+    }
+
+    @Test
+    void moreDataThanTheStreamsWindow_isReset_6_9_1() {
+        bench.send(Raw.request(1, false));
+        bench.request(0).consumes = false;
+        for (int i = 0; i < 7; i++) {
+            bench.send(Raw.data(1, 16_384, false));
+        }
+        reset(FLOW_CONTROL_ERROR);
+    }
+
+    @Test
+    void identifierThatGoesDown_failsTheConnection_5_1_1() {
+        bench.send(Raw.request(5, true), Raw.request(3, true));
+        failed(STREAM_CLOSED);
+    }
+
+    @Test
+    void moreStreamsThanAnnounced_areRefused_5_1_2() {
+        bench.send(Raw.request(1, false), Raw.request(3, false), Raw.request(5, false), Raw.request(7, false));
+        assertThat(bench.written()).containsExactly("RST 7 " + REFUSED);
+        assertThat(bench.requests()).isEqualTo(3);
+        bench.send(Raw.data(7, 1000, true));
+        serves();
+    }
+
+    @Test
+    void selfDependency_isIgnored_5_3_1() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0x25, 1, "00000001ff" + Raw.REQUEST));
+        bench.send(Raw.frame(FrameType.PRIORITY, 0, 1, "00000001ff"));
+        bench.send(Raw.frame(FrameType.PRIORITY, 0, 99, "00000001ff"));
+        assertThat(bench.requests()).isEqualTo(1);
+        serves();
+    }
+
+    @Test
+    void unknownFrames_areIgnored_5_5() {
+        bench.send(Raw.frame(0x16, 0xff, 7, Unpooled.wrappedBuffer(new byte[16_384])));
+        serves();
+    }
+
+    @Test
+    void frameBetweenTheFramesOfABlock_failsTheConnection_6_10() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"), Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+        failed(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void continuationOfAnotherStream_failsTheConnection_6_10() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"), Raw.frame(FrameType.CONTINUATION, 4, 3, "8684"));
+        failed(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void blockInManyFrames_isRead_6_10() {
+        bench.send(Raw.frame(FrameType.HEADERS, 1, 1, "83"));
+        bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, "86"), Raw.frame(FrameType.CONTINUATION, 4, 1, "84"));
+        assertThat(bench.request(0).events).containsExactly("headers end");
+    }
+
+    @Test
+    void emptyContinuationsWithoutEnd_failTheConnection_10_5() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"));
+        for (int i = 0; i < 64 && bench.channel.isOpen(); i++) {
+            bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, ""));
+        }
+        failed(CALM);
+    }
+
+    @Test
+    void blockLargerThanAnnounced_failsTheConnection_10_5_1() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, Unpooled.wrappedBuffer(new byte[8000])));
+        bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, Unpooled.wrappedBuffer(new byte[8000])));
+        failed(CALM);
+    }
+
+    @Test
+    void moreFieldsThanAnnounced_areAnsweredWith431_10_5_1() {
+        // One field of 4000 bytes enters the table, then references to it of a byte each.
+        byte[] value = new byte[4000];
+        Arrays.fill(value, (byte) 'a');
+        byte[] references = new byte[1000];
+        Arrays.fill(references, (byte) 0xbe);
+        ByteBuf bomb = Unpooled.wrappedBuffer(
+                Raw.hex("838684" + "400161" + "7fa11e"),
+                Unpooled.wrappedBuffer(value),
+                Unpooled.wrappedBuffer(references));
+        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb));
+        assertThat(bench.written()).containsExactly("HEADERS 1 [:status=431] end", "RST 1 0");
+        assertThat(bench.requests()).isZero();
+        serves();
+    }
+
+    @Test
+    void rapidReset_failsTheConnection_10_5() {
+        for (int i = 0; i < 201 && bench.channel.isOpen(); i++) {
+            bench.send(Raw.request(2 * i + 1, false), Raw.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000008"));
+        }
+        assertThat(bench.requests()).isEqualTo(201);
+        failed(CALM);
+    }
+
+    @Test
+    void resetsThatAreSpreadOut_areNoAttack() {
+        for (int i = 0; i < 600; i++) {
+            bench.send(Raw.request(2 * i + 1, false), Raw.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000008"));
+            if (i % 150 == 149) {
+                bench.later(31);
+            }
+        }
+        serves();
+    }
+
+    @Test
+    void resetsThatThePeerMakesUsSend_failTheConnection_10_5() {
+        for (int i = 0; i < 201 && bench.channel.isOpen(); i++) {
+            bench.send(Raw.request(2 * i + 1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 2 * i + 1, "00000000"));
+        }
+        failed(CALM);
+    }
+
+    /** 10.5: floods of frames that carry nothing. Stream 1 is open. */
+    @ParameterizedTest
+    @CsvSource({
+        "0, 0, 1, ''", // DATA
+        "2, 0, 1, 0000000000", // PRIORITY
+        "3, 0, 3, 00000000", // RST_STREAM of a closed stream
+        "4, 0, 0, ''", // SETTINGS
+        "4, 1, 0, ''",
+        "6, 0, 0, 0000000000000000", // PING
+        "6, 1, 0, 0000000000000000",
+        "8, 0, 1, 00000001", // WINDOW_UPDATE
+        "8, 0, 0, 00000001",
+        "22, 0, 0, ''", // unknown
+    })
+    void flood_failsTheConnection_10_5(int type, int flags, int streamId, String payload) {
+        bench.send(Raw.request(1, false), Raw.request(3, false));
+        Objects.requireNonNull(bench.request(1).stream).reset(8);
+        for (int i = 0; i < 1100 && bench.channel.isOpen(); i++) {
+            bench.send(Raw.frame(type, flags, streamId, payload));
+        }
+        failed(CALM);
+    }
+
+    @Test
+    void pingsThatComeWithData_areNoFlood() {
+        bench.send(Raw.request(1, false));
+        for (int i = 0; i < 3000; i++) {
+            bench.send(Raw.data(1, 1, false), Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+        }
+        serves();
+    }
+
+    @Test
+    void requestsAfterTheLimitOfStreams_areAFlood() {
+        bench.send(Raw.request(1, false), Raw.request(3, false), Raw.request(5, false));
+        for (int i = 0; i < 1100 && bench.channel.isOpen(); i++) {
+            bench.send(Raw.request(7 + 2 * i, true));
+        }
+        failed(CALM);
+    }
+
+    @Test
+    void framesOfAStreamThatWeReset_areDropped_5_1() {
+        bench.send(Raw.request(1, false));
+        Objects.requireNonNull(bench.request(0).stream).reset(8);
+        bench.send(
+                Raw.data(1, 1000, false), headers(1, 5, "a=b"), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000001"));
+        serves();
+        assertThat(bench.request(0).events).containsExactly("headers");
+    }
+
+    @Test
+    void paddedData_countsWhole_6_9_1() {
+        bench.send(Raw.request(1, false));
+        for (int i = 0; i < 1000; i++) {
+            bench.send(Raw.frame(
+                    FrameType.DATA,
+                    FrameType.PADDED,
+                    1,
+                    Unpooled.wrappedBuffer(new byte[257]).setByte(0, 255)));
+        }
+        assertThat(bench.written())
+                .filteredOn(line -> line.startsWith("WINDOW 1"))
+                .hasSize(5);
+        serves();
+    }
+
+    @Test
+    void dataWithMorePaddingThanPayload_failsTheConnection_6_1() {
+        bench.send(Raw.request(1, false), Raw.frame(FrameType.DATA, FrameType.PADDED, 1, "020000"));
+        serves();
+        bench.send(Raw.frame(FrameType.DATA, FrameType.PADDED, 1, "030000"));
+        failed(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void answerBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
+        bench.send(Raw.request(1, false));
+        Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
+        assertThat(bench.written())
+                .containsExactly("HEADERS 1 [:status=200 content-type=application/echo] end", "RST 1 0");
+        assertThat(bench.request(0).events).containsExactly("headers");
+    }
+
+    @Test
+    void listenerThatFails_costsItsStreamOnly() {
+        try (Bench failing = Bench.server(stream -> {
+            throw new IllegalStateException("on purpose");
+        })) {
+            failing.ready().send(Raw.request(1, true));
+            assertThat(failing.written()).containsExactly("RST 1 2");
+            assertThat(failing.channel.isOpen()).isTrue();
+        }
+    }
+
+    @Test
+    void compressionError_isNamed() {
+        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, "ff"));
+        failed(COMPRESSION_ERROR);
+    }
+}

@@ -1,0 +1,115 @@
+package dev.isthmus.gateway.http2;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What we encode is what Netty decodes. */
+class HeaderEncoderTest {
+    private final HeaderEncoder encoder = new HeaderEncoder();
+    private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false, false, 1 << 20);
+
+    private ByteBuf encode(Fields fields) {
+        int bound = HeaderEncoder.MAX_PREFIX + fields.bound();
+        ByteBuf block = Unpooled.buffer(bound, bound);
+        encoder.encode(fields, block);
+        return block;
+    }
+
+    private List<String> decode(ByteBuf block) throws Exception {
+        List<String> lines = new ArrayList<>();
+        decoder.decodeHeaders(1, block).forEach(each -> lines.add(each.getKey() + "=" + each.getValue()));
+        return lines;
+    }
+
+    @Test
+    void constants_takeAByteFromTheSecondTimeOn() throws Exception {
+        Fields fields = BothRolesTest.HEAD.with(Field.constant("content-type", "application/grpc"));
+
+        List<String> first = decode(encode(fields));
+        ByteBuf second = encode(fields);
+
+        assertThat(second.readableBytes()).isEqualTo(5);
+        assertThat(decode(second)).isEqualTo(first);
+        assertThat(first).contains(":path=/echo", "content-type=application/grpc");
+    }
+
+    @Test
+    void secrets_areNeverIndexed() {
+        assertThat(ByteBufUtil.hexDump(encode(Fields.of(Field.secret("authorization", "a")))))
+                .isEqualTo("1f080161");
+        assertThat(ByteBufUtil.hexDump(encode(Fields.of(Field.of("authorization", "a")))))
+                .isEqualTo("0f080161");
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 50, 300, 4096})
+    void randomFields_areDecoded(int tableSize) throws Exception {
+        for (int seed = 0; seed < 30; seed++) {
+            Random random = new Random(seed);
+            HeaderEncoderTest fresh = new HeaderEncoderTest();
+            fresh.tableSize(tableSize);
+            for (int i = 0; i < 200; i++) {
+                if (random.nextInt(50) == 0) {
+                    fresh.tableSize(random.nextBoolean() ? tableSize : random.nextInt(10_000));
+                }
+                fresh.checkOne(random);
+            }
+        }
+    }
+
+    private void tableSize(int size) throws Exception {
+        decoder.configuration().maxHeaderTableSize(size);
+        encoder.peerTableSize(size);
+    }
+
+    private void checkOne(Random random) throws Exception {
+        List<String> expected = new ArrayList<>();
+        Fields fields = Fields.of();
+        for (int i = random.nextInt(8); i > 0; i--) {
+            int n = random.nextInt(120);
+            String name = n < 10 ? "content-type" : "name-" + n;
+            String value = "v".repeat(n == 50 ? 3000 : n % 40) + n % 3;
+            fields = fields.with(
+                    switch (random.nextInt(4)) {
+                        case 0 -> Field.of(name, value);
+                        case 1 -> Field.secret(name, value);
+                        default -> Field.constant(name, value);
+                    });
+            expected.add(name + "=" + value);
+        }
+        List<String> decoded = decode(encode(fields));
+        // Netty keeps the values of a name together.
+        assertThat(decoded).containsExactlyInAnyOrderElementsOf(expected);
+    }
+
+    @Test
+    void smallerThenLargerTableBeforeABlock_isSaid_rfc7541_4_2() throws Exception {
+        Fields fields = Fields.of(Field.constant("a", "b"));
+        decode(encode(fields));
+        tableSize(0);
+        tableSize(4096);
+
+        assertThat(decode(encode(fields))).containsExactly("a=b");
+        assertThat(decode(encode(fields))).containsExactly("a=b");
+    }
+
+    @Test
+    void fieldThatWouldBreakTheMessage_isNotMade() {
+        assertThatThrownBy(() -> Field.of("Upper", "a")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Field.of("", "a")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Field.of("a b", "a")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Field.of("a", "b\r\nc: d")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> Field.of("a", "\0")).isInstanceOf(IllegalArgumentException.class);
+    }
+}

@@ -1,0 +1,106 @@
+package dev.isthmus.gateway.http2;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Whenever a connection ends, and whatever it was sent, every listener is told and no buffer is lost. */
+class SuddenEndsTest {
+
+    @Test
+    void connectionClosedAtAnyTime_everyListenerIsTold() throws Exception {
+        try (Loopback loopback = new Loopback()) {
+            for (int seed = 0; seed < 40; seed++) {
+                endSuddenly(loopback, new Random(seed));
+            }
+        }
+    }
+
+    private static void endSuddenly(Loopback loopback, Random random) throws Exception {
+        List<Http2Connection> ends = new ArrayList<>();
+        int port = loopback.listen(() -> {
+            Http2Connection server = Http2Connection.server(BothRolesTest.OPTIONS, Echo::new, ConnectionListener.NONE);
+            ends.add(server);
+            return server;
+        });
+        Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, ConnectionListener.NONE);
+        Channel channel = loopback.connect(port, client);
+        List<Heard> all = new ArrayList<>();
+        loopback.run(() -> {
+            for (int i = 0; i < 20; i++) {
+                Heard heard = new Heard();
+                all.add(heard);
+                heard.stream = client.open(BothRolesTest.HEAD, false, heard);
+                requireNonNull(heard.stream).data(Unpooled.wrappedBuffer(new byte[random.nextInt(400_000)]), true);
+                if (random.nextInt(6) == 0) {
+                    heard.stream.reset(8);
+                    heard.done.complete(heard);
+                }
+            }
+        });
+        CompletableFuture<?> killed = new CompletableFuture<>();
+        channel.eventLoop()
+                .schedule(
+                        () -> {
+                            switch (random.nextInt(4)) {
+                                case 0 -> channel.close();
+                                case 1 -> client.close();
+                                case 2 -> ends.forEach(Http2Connection::close);
+                                default ->
+                                    channel.pipeline().fireExceptionCaught(new IllegalStateException("on purpose"));
+                            }
+                            killed.complete(null);
+                        },
+                        random.nextInt(20),
+                        TimeUnit.MILLISECONDS);
+        killed.get(10, TimeUnit.SECONDS);
+        for (Heard heard : all) {
+            heard.await();
+        }
+        channel.closeFuture().await(10, TimeUnit.SECONDS);
+        assertThat(loopback.call(client::openStreams)).isZero();
+        assertThat(loopback.call(client::takesStreams)).isFalse();
+    }
+
+    /** Valid frames with bytes changed: the connection goes on or fails in order. */
+    @Test
+    void changedBytes_neverDoMoreThanFailTheConnection() {
+        for (int seed = 0; seed < 3000; seed++) {
+            Random random = new Random(seed);
+            try (Bench bench = Bench.server(Echo::new)) {
+                ByteBuf input = Unpooled.copiedBuffer(
+                        Raw.settings(),
+                        Raw.request(1, false),
+                        Raw.data(1, 40, false),
+                        Raw.frame(FrameType.HEADERS, 0x28, 3, "02" + "0000000010" + "838684" + "0000"),
+                        Raw.frame(FrameType.CONTINUATION, 4, 3, "400161" + "0162"),
+                        Raw.frame(FrameType.DATA, 8, 3, "02616263640000"),
+                        Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000100"),
+                        Raw.frame(FrameType.PING, 0, 0, "0000000000000000"),
+                        Raw.frame(FrameType.SETTINGS, 0, 0, "000400001000"),
+                        Raw.data(1, 40, true),
+                        Raw.frame(FrameType.RST_STREAM, 0, 3, "00000008"));
+                for (int i = random.nextInt(4); i >= 0; i--) {
+                    input.setByte(random.nextInt(input.readableBytes()), random.nextInt(256));
+                }
+                bench.send(Raw.preface());
+                while (input.isReadable() && bench.channel.isOpen()) {
+                    int length = Math.min(input.readableBytes(), 1 + random.nextInt(100));
+                    bench.send(Unpooled.copiedBuffer(input.readSlice(length)));
+                }
+                bench.channel.checkException();
+                boolean failed = bench.connectionEvents.stream().anyMatch(event -> event.startsWith("closed "));
+                assertThat(bench.channel.isOpen()).isNotEqualTo(failed);
+            }
+        }
+    }
+}

@@ -86,7 +86,7 @@ final class Script {
     }
 
     /** The Python that has the official clients. */
-    private static String clientPython() throws IOException, InterruptedException {
+    static String clientPython() throws IOException, InterruptedException {
         return folder("client", run("install.sh", "client"))
                 .resolve("bin/python")
                 .toString();

@@ -92,7 +92,8 @@ final class CallMetadata {
         StringJoiner padded = new StringJoiner(",");
         try {
             for (String each : value.toString().split(",", -1)) {
-                padded.add(Base64.getEncoder().encodeToString(Base64.getDecoder().decode(each.strip())));
+                padded.add(
+                        Base64.getEncoder().encodeToString(Base64.getDecoder().decode(each.strip())));
             }
             return padded.toString();
         } catch (IllegalArgumentException e) {

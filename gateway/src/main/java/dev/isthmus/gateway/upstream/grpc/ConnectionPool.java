@@ -187,7 +187,8 @@ final class ConnectionPool {
 
     private void failedToConnect(@Nullable Throwable cause) {
         if (ready.isEmpty()) {
-            failWaiting(() -> closed ? texts.failures().closed() : texts.failures().unreachable(cause));
+            failWaiting(
+                    () -> closed ? texts.failures().closed() : texts.failures().unreachable(cause));
         }
     }
 

@@ -118,8 +118,8 @@ public final class GrpcUpstream implements Upstream {
         try {
             GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeftOfStream(call), false);
             Fields head = head(call, methods.modelStreamInfer().plain());
-            StreamCall stream = new StreamCall(
-                    pool(call), head, timeout, knowledge.dialect(), settings.returnedHeaders(), reply);
+            StreamCall stream =
+                    new StreamCall(pool(call), head, timeout, knowledge.dialect(), settings.returnedHeaders(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
@@ -195,8 +195,7 @@ public final class GrpcUpstream implements Upstream {
         return parsed;
     }
 
-    private Cancellation ask(
-            Call call, Methods.Method method, MessageLite request, AnswerReader reader, Reply reply) {
+    private Cancellation ask(Call call, Methods.Method method, MessageLite request, AnswerReader reader, Reply reply) {
         return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
     }
 

@@ -11,9 +11,7 @@ import org.jspecify.annotations.Nullable;
 record StatusText(UpstreamFailures failures, long maxMessageBytes) {
 
     OipException ofServer(ErrorCode code, String message) {
-        return message.isEmpty()
-                ? failures.failure(code, "answered " + code, null)
-                : new OipException(code, message);
+        return message.isEmpty() ? failures.failure(code, "answered " + code, null) : new OipException(code, message);
     }
 
     /** A stream that ended without a status. */
@@ -26,15 +24,26 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         };
     }
 
-    /** The mapping of gRPC over HTTP/2, "Errors", with the texts and codes that such failures have here. */
+    /**
+     * The mapping of gRPC over HTTP/2, "Errors", with the texts and codes that such failures have here. A refusal after the
+     * answer began does not say that nothing was done.
+     */
     private OipException ofReset(StreamEnd end) {
-        long code = end.errorCode();
-        if (code == Http2Error.NO_ERROR.code() || code == Http2Error.CANCEL.code()) {
-            return failures.connectionClosed(end.cause());
-        }
-        return code == Http2Error.ENHANCE_YOUR_CALM.code()
-                ? failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause())
-                : notGrpc(end.cause());
+        Http2Error code = Http2Error.valueOf(end.errorCode());
+        return switch (code == null ? Http2Error.INTERNAL_ERROR : code) {
+            case NO_ERROR, CANCEL, REFUSED_STREAM -> failures.connectionClosed(end.cause());
+            case ENHANCE_YOUR_CALM -> failures.failure(ErrorCode.RESOURCE_EXHAUSTED, "refused the call", end.cause());
+            case PROTOCOL_ERROR,
+                    INTERNAL_ERROR,
+                    FLOW_CONTROL_ERROR,
+                    SETTINGS_TIMEOUT,
+                    STREAM_CLOSED,
+                    FRAME_SIZE_ERROR,
+                    COMPRESSION_ERROR,
+                    CONNECT_ERROR,
+                    INADEQUATE_SECURITY,
+                    HTTP_1_1_REQUIRED -> notGrpc(end.cause());
+        };
     }
 
     /** A response without a gRPC status: of something between, or of a server that does not speak gRPC. */

@@ -162,7 +162,7 @@ public final class GrpcTestServer implements AutoCloseable {
                 .build();
     }
 
-    private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+    static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
         @Override
         public InputStream stream(byte[] value) {
             return new ByteArrayInputStream(value);

@@ -1,0 +1,201 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Answers that break the rules of gRPC over HTTP/2. */
+class BrokenAnswersTest {
+    private static final String NOT_GRPC = "upstream 'triton' did not answer in gRPC";
+    private static final String NO_STATUS = "upstream 'triton' ended its answer without a status";
+
+    private final Calls calls = new Calls();
+
+    @AfterEach
+    void nothingIsHeld() {
+        calls.close();
+    }
+
+    private OipException failure(FrameServer.Answering answering) throws Exception {
+        try (var server = FrameServer.answering(answering)) {
+            return calls.infer(calls.to(server.endpoint())).failure();
+        }
+    }
+
+    private void expectBad(String text, FrameServer.Answering answering) throws Exception {
+        OipException failure = failure(answering);
+        assertThat(failure).hasMessage(text);
+        assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+        assertThat(failure.processed()).isEqualTo(Processed.YES);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"429", "502", "503", "504"})
+    void httpStatus_ofSomethingThatIsBusy_isUnavailable(String status) throws Exception {
+        OipException failure = failure((peer, stream) -> peer.headers(stream, true, ":status", status));
+        assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        assertThat(failure).hasMessage("upstream 'triton' answered with HTTP status " + status);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"200", "302", "404", "500"})
+    void httpStatus_withoutGrpc_isBad(String status) throws Exception {
+        expectBad(
+                NOT_GRPC,
+                (peer, stream) -> peer.headers(stream, false, ":status", status, "content-type", "text/html"));
+    }
+
+    @Test
+    void contentType_missing_isBad() throws Exception {
+        expectBad(NOT_GRPC, (peer, stream) -> peer.headers(stream, false, ":status", "200"));
+    }
+
+    @Test
+    void trailers_withoutStatus_areBad() throws Exception {
+        expectBad(NO_STATUS, (peer, stream) -> {
+            peer.head(stream);
+            peer.message(stream);
+            peer.headers(stream, true, "x-other", "0");
+        });
+    }
+
+    @Test
+    void head_withoutStatusThatEndsTheAnswer_isBad() throws Exception {
+        expectBad(
+                NO_STATUS,
+                (peer, stream) -> peer.headers(stream, true, ":status", "200", "content-type", "application/grpc"));
+    }
+
+    @Test
+    void data_thatEndsTheAnswer_isBad() throws Exception {
+        expectBad(NO_STATUS, (peer, stream) -> {
+            peer.head(stream);
+            peer.send(
+                    FrameServer.DATA, FrameServer.END_STREAM, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 0);
+        });
+    }
+
+    @Test
+    void data_beforeTheHead_isBad() throws Exception {
+        expectBad(NOT_GRPC, (peer, stream) -> peer.message(stream));
+    }
+
+    @Test
+    void message_thatIsNotAll_isBad() throws Exception {
+        expectBad(NOT_GRPC, (peer, stream) -> {
+            peer.head(stream);
+            peer.send(FrameServer.DATA, 0, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 2, (byte) 7);
+            peer.trailers(stream);
+        });
+    }
+
+    @Test
+    void message_compressedInNoKnownWay_isBad() throws Exception {
+        expectBad(NOT_GRPC, (peer, stream) -> {
+            peer.head(stream);
+            peer.send(FrameServer.DATA, 0, stream, (byte) 1, (byte) 0, (byte) 0, (byte) 0, (byte) 1, (byte) 7);
+        });
+    }
+
+    @Test
+    void encoding_thatNobodyKnows_isBad() throws Exception {
+        expectBad(
+                NOT_GRPC,
+                (peer, stream) -> peer.headers(
+                        stream,
+                        false,
+                        ":status",
+                        "200",
+                        "content-type",
+                        "application/grpc+proto",
+                        "grpc-encoding",
+                        "snappy"));
+    }
+
+    @Test
+    void messages_withoutEnd_areRefusedAtTheSecond() throws Exception {
+        CompletableFuture<Integer> reset = new CompletableFuture<>();
+        try (var server = FrameServer.answering((peer, stream) -> {
+            peer.head(stream);
+            peer.message(stream);
+            peer.message(stream);
+            reset.complete(peer.await(FrameServer.RST_STREAM));
+        })) {
+            assertThat(calls.infer(calls.to(server.endpoint())).failure())
+                    .hasMessage("upstream 'triton' answered with more than one message");
+            assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void trailersOnly_withoutContentType_areTheServersStatus() throws Exception {
+        OipException failure = failure((peer, stream) -> peer.headers(
+                stream, true, ":status", "200", "grpc-status", "5", "grpc-message", "no model %22%C3%A9%22"));
+        assertThat(failure.code()).isEqualTo(ErrorCode.NOT_FOUND);
+        assertThat(failure).hasMessage("no model \"é\"");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"17", "abc", "-1", "99999999999"})
+    void status_thatNobodyKnows_isUnknown(String status) throws Exception {
+        OipException failure =
+                failure((peer, stream) -> peer.headers(stream, true, ":status", "200", "grpc-status", status));
+        assertThat(failure.code()).isEqualTo(ErrorCode.UNKNOWN);
+        assertThat(failure).hasMessage("upstream 'triton' answered UNKNOWN");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0, UNAVAILABLE, MAYBE, closed the connection",
+        "1, BAD_UPSTREAM_ANSWER, YES, did not answer in gRPC",
+        "2, BAD_UPSTREAM_ANSWER, YES, did not answer in gRPC",
+        "7, UNAVAILABLE, MAYBE, closed the connection",
+        "8, UNAVAILABLE, MAYBE, closed the connection",
+        "11, RESOURCE_EXHAUSTED, YES, refused the call",
+        "4711, BAD_UPSTREAM_ANSWER, YES, did not answer in gRPC",
+    })
+    void reset_ofAnAnswer_isWhatItsCodeSays(int reset, ErrorCode code, Processed processed, String text)
+            throws Exception {
+        OipException failure = failure((peer, stream) -> {
+            peer.head(stream);
+            peer.words(FrameServer.RST_STREAM, stream, reset);
+        });
+        assertThat(failure).hasMessage("upstream 'triton' " + text);
+        assertThat(failure.code()).isEqualTo(code);
+        assertThat(failure.processed()).isEqualTo(processed);
+    }
+
+    @Test
+    void answer_thenReset_isTheAnswer() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> {
+            peer.answer(stream);
+            peer.words(FrameServer.RST_STREAM, stream, 0);
+        })) {
+            assertThat(calls.infer(calls.to(server.endpoint())).protobuf()).containsExactly(7);
+        }
+    }
+
+    @Test
+    void answer_beforeTheRequestIsAllSent_endsTheRequest() throws Exception {
+        CompletableFuture<Integer> reset = new CompletableFuture<>();
+        try (var server = FrameServer.answering((peer, stream) -> {
+            peer.headers(stream, true, ":status", "200", "grpc-status", "8", "grpc-message", "too large");
+            reset.complete(peer.await(FrameServer.RST_STREAM));
+        })) {
+            GrpcUpstream upstream = calls.to(server.endpoint());
+            RecordedReply reply = calls.infer(upstream, calls.bench.call(), 1 << 20);
+            assertThat(reply.failure()).hasMessage("too large");
+            assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);
+        }
+    }
+}

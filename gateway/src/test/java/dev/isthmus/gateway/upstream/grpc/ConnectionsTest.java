@@ -1,0 +1,275 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Connections that do not come about, end, or have no room. */
+class ConnectionsTest {
+    private static final int MAX_CONCURRENT_STREAMS = 3;
+    private static final Duration SHORT = Duration.ofMillis(200);
+
+    private final Calls calls = new Calls();
+
+    @AfterEach
+    void nothingIsHeld() {
+        calls.close();
+    }
+
+    private static ConnectionRules impatient() {
+        return new ConnectionRules(8, 100, SHORT, SHORT);
+    }
+
+    private void expectUnreachable(FrameServer.Script script) throws Exception {
+        try (var server = new FrameServer(script)) {
+            OipException failure =
+                    calls.infer(calls.to(server.endpoint(), impatient())).failure();
+            assertThat(failure).hasMessage("upstream 'triton' is not reachable");
+            assertThat(failure.processed()).isEqualTo(Processed.NO);
+        }
+    }
+
+    @Test
+    void server_thatClosesAtOnce_isNotReachable() throws Exception {
+        expectUnreachable(peer -> {});
+    }
+
+    @Test
+    void server_ofHttp1_isNotReachable() throws Exception {
+        expectUnreachable(peer -> {
+            peer.skipPreface();
+            peer.raw("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            peer.awaitEnd();
+        });
+    }
+
+    @Test
+    void server_thatSendsGarbage_isNotReachable() throws Exception {
+        expectUnreachable(peer -> {
+            peer.raw("\0\0\0\u0001\0\u00ff\u00ff\u00ff\u00ff and so on");
+            peer.awaitEnd();
+        });
+    }
+
+    @Test
+    void server_thatSaysNothing_isNotReachable() throws Exception {
+        expectUnreachable(FrameServer.Peer::awaitEnd);
+    }
+
+    @Test
+    void server_thatGoesAwayAtOnce_isNotAskedInACircle() throws Exception {
+        FrameServer.Script script = peer -> {
+            peer.hello(MAX_CONCURRENT_STREAMS, 0);
+            peer.words(FrameServer.GOAWAY, 0, 0, 0);
+            peer.awaitEnd();
+        };
+        try (var server = new FrameServer(script)) {
+            OipException failure = calls.infer(calls.to(server.endpoint())).failure();
+            assertThat(failure.processed()).isEqualTo(Processed.NO);
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void deadline_passesBeforeTheServerSaysAnything() throws Exception {
+        try (var server = new FrameServer(FrameServer.Peer::awaitEnd)) {
+            GrpcUpstream upstream = calls.to(server.endpoint());
+            OipException failure =
+                    calls.infer(upstream, calls.bench.callWithin(SHORT), 1).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+        }
+    }
+
+    @Test
+    void garbage_amidCalls_isALostConnection() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
+            OipException failure = calls.infer(calls.to(server.endpoint())).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
+        }
+    }
+
+    @Test
+    void server_thatAnswersNoPing_losesItsCalls() throws Exception {
+        FrameServer.Script script = peer -> {
+            peer.answersPings = false;
+            peer.hello();
+            peer.await(FrameServer.GOAWAY);
+        };
+        try (var server = new FrameServer(script)) {
+            OipException failure =
+                    calls.infer(calls.to(server.endpoint(), impatient())).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(server.pings()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void server_thatAnswersPings_keepsItsCalls() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> {
+            peer.await(FrameServer.PING);
+            peer.await(FrameServer.PING);
+            peer.answer(stream);
+        })) {
+            RecordedReply reply = calls.infer(calls.to(server.endpoint(), impatient()));
+            assertThat(reply.protobuf()).containsExactly(7);
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void goAway_letsCallsEnd_andTheNextGoElsewhere() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> {
+            peer.head(stream);
+            peer.words(FrameServer.GOAWAY, 0, stream, 0);
+            peer.message(stream);
+            peer.trailers(stream);
+        })) {
+            GrpcUpstream upstream = calls.to(server.endpoint());
+            for (int i = 1; i <= 3; i++) {
+                assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
+                assertThat(server.connections()).isEqualTo(i);
+            }
+        }
+    }
+
+    @Test
+    void connection_closedWhileNobodyUsesIt_isMadeAnew() throws Exception {
+        FrameServer.Script once = peer -> {
+            peer.hello();
+            peer.answer(peer.request());
+        };
+        try (var server = new FrameServer(once)) {
+            GrpcUpstream upstream = calls.to(server.endpoint());
+            assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
+            await().atMost(Duration.ofSeconds(20))
+                    .ignoreExceptions()
+                    .untilAsserted(
+                            () -> assertThat(calls.infer(upstream).protobuf()).containsExactly(7));
+        }
+    }
+
+    @Test
+    void calls_beyondTheServersLimit_goOverMoreConnections() throws Exception {
+        CountDownLatch three = new CountDownLatch(3);
+        FrameServer.Script script = peer -> {
+            peer.hello(MAX_CONCURRENT_STREAMS, 1);
+            int stream = peer.request();
+            three.countDown();
+            awaited(three);
+            peer.answer(stream);
+            peer.awaitEnd();
+        };
+        try (var server = new FrameServer(script)) {
+            GrpcUpstream upstream = calls.to(server.endpoint());
+            RecordedReply first = calls.infer(upstream);
+            RecordedReply second = calls.infer(upstream);
+            assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
+            assertThat(first.protobuf()).containsExactly(7);
+            assertThat(second.protobuf()).containsExactly(7);
+            assertThat(server.connections()).isEqualTo(3);
+        }
+    }
+
+    private static void awaited(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** A server with room for one call on one connection, and a queue for one more, both taken. */
+    private final class FullServer implements AutoCloseable {
+        private final Semaphore goOn = new Semaphore(0);
+        private final Semaphore asked = new Semaphore(0);
+        private final FrameServer server;
+        final GrpcUpstream upstream;
+        final RecordedReply carried;
+        final RecordedReply waiting;
+
+        FullServer(Duration patience) throws Exception {
+            server = new FrameServer(peer -> {
+                peer.hello(MAX_CONCURRENT_STREAMS, 1);
+                while (true) {
+                    int stream = peer.request();
+                    asked.release();
+                    goOn.acquireUninterruptibly();
+                    peer.answer(stream);
+                }
+            });
+            upstream = calls.to(server.endpoint(), new ConnectionRules(1, 1, Calls.LONG, Calls.LONG));
+            carried = calls.infer(upstream);
+            assertThat(asked.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
+            waiting = calls.infer(upstream, calls.bench.callWithin(patience), 1);
+            calls.bench.settle();
+        }
+
+        @Override
+        public void close() throws IOException {
+            goOn.release(100);
+            server.close();
+        }
+    }
+
+    @Test
+    void call_thatFindsNoRoom_waitsForIt() throws Exception {
+        try (var full = new FullServer(Calls.LONG)) {
+            full.goOn.release(2);
+            assertThat(full.carried.protobuf()).containsExactly(7);
+            assertThat(full.waiting.protobuf()).containsExactly(7);
+        }
+    }
+
+    @Test
+    void call_thatFindsTheQueueFull_isRefused() throws Exception {
+        try (var full = new FullServer(Calls.LONG)) {
+            OipException failure = calls.infer(full.upstream).failure();
+            assertThat(failure).hasMessage("upstream 'triton' is busy on all of its 1 connections");
+            assertThat(failure.processed()).isEqualTo(Processed.NO);
+            full.waiting.cancel();
+            full.carried.cancel();
+        }
+    }
+
+    @Test
+    void call_cancelledInTheQueue_leavesItsPlace() throws Exception {
+        try (var full = new FullServer(Calls.LONG)) {
+            full.waiting.cancel();
+            RecordedReply next = calls.infer(full.upstream);
+            full.goOn.release(2);
+            assertThat(full.carried.protobuf()).containsExactly(7);
+            assertThat(next.protobuf()).containsExactly(7);
+            assertThat(full.waiting.ended()).isFalse();
+        }
+    }
+
+    @Test
+    void call_whoseDeadlinePassesInTheQueue_timesOut() throws Exception {
+        try (var full = new FullServer(SHORT)) {
+            assertThat(full.waiting.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            full.goOn.release();
+            assertThat(full.carried.protobuf()).containsExactly(7);
+        }
+    }
+
+    @Test
+    void close_failsThoseThatWait() throws Exception {
+        try (var full = new FullServer(Calls.LONG)) {
+            full.upstream.close();
+            assertThat(full.waiting.failure()).hasMessage("upstream 'triton' is closed");
+            assertThat(full.carried.failure()).hasMessage("upstream 'triton' closed the connection");
+        }
+    }
+}

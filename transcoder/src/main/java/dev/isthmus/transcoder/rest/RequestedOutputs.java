@@ -66,8 +66,10 @@ final class RequestedOutputs {
     }
 
     void requireDistinct() {
-        TensorCheck.REQUESTED.requireDistinct(
-                complete.stream().map(RequestedOutput::name).toList());
+        if (complete.size() > 1) {
+            TensorCheck.REQUESTED.requireDistinct(
+                    complete.stream().map(RequestedOutput::name).toList());
+        }
     }
 
     List<RequestedOutput> list() {

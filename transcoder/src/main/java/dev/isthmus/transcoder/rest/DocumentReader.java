@@ -5,9 +5,11 @@ import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Reads the JSON document of an inference request or answer. Owns its tensors until {@link #takeTensors()}. */
 final class DocumentReader extends ObjectReader {
@@ -50,6 +52,33 @@ final class DocumentReader extends ObjectReader {
 
     List<RequestedOutput> outputs() {
         return outputs.list();
+    }
+
+    /** The names of the inputs that came as JSON which every server reads alike. */
+    Set<String> plainInputs() {
+        Set<String> names = new HashSet<>();
+        for (TensorDraft tensor : tensors) {
+            if (tensor.plainJson()) {
+                names.add(tensor.name());
+            }
+        }
+        return names;
+    }
+
+    boolean contestedJson() {
+        boolean any = false;
+        for (TensorDraft tensor : tensors) {
+            any |= tensor.contestedJson();
+        }
+        return any;
+    }
+
+    boolean base64() {
+        boolean any = false;
+        for (TensorDraft tensor : tensors) {
+            any |= tensor.base64();
+        }
+        return any;
     }
 
     OutputForms forms() {

@@ -39,12 +39,12 @@ final class EightDigits {
 
     /** The digits of a number below 10^8, with zeros before it. */
     static long of(long value) {
-        long four = value * 109_951_163 >>> 40;
-        long fours = four | (value - 10_000 * four) << 32;
-        long two = (fours * 10_486 >>> 20) & 0x0000007f_0000007fL;
-        long twos = two | (fours - 100 * two) << 16;
-        long one = (twos * 103 >>> 10) & 0x000f_000f_000f_000fL;
-        return one | (twos - 10 * one) << 8;
+        long four = (value * 109_951_163) >>> 40;
+        long fours = four | ((value - 10_000 * four) << 32);
+        long two = ((fours * 10_486) >>> 20) & 0x0000007f_0000007fL;
+        long twos = two | ((fours - 100 * two) << 16);
+        long one = ((twos * 103) >>> 10) & 0x000f_000f_000f_000fL;
+        return one | ((twos - 10 * one) << 8);
     }
 
     /** Writes eight characters, of digits as they are above. */

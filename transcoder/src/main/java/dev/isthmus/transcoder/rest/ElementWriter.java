@@ -49,8 +49,8 @@ final class ElementWriter {
     private void number(JsonTokenizer json, ByteBuf to) {
         number.read(json.window(), json.tokenStart(), json.tokenEnd());
         switch (type) {
-            case INT8, INT16, INT32, INT64 -> integer(json, true, to);
-            case UINT8, UINT16, UINT32, UINT64 -> integer(json, false, to);
+            case INT8, INT16, INT32, INT64 -> integer(true, to);
+            case UINT8, UINT16, UINT32, UINT64 -> integer(false, to);
             case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
             case FP32 -> fp32(json, to);
             case FP16 -> to.writeShortLE(half(HalfFloat.FP16));
@@ -67,8 +67,8 @@ final class ElementWriter {
         to.writeIntLE(Float.floatToRawIntBits(value));
     }
 
-    private void integer(JsonTokenizer json, boolean signed, ByteBuf to) {
-        contested |= hasFraction(json);
+    private void integer(boolean signed, ByteBuf to) {
+        contested |= number.hasFraction();
         if (!number.isInteger(signed, type.size() * 8)) {
             throw unexpected(number.token());
         }
@@ -79,16 +79,6 @@ final class ElementWriter {
             case 4 -> to.writeIntLE((int) value);
             default -> to.writeLongLE(value);
         }
-    }
-
-    private static boolean hasFraction(JsonTokenizer json) {
-        byte[] window = json.window();
-        for (int i = json.tokenStart(); i < json.tokenEnd(); i++) {
-            if (window[i] == '.' || window[i] == 'e' || window[i] == 'E') {
-                return true;
-            }
-        }
-        return false;
     }
 
     private double finite(double value) {

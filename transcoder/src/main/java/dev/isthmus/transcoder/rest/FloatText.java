@@ -153,8 +153,8 @@ final class FloatText {
 
     /** How many digits a number of 1 to 9 has. */
     private static int length(int number) {
-        int near = (32 - Integer.numberOfLeadingZeros(number)) * 1233 >>> 12;
-        return near + (int) (TENS[near] - 1 - number >>> 63);
+        int near = ((32 - Integer.numberOfLeadingZeros(number)) * 1233) >>> 12;
+        return near + (int) ((TENS[near] - 1 - number) >>> 63);
     }
 
     /** 0.00123 */

@@ -68,6 +68,16 @@ final class JsonNumbers {
         return minus ? -value : value;
     }
 
+    /** Whether it is written with a point or an exponent. */
+    boolean hasFraction() {
+        for (int i = from; i < to; i++) {
+            if (bytes[i] == '.' || bytes[i] == 'e' || bytes[i] == 'E') {
+                return true;
+            }
+        }
+        return false;
+    }
+
     String token() {
         return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
     }

@@ -327,7 +327,7 @@ final class JsonTokenizer {
         }
     }
 
-    /** The UTF-8 bytes of the KEY or STRING just given, checked; a view that the next feed invalidates. */
+    /** The UTF-8 bytes of the KEY or STRING just given, checked; a view of an array that the next feed invalidates. */
     ByteBuffer utf8() {
         try {
             return strings.utf8(window, tokenStart, tokenEnd);
@@ -337,7 +337,8 @@ final class JsonTokenizer {
     }
 
     String text() {
-        return StandardCharsets.UTF_8.decode(utf8()).toString();
+        ByteBuffer utf8 = utf8();
+        return new String(utf8.array(), utf8.arrayOffset() + utf8.position(), utf8.remaining(), StandardCharsets.UTF_8);
     }
 
     private JsonException failure(JsonException e) {

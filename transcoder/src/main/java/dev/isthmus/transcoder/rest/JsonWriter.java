@@ -2,6 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
@@ -53,9 +54,37 @@ final class JsonWriter {
     }
 
     JsonWriter text(String value) {
-        byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
-        utf8(Unpooled.wrappedBuffer(utf8), 0, utf8.length);
+        if (isPlain(value)) {
+            item();
+            out.writeByte('"');
+            ByteBufUtil.writeAscii(out, value);
+            out.writeByte('"');
+        } else {
+            byte[] utf8 = value.getBytes(StandardCharsets.UTF_8);
+            utf8(Unpooled.wrappedBuffer(utf8), 0, utf8.length);
+        }
         return this;
+    }
+
+    /** Whether it stands in JSON as it is, one byte a character. */
+    private static boolean isPlain(String value) {
+        for (int i = 0; i < value.length(); i++) {
+            char c = value.charAt(i);
+            if (c < ' ' || c > '~' || c == '"' || c == '\\') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** A shape as an array. */
+    JsonWriter shape(Shape shape) {
+        open('[');
+        for (int i = 0; i < shape.rank(); i++) {
+            item();
+            ByteBufUtil.writeAscii(out, Long.toString(shape.extent(i)));
+        }
+        return close(']');
     }
 
     /** Elements of a tensor's raw form as numbers, as long as they are finite; gives where the next one is. */

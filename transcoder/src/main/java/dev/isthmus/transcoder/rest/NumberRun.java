@@ -40,7 +40,7 @@ final class NumberRun {
      */
     NumberRun(DataType type, long expected) {
         this.type = type;
-        this.most = (int) Math.clamp(expected, 1, ELEMENTS);
+        this.most = Math.clamp(expected, 1, ELEMENTS);
         this.elements = new byte[most * type.size()];
     }
 

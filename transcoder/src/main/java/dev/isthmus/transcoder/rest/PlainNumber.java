@@ -38,7 +38,7 @@ final class PlainNumber {
     int read(byte[] window, int start) {
         int at;
         if (window[start + 1] == '.') {
-            significand = window[start] - '0';
+            significand = (long) window[start] - '0';
             at = significand >= 0 && significand <= 9 ? start + 1 : NOT_PLAIN;
         } else {
             at = readInteger(window, start);

@@ -7,7 +7,6 @@ import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /**
  * Reads a REST inference request in chunks as they arrive. Not thread-safe. After {@link #finish()}, {@link #release()} or
@@ -63,12 +62,9 @@ public final class RestRequestReader {
             return new RestRequest(
                     request,
                     document.forms(),
-                    document.tensors().stream()
-                            .filter(TensorDraft::plainJson)
-                            .map(TensorDraft::name)
-                            .collect(Collectors.toSet()),
-                    document.tensors().stream().anyMatch(TensorDraft::contestedJson),
-                    document.tensors().stream().anyMatch(TensorDraft::base64),
+                    document.plainInputs(),
+                    document.contestedJson(),
+                    document.base64(),
                     foreign.name());
         } finally {
             reader.release();

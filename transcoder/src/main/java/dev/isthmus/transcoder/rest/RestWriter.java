@@ -117,7 +117,7 @@ public final class RestWriter {
                     && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
             json.open('{').key("name").text(tensor.name());
             json.key("datatype").text(tensor.dataType().name());
-            json.key("shape").raw(tensor.shape().toString());
+            json.key("shape").shape(tensor.shape());
             Map<String, Parameter> parameters = tensor.parameters();
             if (tensor.shared()) {
                 json.parameters(parameters, "");

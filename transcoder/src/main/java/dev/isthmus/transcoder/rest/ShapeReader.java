@@ -9,6 +9,7 @@ import java.util.Arrays;
 final class ShapeReader implements ValueReader {
     private final TensorCheck check;
     private final TensorDraft tensor;
+    private final JsonNumbers number = new JsonNumbers();
     private final long[] extents = new long[Shape.MAX_RANK];
     private boolean opened;
     private int rank;
@@ -44,13 +45,10 @@ final class ShapeReader implements ValueReader {
     }
 
     private void extent(Token token, JsonTokenizer json) {
-        JsonNumbers number = new JsonNumbers();
         if (token == Token.NUMBER) {
             number.read(json.window(), json.tokenStart(), json.tokenEnd());
         }
-        if (token != Token.NUMBER
-                || number.token().chars().anyMatch(c -> c == '.' || c == 'e' || c == 'E')
-                || !number.isInteger(true, 64)) {
+        if (token != Token.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
             throw check.failure(
                     tensor.name(),
                     "shape: integers are expected, got " + (token == Token.NUMBER ? number.token() : token.toString()));

@@ -103,10 +103,9 @@ class BufferedMemoryTest {
 
     @Test
     void clientThatGoes_givesItsMemoryBack() throws Exception {
-        try (Http1Client client = begin(begun())) {
-            await().until(() -> meter("isthmus.memory.used") >= TENSOR);
-            client.close();
-        }
+        Http1Client client = begin(begun());
+        await().until(() -> meter("isthmus.memory.used") >= TENSOR);
+        client.close();
         clients.clear();
         await().until(() -> meter("isthmus.memory.used") == 0);
     }

@@ -5,6 +5,7 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -15,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class Burst implements LocalBackend.Callback {
     private final Question question;
     private final Histogram nanos = Latency.histogram();
-    private final Semaphore answers = new Semaphore(0);
+    private final AtomicInteger open = new AtomicInteger();
+    private final Semaphore ended = new Semaphore(0);
     private CountDownLatch queued = new CountDownLatch(0);
     private CountDownLatch held = new CountDownLatch(0);
     private boolean first;
@@ -37,6 +39,7 @@ final class Burst implements LocalBackend.Callback {
 
     private void once(int size) throws InterruptedException {
         first = true;
+        open.set(size + 1);
         queued = new CountDownLatch(1);
         held = new CountDownLatch(1);
         question.ask(this);
@@ -45,7 +48,7 @@ final class Burst implements LocalBackend.Callback {
             question.ask(this);
         }
         queued.countDown();
-        answers.acquire(size + 1);
+        ended.acquire();
         if (failure != null) {
             throw failure;
         }
@@ -62,7 +65,14 @@ final class Burst implements LocalBackend.Callback {
             Latency.record(nanos, now - last);
             last = now;
         }
-        answers.release();
+        answered();
+    }
+
+    /** Wakes who waits for the burst with its last answer only: waking costs as much as a small run. */
+    private void answered() {
+        if (open.decrementAndGet() == 0) {
+            ended.release();
+        }
     }
 
     private void hold() {
@@ -79,6 +89,6 @@ final class Burst implements LocalBackend.Callback {
     public void failed(OipException problem) {
         failure = problem;
         held.countDown();
-        answers.release();
+        answered();
     }
 }

@@ -39,7 +39,6 @@ public final class OnnxModel {
 
     private final ModelRef ref;
     private final ModelSettings settings;
-    private final OrtRuntime runtime;
     private final Devices.Placed placed;
     private final Model owner;
     private final ModelCheck check;
@@ -54,7 +53,6 @@ public final class OnnxModel {
 
     private OnnxModel(
             ModelSource source,
-            OrtRuntime runtime,
             Devices.Placed placed,
             Model owner,
             Signature signature,
@@ -62,7 +60,6 @@ public final class OnnxModel {
         this.ref = new ModelRef(source.name(), source.version());
         this.settings =
                 translated == null ? source.settings() : source.settings().unbatched();
-        this.runtime = runtime;
         this.placed = placed;
         this.owner = owner;
         this.check = new ModelCheck(ref.name(), signature);
@@ -94,7 +91,7 @@ public final class OnnxModel {
                 Model owner =
                         Model.newInstance(source.name(), placed.placement().device(), "OnnxRuntime");
                 owner.setBlock(new OrtSymbolBlock(placed.session(), (OrtNDManager) owner.getNDManager()));
-                return new OnnxModel(source, runtime, placed, owner, signature, translated);
+                return new OnnxModel(source, placed, owner, signature, translated);
             } catch (RuntimeException | OrtException e) {
                 placed.session().close();
                 throw e;
@@ -178,7 +175,8 @@ public final class OnnxModel {
     /** What runs the model, for its metadata. */
     public Map<String, Parameter> parameters() {
         Map<String, Parameter> parameters = new LinkedHashMap<>();
-        parameters.put("runtime", new Parameter.Text("onnxruntime " + runtime.version()));
+        parameters.put(
+                "runtime", new Parameter.Text("onnxruntime " + OrtRuntime.get().version()));
         parameters.putAll(placed.placement().parameters());
         if (translated != null) {
             parameters.put(

@@ -15,10 +15,8 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.TestInstance;
 
 /** The client against grpc-java. */
-@TestInstance(TestInstance.Lifecycle.PER_METHOD)
 class GrpcJavaPeerTest extends PeerContract {
     private static final Metadata.Key<String> DO = Metadata.Key.of("x-do", Metadata.ASCII_STRING_MARSHALLER);
     private static final Semaphore CANCELLED = new Semaphore(0);

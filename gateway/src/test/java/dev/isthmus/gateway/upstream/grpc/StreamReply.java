@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 final class StreamReply implements Reply {
     final List<byte[]> messages = new CopyOnWriteArrayList<>();
     private final CompletableFuture<String> outcome = new CompletableFuture<>();
-    private volatile int room;
+    private int room;
     private Runnable more = () -> {};
 
     /** @param room messages that it takes before it is told to take more */

@@ -17,7 +17,8 @@ public interface ConnectionListener {
     default void streamClosed() {}
 
     /**
-     * The connection is closed, after all its streams. Called once.
+     * The connection is closed, after all its streams: up to a second after, when the peer does not close its side.
+     * Called once.
      *
      * @param cause null where either side closed it in order
      */

@@ -118,6 +118,7 @@ final class Sender {
         if (length > 0 || end) {
             frame(stream, length, end);
             writer.payload(data, length);
+            session.flusher().touch();
         }
         data.release();
         if (end) {
@@ -183,7 +184,6 @@ final class Sender {
         window -= length;
         stream.moveSendWindow(-length);
         floods.work(length);
-        session.flusher().touch();
     }
 
     boolean writable(Http2Stream stream) {
@@ -214,6 +214,17 @@ final class Sender {
             } else {
                 awaiting.add(stream);
             }
+        }
+    }
+
+    /** The stream has ended: nothing of it waits any more. */
+    void forget(Http2Stream stream) {
+        stream.dropQueue();
+        if (stream.is(Mark.IN_RING)) {
+            ring.remove(stream);
+        }
+        if (stream.is(Mark.AWAITING)) {
+            awaiting.remove(stream);
         }
     }
 

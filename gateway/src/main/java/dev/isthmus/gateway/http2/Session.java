@@ -184,7 +184,7 @@ final class Session {
 
     private void end(Http2Stream stream) {
         stream.set(Mark.CLOSED);
-        stream.dropQueue();
+        sender.forget(stream);
         streams.remove(stream);
         connection.listener().streamClosed();
         farewell.closeIfDone();

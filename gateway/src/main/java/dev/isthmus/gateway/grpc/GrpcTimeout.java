@@ -31,14 +31,18 @@ public final class GrpcTimeout {
         }
         String text = value.toString();
         int digits = text.length() - 1;
-        if (digits < 1 || digits > 8 || !text.chars().limit(digits).allMatch(c -> c >= '0' && c <= '9')) {
-            throw malformed(text);
-        }
-        int unit = LETTERS.indexOf(text.charAt(digits));
+        int unit = digits < 1 || digits > 8 ? -1 : LETTERS.indexOf(text.charAt(digits));
         if (unit < 0) {
             throw malformed(text);
         }
-        long count = Long.parseLong(text.substring(0, digits));
+        long count = 0;
+        for (int i = 0; i < digits; i++) {
+            int digit = text.charAt(i) - '0';
+            if (digit < 0 || digit > 9) {
+                throw malformed(text);
+            }
+            count = count * 10 + digit;
+        }
         // More than a century is no deadline; the sum must not wrap round.
         long nanos = Math.min(UNITS[unit].toNanos(count), TimeUnit.DAYS.toNanos(36_500));
         return nowNanos + nanos;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.grpc;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -102,7 +103,7 @@ class GrpcDeframerTest {
         ByteBuf second = data.slice(40, 65);
         deframer.add(data.retainedSlice(0, 40));
         deframer.add(second.retain());
-        ByteBuf message = deframer.next();
+        ByteBuf message = requireNonNull(deframer.next());
         assertThat(message).isInstanceOf(CompositeByteBuf.class).isEqualTo(Unpooled.wrappedBuffer(random(100, 1)));
         assertThat(((CompositeByteBuf) message).component(1).memoryAddress()).isEqualTo(second.memoryAddress());
         message.release();

@@ -286,11 +286,20 @@ class Bench:
         bad = re.search(r"bad (\d+)", done.stderr)
         return rate, [float(v) for v in done.stdout.split()], int(bad.group(1)) if bad else -1
 
+    def prime(self, target, pids):
+        """Loads a target that compiles while it runs, as one that has been in service for a while."""
+        if self.args.quick or self.args.check_only:
+            return
+        for role, workload, seconds in target.get("prime", []):
+            if not self.args.roles or role in self.args.roles:
+                self.saturate(target, role, workload, pids, None, seconds)
+
     def run_target(self, name):
         target = self.targets[name]
         with self.started(name) as pids:
             time.sleep(self.args.settle)
             self.idle.setdefault(name, []).append(memory_mb(pids, "VmRSS"))
+            self.prime(target, pids)
             for role in target["ports"]:
                 if self.args.roles and role not in self.args.roles:
                     continue

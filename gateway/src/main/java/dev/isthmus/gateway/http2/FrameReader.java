@@ -153,7 +153,10 @@ final class FrameReader {
             case PING -> sink.ping(head.has(ACK), in.readLong());
             case GOAWAY -> sink.goAway(in.readInt() & Integer.MAX_VALUE, in.readUnsignedInt());
             case WINDOW_UPDATE -> sink.windowUpdate(head.streamId, in.readInt() & Integer.MAX_VALUE);
-            case PRIORITY -> sink.ignored();
+            case PRIORITY -> {
+                priority(in);
+                sink.ignored();
+            }
             case PUSH_PROMISE -> throw error(Http2Error.PROTOCOL_ERROR, "PUSH_PROMISE, which was not allowed");
             default -> throw new IllegalStateException("frame type " + head.type);
         }
@@ -175,7 +178,7 @@ final class FrameReader {
             length--;
         }
         if (head.has(WITH_PRIORITY)) {
-            in.skipBytes(5);
+            priority(in);
             length -= 5;
         }
         length -= padded;
@@ -187,6 +190,14 @@ final class FrameReader {
         } else {
             parts.begin(head.streamId, head.has(END_STREAM), in, length);
         }
+    }
+
+    /** Says nothing to us (RFC 9113, 5.3.2), but a stream that depends on itself is an error (RFC 7540, 5.3.1). */
+    private void priority(ByteBuf in) {
+        if ((in.readInt() & Integer.MAX_VALUE) == head.streamId) {
+            throw error(Http2Error.PROTOCOL_ERROR, "stream " + head.streamId + " depends on itself");
+        }
+        in.skipBytes(Byte.BYTES);
     }
 
     private void continuation(ByteBuf in) {

@@ -251,12 +251,23 @@ class DefencesTest {
     }
 
     @Test
-    void selfDependency_isIgnored_5_3_1() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0x25, 1, "00000001ff" + Raw.REQUEST));
-        bench.send(Raw.frame(FrameType.PRIORITY, 0, 1, "00000001ff"));
+    void priority_isIgnored_5_3_2() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0x25, 1, "00000003ff" + Raw.REQUEST));
         bench.send(Raw.frame(FrameType.PRIORITY, 0, 99, "00000001ff"));
         assertThat(bench.requests()).isEqualTo(1);
         serves();
+    }
+
+    @Test
+    void headOfAStreamThatDependsOnItself_failsTheConnection_rfc7540_5_3_1() {
+        bench.send(Raw.frame(FrameType.HEADERS, 0x25, 1, "00000001ff" + Raw.REQUEST));
+        failed(PROTOCOL_ERROR);
+    }
+
+    @Test
+    void priorityOfAStreamThatDependsOnItself_failsTheConnection_rfc7540_5_3_1() {
+        bench.send(Raw.frame(FrameType.PRIORITY, 0, 99, "80000063ff"));
+        failed(PROTOCOL_ERROR);
     }
 
     @Test

@@ -14,6 +14,7 @@ import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -102,7 +103,7 @@ class GrpcDeframerTest {
         ByteBuf second = data.slice(40, 65);
         deframer.add(data.retainedSlice(0, 40));
         deframer.add(second.retain());
-        ByteBuf message = deframer.next();
+        ByteBuf message = Objects.requireNonNull(deframer.next());
         assertThat(message).isInstanceOf(CompositeByteBuf.class).isEqualTo(Unpooled.wrappedBuffer(random(100, 1)));
         assertThat(((CompositeByteBuf) message).component(1).memoryAddress()).isEqualTo(second.memoryAddress());
         message.release();

@@ -113,7 +113,7 @@ final class ConnectionPool {
     }
 
     private void connect() {
-        if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections()) {
+        if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections() || unwilling()) {
             return;
         }
         Connection next = new Connection(this, rules);
@@ -123,6 +123,16 @@ final class ConnectionPool {
                 .handler(new Initializer(next))
                 .connect()
                 .addListener(future -> connected((ChannelFuture) future, next));
+    }
+
+    /** Whether the server has a connection on which it takes no call at all: another would not help. */
+    private boolean unwilling() {
+        for (Connection connection : ready) {
+            if (!connection.used()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void connected(ChannelFuture future, Connection connection) {

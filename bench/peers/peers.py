@@ -115,6 +115,23 @@ def wait_port(port, seconds=30):
     return False
 
 
+def wait_ready(port, path, seconds=90):
+    """Until a target says that it is, in HTTP."""
+    end = time.time() + seconds
+    while time.time() < end:
+        with contextlib.suppress(OSError):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", path)
+            if connection.getresponse().status == 200:
+                return
+        time.sleep(0.2)
+    raise RuntimeError(f"not ready within {seconds} s")
+
+
+def ports_of(target):
+    return list(dict.fromkeys(target["ports"].values()))
+
+
 class Bench:
     def __init__(self, args):
         self.args = args
@@ -160,7 +177,7 @@ class Bench:
         if "command" not in target:
             yield []
             return
-        ports = list(dict.fromkeys(target["ports"].values()))
+        ports = ports_of(target)
         values = dict(self.values)
         values.update(target.get("extra_ports", {}))
         for i, port in enumerate(ports):
@@ -298,6 +315,8 @@ class Bench:
         target = self.targets[name]
         with self.started(name) as pids:
             time.sleep(self.args.settle)
+            if target.get("ready"):
+                wait_ready(ports_of(target)[0], target["ready"])
             self.idle.setdefault(name, []).append(memory_mb(pids, "VmRSS"))
             self.prime(target, pids)
             for role in target["ports"]:

@@ -176,7 +176,7 @@ public record GatewayConfig(
             @OrZero
             Duration warmUp) {
         public static final Health DEFAULT =
-                new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(5));
+                new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
     }
 
     /** What makes the server ready. */

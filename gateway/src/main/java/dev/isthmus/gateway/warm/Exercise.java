@@ -27,7 +27,7 @@ import java.util.concurrent.TimeUnit;
 /** The requests of a warm-up: all ways through a gateway with two upstreams, small and large, in equal rounds. */
 final class Exercise {
     private static final int SMALL = 16;
-    private static final int SMALL_A_ROUND = 100;
+    private static final int SMALL_A_ROUND = 500;
     private static final int LARGE = 20_000;
     private static final int LARGE_A_ROUND = 4;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
@@ -101,6 +101,7 @@ final class Exercise {
                     requests += errand.run(loop, endNanos - System.nanoTime());
                 }
                 took = System.nanoTime() - begun;
+                Compilers.await(endNanos);
             } while (System.nanoTime() < endNanos && !pace.steady(took));
             return requests;
         } finally {

@@ -314,9 +314,9 @@ class Bench:
     def run_target(self, name):
         target = self.targets[name]
         with self.started(name) as pids:
-            time.sleep(self.args.settle)
             if target.get("ready"):
                 wait_ready(ports_of(target)[0], target["ready"])
+            time.sleep(self.args.settle)
             self.idle.setdefault(name, []).append(memory_mb(pids, "VmRSS"))
             self.prime(target, pids)
             for role in target["ports"]:

@@ -20,7 +20,7 @@ final class Fleet {
     /** The quick compiler alone: what a stub spends on compiling, it takes from the gateway. */
     private static final List<String> STUB_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx96m", "-XX:TieredStopAtLevel=1");
 
-    private static final Duration START = Duration.ofSeconds(30);
+    private static final Duration START = Duration.ofSeconds(60);
     private static final int PERIOD_MILLIS = 50;
 
     private final Children children;

@@ -82,10 +82,8 @@ final class InferFlow implements RequestSink, Reply {
         routed.received(chunk.readableBytes());
         try {
             body.add(chunk);
-        } catch (OipException failure) {
-            fail(failure);
-        } catch (RuntimeException | OutOfMemoryError fault) {
-            fail(fault(fault));
+        } catch (RuntimeException | OutOfMemoryError e) {
+            fail(failure(e));
         }
     }
 
@@ -110,10 +108,8 @@ final class InferFlow implements RequestSink, Reply {
                 fallback = null;
             }
             send(pick.target(), true);
-        } catch (OipException failure) {
-            fail(failure);
-        } catch (RuntimeException | OutOfMemoryError fault) {
-            fail(fault(fault));
+        } catch (RuntimeException | OutOfMemoryError e) {
+            fail(failure(e));
         }
     }
 
@@ -137,10 +133,8 @@ final class InferFlow implements RequestSink, Reply {
                     ? upstream.inferEvents(call, chosen.model(), prepared.message(), this)
                     : upstream.infer(call, chosen.model(), prepared.message(), this);
             started(started, first);
-        } catch (OipException failure) {
-            fail(failure);
-        } catch (RuntimeException | OutOfMemoryError fault) {
-            fail(fault(fault));
+        } catch (RuntimeException | OutOfMemoryError e) {
+            fail(failure(e));
         }
     }
 
@@ -229,12 +223,9 @@ final class InferFlow implements RequestSink, Reply {
         giveBack();
         try {
             client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
-        } catch (OipException failure) {
+        } catch (RuntimeException | OutOfMemoryError e) {
             underWay.cancel();
-            fail(failure);
-        } catch (RuntimeException | OutOfMemoryError fault) {
-            underWay.cancel();
-            fail(fault(fault));
+            fail(failure(e));
         }
     }
 
@@ -304,12 +295,16 @@ final class InferFlow implements RequestSink, Reply {
         }
     }
 
-    private OipException fault(Throwable fault) {
-        if (fault instanceof OutOfMemoryError) {
-            // Of memory outside the heap: no room in the heap ends the process.
-            return new OipException(ErrorCode.OVERLOADED, "there is no memory for the request now", fault);
+    /** What the client is told of what was thrown: a failure as it is, and nothing of a fault. */
+    private OipException failure(Throwable thrown) {
+        if (thrown instanceof OipException failure) {
+            return failure;
         }
-        LOG.error("inference on {}", infer.model(), fault);
-        return new OipException(ErrorCode.INTERNAL, "internal error", fault);
+        if (thrown instanceof OutOfMemoryError) {
+            // Of memory outside the heap: no room in the heap ends the process.
+            return new OipException(ErrorCode.OVERLOADED, "there is no memory for the request now", thrown);
+        }
+        LOG.error("inference on {}", infer.model(), thrown);
+        return new OipException(ErrorCode.INTERNAL, "internal error", thrown);
     }
 }

@@ -16,7 +16,9 @@ final class BlockFacts {
     private static final int NONE = -1;
     private static final int BAD = -2;
 
-    Block of(Http2Headers headers) {
+    private BlockFacts() {}
+
+    static Block of(Http2Headers headers) {
         long length = contentLength(headers);
         CharSequence status = headers.status();
         CharSequence method = headers.method();

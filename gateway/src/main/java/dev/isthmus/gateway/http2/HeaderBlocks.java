@@ -17,7 +17,6 @@ final class HeaderBlocks {
     private static final int MAX_KEPT = 1024;
 
     private final DefaultHttp2HeadersDecoder decoder;
-    private final BlockFacts facts;
     private final @Nullable Kept[] kept = new @Nullable Kept[SLOTS];
 
     /** Hashes of blocks that were seen once: only a block that comes again is worth keeping. */
@@ -36,7 +35,6 @@ final class HeaderBlocks {
      */
     HeaderBlocks(int maxHeaderBytes) {
         this.decoder = new DefaultHttp2HeadersDecoder(true, true, maxHeaderBytes);
-        this.facts = new BlockFacts();
     }
 
     /**
@@ -99,7 +97,7 @@ final class HeaderBlocks {
         int writerIndex = in.writerIndex();
         in.writerIndex(in.readerIndex() + length);
         try {
-            return facts.of(decoder.decodeHeaders(streamId, in));
+            return BlockFacts.of(decoder.decodeHeaders(streamId, in));
         } catch (Http2Exception e) {
             if (!Http2Exception.isStreamError(e)) {
                 throw new Violation(e.error(), "a header block that cannot be decoded");

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -78,17 +77,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        Http2Head head = call.head();
-        Call made = new Call(
-                operation,
-                call.deadline(),
-                head.forwarded(settings.forwarded()),
-                head,
-                Call.NO_AFFINITY,
-                false,
-                channel.eventLoop(),
-                channel.alloc());
-        return call.calls().open(made, this);
+        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel), this);
     }
 
     @Override

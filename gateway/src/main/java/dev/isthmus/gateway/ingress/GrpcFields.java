@@ -14,21 +14,17 @@ import org.jspecify.annotations.Nullable;
 /** The header fields of gRPC's responses: those of most calls are always the same. */
 final class GrpcFields {
     private static final Field STATUS_200 = Field.constant(":status", "200");
-    private static final Field TYPE = constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
-    private static final Field ACCEPTED = constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
+    private static final Field TYPE = Field.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
+    private static final Field ACCEPTED = Field.constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
 
     private static final Fields HEAD = Fields.of(STATUS_200, TYPE, ACCEPTED);
-    private static final Fields COMPLETE = Fields.of(constant(GrpcNames.STATUS, "0"));
+    private static final Fields COMPLETE = Fields.of(Field.constant(GrpcNames.STATUS, "0"));
     /** The beginning of what is head and trailers in one, for answers without messages. */
     private static final Fields ONLY = Fields.of(STATUS_200, TYPE);
 
     private static final Fields NONE = Fields.of();
 
     private GrpcFields() {}
-
-    private static Field constant(CharSequence name, CharSequence value) {
-        return Field.constant(name.toString(), value.toString());
-    }
 
     /**
      * The head of a response with messages.

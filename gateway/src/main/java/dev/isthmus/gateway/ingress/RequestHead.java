@@ -3,9 +3,11 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
+import io.netty.channel.Channel;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -43,6 +45,19 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
      */
     Route route() {
         return RestRoutes.route(this);
+    }
+
+    /** The call of a request with this head, on the channel that it came on. */
+    Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel) {
+        return new Call(
+                operation,
+                deadline,
+                forwarded(allowed),
+                this,
+                Call.NO_AFFINITY,
+                false,
+                channel.eventLoop(),
+                channel.alloc());
     }
 
     /** The headers that go upstream. */

@@ -68,16 +68,7 @@ final class RestExchange implements Reply {
                     || (operation instanceof Operation.Generate generate && generate.stream());
             ContentCoding accepted =
                     settings.compressAbove() < 0 ? null : ContentCoding.accepted(head.field("accept-encoding"));
-            long deadline = head.deadline();
-            Call call = new Call(
-                    operation,
-                    deadline,
-                    head.forwarded(settings.forwarded()),
-                    head,
-                    Call.NO_AFFINITY,
-                    false,
-                    channel.eventLoop(),
-                    channel.alloc());
+            Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
             opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {

@@ -11,8 +11,7 @@ import java.lang.invoke.MethodType;
  * The functions of ONNX Runtime's C API that a run needs. Arguments and results are pointers, {@code out} the address that a
  * function writes its result to. A status is turned into an OrtException with its code, and released.
  *
- * <p>Runs go past the Java API: it makes objects for each tensor and result, copies names at each run, and loses memory of
- * its own in each run that fails.
+ * <p>Runs go past the Java API: it makes objects for each tensor and result, and copies names at each run.
  */
 final class OrtApi {
     /** The first version that has all of these functions. */

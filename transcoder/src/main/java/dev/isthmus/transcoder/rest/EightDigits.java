@@ -1,19 +1,14 @@
 package dev.isthmus.transcoder.rest;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
-
 /** Eight decimal digits at a time, in a long: the first is the lowest byte, as they stand in memory. */
 final class EightDigits {
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long ZEROS = 0x3030303030303030L;
 
     private EightDigits() {}
 
     /** Eight characters, each the value of its digit if it is one. */
     static long read(byte[] text, int at) {
-        return (long) LONGS.get(text, at) ^ ZEROS;
+        return (long) ArrayView.LONGS.get(text, at) ^ ZEROS;
     }
 
     /** How many of eight are digits, from the first on. The highest bit is set of the first that is not. */
@@ -49,6 +44,6 @@ final class EightDigits {
 
     /** Writes eight characters, of digits as they are above. */
     static void write(long eight, byte[] to, int at) {
-        LONGS.set(to, at, eight | ZEROS);
+        ArrayView.LONGS.set(to, at, eight | ZEROS);
     }
 }

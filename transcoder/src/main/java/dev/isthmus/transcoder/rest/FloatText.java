@@ -1,9 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.math.BigInteger;
-import java.nio.ByteOrder;
 
 /**
  * Finite floats as text, without garbage: the fewest digits that read back to the same float, and of those the nearest; in
@@ -24,7 +21,6 @@ final class FloatText {
         1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000
     };
 
-    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int ZERO_POINT_ZEROS = '0' | '.' << 8 | '0' << 16 | '0' << 24;
 
     static {
@@ -91,8 +87,7 @@ final class FloatText {
     private static int shortest(int significand, int power, boolean narrow, byte[] to, int at) {
         int odd = significand & 1;
         int exponent = narrow ? log10OfThreeQuarters(power) : log10OfPower2(power);
-        // What the interval's ends and the float are, four times, over 10^exponent: integers, with the last bit set
-        // where
+        // The interval's ends and the float, four times, over 10^exponent: integers, with the last bit set where
         // something was cut off.
         int scale = power + log2OfPower10(-exponent) + 2;
         long ten = POWERS[-exponent - LEAST_POWER];
@@ -129,7 +124,7 @@ final class FloatText {
     }
 
     private static int zero(byte[] to, int at) {
-        INTS.set(to, at, ZERO_POINT_ZEROS);
+        ArrayView.INTS.set(to, at, ZERO_POINT_ZEROS);
         return at + 3;
     }
 
@@ -159,7 +154,7 @@ final class FloatText {
 
     /** 0.00123 */
     private static int fraction(long first, long eight, int digits, int point, byte[] to, int at) {
-        INTS.set(to, at, ZERO_POINT_ZEROS);
+        ArrayView.INTS.set(to, at, ZERO_POINT_ZEROS);
         int i = at + 2 - point;
         to[i] = (byte) ('0' + first);
         EightDigits.write(eight, to, i + 1);

@@ -2,9 +2,6 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 
 /**
  * Reads plain numbers that follow each other in an array, eight bytes at a time: each behind a comma, in the grammar of JSON,
@@ -17,11 +14,6 @@ final class NumberRun {
 
     /** No number of more characters is taken. */
     static final int LONGEST = 64;
-
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle SHORTS =
-            MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
     private static final int ELEMENTS = 512;
     private static final int NOT_PLAIN = -1;
@@ -90,7 +82,7 @@ final class NumberRun {
             if (Float.isNaN(value) || (value == 0 && sign > 0 && next == begin + 2)) {
                 break;
             }
-            INTS.set(elements, 4 * count, Float.floatToRawIntBits(value) | sign << 31);
+            ArrayView.INTS.set(elements, 4 * count, Float.floatToRawIntBits(value) | sign << 31);
             count++;
             at = next;
         }
@@ -112,7 +104,7 @@ final class NumberRun {
             if (Double.isNaN(value)) {
                 break;
             }
-            LONGS.set(elements, 8 * count, Double.doubleToRawLongBits(value) | (long) sign << 63);
+            ArrayView.LONGS.set(elements, 8 * count, Double.doubleToRawLongBits(value) | (long) sign << 63);
             count++;
             at = next;
         }
@@ -144,9 +136,9 @@ final class NumberRun {
     private void put(int index, long value) {
         switch (type.size()) {
             case 1 -> elements[index] = (byte) value;
-            case 2 -> SHORTS.set(elements, 2 * index, (short) value);
-            case 4 -> INTS.set(elements, 4 * index, (int) value);
-            default -> LONGS.set(elements, 8 * index, value);
+            case 2 -> ArrayView.SHORTS.set(elements, 2 * index, (short) value);
+            case 4 -> ArrayView.INTS.set(elements, 4 * index, (int) value);
+            default -> ArrayView.LONGS.set(elements, 8 * index, value);
         }
     }
 

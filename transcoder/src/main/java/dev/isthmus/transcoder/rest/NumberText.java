@@ -2,16 +2,9 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 
 /** Writes the elements of most tensors as JSON with commas between them, by way of small arrays. */
 final class NumberText {
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle SHORTS =
-            MethodHandles.byteArrayViewVarHandle(short[].class, ByteOrder.LITTLE_ENDIAN);
 
     /** So many elements are written at once. */
     private static final int BLOCK = 256;
@@ -72,7 +65,7 @@ final class NumberText {
 
     private static int finite(byte[] raw, int count) {
         int finite = 0;
-        while (finite < count && ((int) INTS.get(raw, 4 * finite) & INFINITE) != INFINITE) {
+        while (finite < count && ((int) ArrayView.INTS.get(raw, 4 * finite) & INFINITE) != INFINITE) {
             finite++;
         }
         return finite;
@@ -90,7 +83,7 @@ final class NumberText {
     private static int floats(byte[] raw, int count, byte[] to) {
         int at = 0;
         for (int i = 0; i < count; i++) {
-            at = FloatText.write((int) INTS.get(raw, 4 * i), to, at);
+            at = FloatText.write((int) ArrayView.INTS.get(raw, 4 * i), to, at);
             to[at++] = ',';
         }
         return at;
@@ -113,11 +106,11 @@ final class NumberText {
 
     private static long element(DataType type, byte[] raw, int index) {
         return switch (type) {
-            case INT16 -> (short) SHORTS.get(raw, 2 * index);
-            case UINT16 -> (short) SHORTS.get(raw, 2 * index) & 0xffffL;
-            case INT32 -> (int) INTS.get(raw, 4 * index);
-            case UINT32 -> (int) INTS.get(raw, 4 * index) & 0xffff_ffffL;
-            default -> (long) LONGS.get(raw, 8 * index);
+            case INT16 -> (short) ArrayView.SHORTS.get(raw, 2 * index);
+            case UINT16 -> (short) ArrayView.SHORTS.get(raw, 2 * index) & 0xffffL;
+            case INT32 -> (int) ArrayView.INTS.get(raw, 4 * index);
+            case UINT32 -> (int) ArrayView.INTS.get(raw, 4 * index) & 0xffff_ffffL;
+            default -> (long) ArrayView.LONGS.get(raw, 8 * index);
         };
     }
 

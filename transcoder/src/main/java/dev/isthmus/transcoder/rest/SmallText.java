@@ -1,15 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.function.IntFunction;
 
 /** The texts of all values of a datatype of one byte, each with a comma, as one store of eight bytes. */
 final class SmallText {
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final int LENGTH = 56;
 
     private static final SmallText UNSIGNED = new SmallText(value -> Integer.toString(value));
@@ -24,7 +20,7 @@ final class SmallText {
             byte[] bytes = new byte[8];
             byte[] ascii = (text.apply(value) + ',').getBytes(StandardCharsets.US_ASCII);
             System.arraycopy(ascii, 0, bytes, 0, ascii.length);
-            texts[value] = (long) LONGS.get(bytes, 0) | (long) ascii.length << LENGTH;
+            texts[value] = (long) ArrayView.LONGS.get(bytes, 0) | (long) ascii.length << LENGTH;
         }
     }
 
@@ -38,7 +34,7 @@ final class SmallText {
         int at = 0;
         for (int i = 0; i < count; i++) {
             long text = texts[raw[i] & 0xff];
-            LONGS.set(to, at, text);
+            ArrayView.LONGS.set(to, at, text);
             at += (int) (text >>> LENGTH);
         }
         return at;

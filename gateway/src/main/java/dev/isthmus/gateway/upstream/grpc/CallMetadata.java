@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.Field;
 import dev.isthmus.gateway.http2.Fields;
@@ -65,6 +66,14 @@ final class CallMetadata {
             fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
         }
         return fields;
+    }
+
+    /** Shows the client what of an answer's headers or trailers it is to see. */
+    static void show(Http2Headers metadata, HeaderNames allowed, Reply client) {
+        Map<String, String> shown = returned(metadata, allowed);
+        if (!shown.isEmpty()) {
+            client.headers(shown);
+        }
     }
 
     /** What of an answer's headers or trailers the client is to see; binary values as base64. */

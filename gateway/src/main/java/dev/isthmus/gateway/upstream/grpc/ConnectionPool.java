@@ -1,17 +1,14 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.Clients;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.OipException;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
-import io.netty.resolver.NoopAddressResolverGroup;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -25,7 +22,6 @@ import org.jspecify.annotations.Nullable;
  * with it where there is no other connection.
  */
 final class ConnectionPool {
-    private static final int MAX_READ = 512 * 1024;
 
     private final StatusText texts;
     private final ConnectionRules rules;
@@ -51,16 +47,7 @@ final class ConnectionPool {
         this.rules = rules;
         this.loop = loop;
         this.allocator = allocator;
-        this.bootstrap = new Bootstrap()
-                .group(loop)
-                .channel(Transport.of(loop).clientChannel())
-                .resolver(NoopAddressResolverGroup.INSTANCE)
-                .remoteAddress(settings.endpoint().address())
-                .option(ChannelOption.ALLOCATOR, allocator)
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
-                .option(ChannelOption.TCP_NODELAY, true)
-                .option(ChannelOption.SO_KEEPALIVE, true)
-                .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, MAX_READ));
+        this.bootstrap = Clients.of(settings, loop, allocator);
     }
 
     /** A pool without connections. */

@@ -114,14 +114,7 @@ final class StreamCall implements InferStream, CallListener {
 
     @Override
     public void headers(Http2Headers headers) {
-        show(headers);
-    }
-
-    private void show(Http2Headers headers) {
-        var shown = CallMetadata.returned(headers, returned);
-        if (!shown.isEmpty()) {
-            reply.headers(shown);
-        }
+        CallMetadata.show(headers, returned, reply);
     }
 
     @Override
@@ -182,7 +175,7 @@ final class StreamCall implements InferStream, CallListener {
             return;
         }
         finish();
-        show(status.trailers());
+        CallMetadata.show(status.trailers(), returned, reply);
         ErrorCode code = status.code();
         if (code == null) {
             reply.complete();

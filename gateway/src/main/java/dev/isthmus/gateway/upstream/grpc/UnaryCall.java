@@ -79,14 +79,7 @@ final class UnaryCall implements CallListener, Cancellation {
 
     @Override
     public void headers(Http2Headers headers) {
-        show(headers);
-    }
-
-    private void show(Http2Headers headers) {
-        var shown = CallMetadata.returned(headers, returned);
-        if (!shown.isEmpty()) {
-            reply.headers(shown);
-        }
+        CallMetadata.show(headers, returned, reply);
     }
 
     @Override
@@ -104,7 +97,7 @@ final class UnaryCall implements CallListener, Cancellation {
         if (over) {
             return;
         }
-        show(status.trailers());
+        CallMetadata.show(status.trailers(), returned, reply);
         ErrorCode code = status.code();
         if (code != null) {
             finish();

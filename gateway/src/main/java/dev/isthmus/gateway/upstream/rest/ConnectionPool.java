@@ -1,20 +1,17 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.Clients;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.timeout.IdleStateHandler;
-import io.netty.resolver.NoopAddressResolverGroup;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
@@ -33,7 +30,6 @@ final class ConnectionPool {
     private static final int MAX_CHUNK = 1 << 20;
 
     private static final int MAX_HEAD = 16 * 1024;
-    private static final int MAX_READ = 512 * 1024;
 
     private final UpstreamSettings settings;
     private final Bootstrap bootstrap;
@@ -68,15 +64,7 @@ final class ConnectionPool {
             EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
-        Bootstrap bootstrap = new Bootstrap()
-                .group(loop)
-                .channel(Transport.of(loop).clientChannel())
-                .resolver(NoopAddressResolverGroup.INSTANCE)
-                .option(ChannelOption.ALLOCATOR, allocator)
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
-                .option(ChannelOption.TCP_NODELAY, true)
-                .option(ChannelOption.SO_KEEPALIVE, true)
-                .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, MAX_READ));
+        Bootstrap bootstrap = Clients.of(settings, loop, allocator);
         return new ConnectionPool(settings, bootstrap, limits, failures, nanoTime);
     }
 
@@ -133,7 +121,7 @@ final class ConnectionPool {
         bootstrap
                 .clone()
                 .handler(initializer)
-                .connect(settings.endpoint().address())
+                .connect()
                 .addListener(future -> connected((ChannelFuture) future, initializer.connection, exchange));
     }
 

@@ -11,50 +11,64 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
+import org.apache.commons.cli.Option;
 
 /** The commands about configuration files; none of them asks a server. */
 final class ConfigCommands {
     private static final int DIFFERENT = 1;
     private static final int UNKNOWN = 1;
-    private static final int REFUSED = 2;
 
     private ConfigCommands() {}
 
     /** Does something with the standard output, or tells what is wrong with a file. */
-    private abstract static class OfConfig implements Callable<Integer> {
-        @Spec
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private CommandSpec spec;
+    private abstract static class OfConfig implements Command {
+        private final String name;
+        private final List<String> operands;
+        private final List<String> description;
+
+        OfConfig(String name, List<String> operands, String... description) {
+            this.name = name;
+            this.operands = operands;
+            this.description = List.of(description);
+        }
 
         @Override
-        public Integer call() {
+        public String name() {
+            return name;
+        }
+
+        @Override
+        public List<String> description() {
+            return description;
+        }
+
+        @Override
+        public List<String> operands() {
+            return operands;
+        }
+
+        @Override
+        public int run(Arguments arguments, Console console) throws UsageException {
             try {
-                return run(spec.commandLine().getOut());
+                return run(arguments, console.out());
             } catch (ConfigException e) {
-                e.problems().forEach(spec.commandLine().getErr()::println);
-                return REFUSED;
+                e.problems().forEach(console.err()::println);
+                return IsthmusCommand.REFUSED;
             }
         }
 
-        abstract int run(PrintWriter out) throws ConfigException;
+        abstract int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException;
     }
 
     /** Checks a file. */
-    @Command(name = "validate", description = "Checks a configuration file.", mixinStandardHelpOptions = true)
     static final class Validate extends OfConfig {
-        @Parameters(paramLabel = "FILE", description = "The configuration.")
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private Path file;
+        Validate() {
+            super("validate", List.of("FILE"), "Checks a configuration file.");
+        }
 
         @Override
-        int run(PrintWriter out) throws ConfigException {
+        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
+            Path file = arguments.file(0);
             ConfigLoader.load(file);
             out.println(file + ": good");
             return 0;
@@ -62,39 +76,32 @@ final class ConfigCommands {
     }
 
     /** Prints the JSON Schema. */
-    @Command(
-            name = "schema",
-            description = "Prints the JSON Schema of the configuration.",
-            mixinStandardHelpOptions = true)
     static final class Schema extends OfConfig {
+        Schema() {
+            super("schema", List.of(), "Prints the JSON Schema of the configuration.");
+        }
+
         @Override
-        int run(PrintWriter out) {
+        int run(Arguments arguments, PrintWriter out) {
             out.print(ConfigSchema.text());
             out.flush();
             return 0;
         }
     }
 
-    /** Compares two files. */
-    @Command(
-            name = "diff",
-            description = {
-                "Says what a reload of NEW would change where OLD runs.",
-                "Exit status: 0 nothing, 1 something, 2 a file is refused."
-            },
-            mixinStandardHelpOptions = true)
+    /** Compares the file of a configuration that runs with one that is to be loaded. */
     static final class Diff extends OfConfig {
-        @Parameters(index = "0", paramLabel = "OLD", description = "The configuration that runs.")
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private Path old;
-
-        @Parameters(index = "1", paramLabel = "NEW", description = "The one that is to be loaded.")
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private Path recent;
+        Diff() {
+            super(
+                    "diff",
+                    List.of("OLD", "NEW"),
+                    "Says what a reload of NEW would change where OLD runs.",
+                    "Exit status: 0 nothing, 1 something, 2 a file is refused.");
+        }
 
         @Override
-        int run(PrintWriter out) throws ConfigException {
-            ConfigDiff diff = ConfigDiff.of(ConfigLoader.load(old), ConfigLoader.load(recent));
+        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
+            ConfigDiff diff = ConfigDiff.of(ConfigLoader.load(arguments.file(0)), ConfigLoader.load(arguments.file(1)));
             diff.changes().forEach(out::println);
             diff.needRestart().forEach(each -> out.println("only after a restart: " + each));
             return diff.isEmpty() ? 0 : DIFFERENT;
@@ -102,44 +109,43 @@ final class ConfigCommands {
     }
 
     /** Explains a route. */
-    @Command(
-            name = "explain",
-            description = {
-                "Says where a call would go and what applies to it, from the configuration alone.",
-                "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused."
-            })
     static final class Explain extends OfConfig {
-        @Parameters(index = "0", paramLabel = "FILE", description = "The configuration.")
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private Path file;
+        private static final Option VERSION = option("version", "V", "The version or label that the client asks for.");
+        private static final Option HEADER = option("header", "NAME=VALUE", "A header of the call.");
+        private static final Option PARAMETER = option("parameter", "NAME=VALUE", "A request parameter of the call.");
 
-        @Parameters(index = "1", paramLabel = "MODEL", description = "The name that the client asks for.")
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private String model;
+        Explain() {
+            super(
+                    "explain",
+                    List.of("FILE", "MODEL"),
+                    "Says where a call would go and what applies to it, from the configuration alone.",
+                    "MODEL is the name that the client asks for.",
+                    "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused.");
+        }
 
-        @Option(
-                names = {"-h", "--help"},
-                usageHelp = true,
-                description = "Show this help message and exit.")
-        @SuppressWarnings("UnusedVariable") // read by picocli; no standard options, as --version is the model's here
-        private boolean help;
-
-        @Option(names = "--version", paramLabel = "V", description = "The version or label that the client asks for.")
-        private @Nullable String version;
-
-        @Option(names = "--header", paramLabel = "NAME=VALUE", description = "A header of the call.")
-        private Map<String, String> headers = Map.of();
-
-        @Option(names = "--parameter", paramLabel = "NAME=VALUE", description = "A request parameter of the call.")
-        private Map<String, String> parameters = Map.of();
+        private static Option option(String name, String value, String description) {
+            return Option.builder()
+                    .longOpt(name)
+                    .hasArg()
+                    .argName(value)
+                    .desc(description)
+                    .get();
+        }
 
         @Override
-        int run(PrintWriter out) throws ConfigException {
-            GatewayConfig config = ConfigLoader.load(file);
-            Map<String, String> lowerCase = new TreeMap<>();
-            headers.forEach((name, value) -> lowerCase.put(name.toLowerCase(Locale.ROOT), value));
-            List<String> lines =
-                    new Explanation(config, new Explanation.Question(model, version, lowerCase, parameters)).lines();
+        public List<Option> options() {
+            return List.of(VERSION, HEADER, PARAMETER);
+        }
+
+        @Override
+        int run(Arguments arguments, PrintWriter out) throws ConfigException, UsageException {
+            Map<String, String> headers = new TreeMap<>();
+            arguments.pairs(HEADER).forEach((name, value) -> headers.put(name.toLowerCase(Locale.ROOT), value));
+            String model = arguments.operand(1);
+            Explanation.Question question =
+                    new Explanation.Question(model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
+            GatewayConfig config = ConfigLoader.load(arguments.file(0));
+            List<String> lines = new Explanation(config, question).lines();
             lines.forEach(out::println);
             if (lines.isEmpty()) {
                 out.println("model '" + model + "' is unknown: 404");

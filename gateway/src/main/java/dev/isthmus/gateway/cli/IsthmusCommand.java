@@ -1,35 +1,28 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Version;
-import java.nio.file.Path;
-import java.util.concurrent.Callable;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.commons.cli.Option;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-/** The command {@code isthmus}; without a subcommand it serves. */
-@Command(
-        name = "isthmus",
-        description = "One ingress in front of every server that speaks the Open Inference Protocol.",
-        mixinStandardHelpOptions = true,
-        versionProvider = IsthmusCommand.VersionText.class,
-        subcommands = {
-            IsthmusCommand.Serve.class,
-            Training.class,
-            ConfigCommands.Validate.class,
-            ConfigCommands.Explain.class,
-            ConfigCommands.Diff.class,
-            ConfigCommands.Schema.class
-        })
-public final class IsthmusCommand implements Callable<Integer> {
+/** The command {@code isthmus}; without a subcommand it serves the embedded models. */
+public final class IsthmusCommand {
     static final int REFUSED = 2;
 
-    @Spec
-    @SuppressWarnings("NullAway.Init") // set by picocli
-    private CommandSpec spec;
+    private static final Option VERSION = Option.builder("V")
+            .longOpt("version")
+            .desc("Print version information and exit.")
+            .get();
+    private static final List<Command> COMMANDS = List.of(
+            new Serve(),
+            new Training(),
+            new ConfigCommands.Validate(),
+            new ConfigCommands.Explain(),
+            new ConfigCommands.Diff(),
+            new ConfigCommands.Schema());
+
+    private IsthmusCommand() {}
 
     /**
      * The program.
@@ -37,58 +30,66 @@ public final class IsthmusCommand implements Callable<Integer> {
      * @param arguments as given; see {@code isthmus --help}
      */
     public static void main(String[] arguments) {
-        int code = new CommandLine(new IsthmusCommand()).execute(arguments);
+        int code = run(Console.standard(), arguments);
         if (code != 0) {
             System.exit(code);
         }
     }
 
-    @Override
-    public Integer call() {
-        return new Serving(null, null, null, false).run(spec);
-    }
-
-    /** The version of the build. */
-    static final class VersionText implements CommandLine.IVersionProvider {
-        @Override
-        public String[] getVersion() {
-            return new String[] {"isthmus " + Version.current()};
+    /** Does what the arguments say; returns the exit code. */
+    static int run(Console console, String... arguments) {
+        if (arguments.length == 0) {
+            return new Serving(null, null, null, false).run(console);
         }
+        String first = arguments[0];
+        Command command = named(first);
+        if (command != null) {
+            return run(command, List.of(arguments).subList(1, arguments.length), console);
+        }
+        return switch (first) {
+            case "-V", "--version" -> {
+                console.out().println("isthmus " + Version.current());
+                yield 0;
+            }
+            case "-h", "--help" -> {
+                Help.of(COMMANDS, List.of(Arguments.HELP, VERSION), console.out());
+                yield 0;
+            }
+            default -> {
+                console.err()
+                        .println("isthmus: one of "
+                                + COMMANDS.stream()
+                                        .filter(each -> !each.hidden())
+                                        .map(Command::name)
+                                        .collect(Collectors.joining(", "))
+                                + " is expected, got '" + first + "'; see isthmus --help");
+                yield REFUSED;
+            }
+        };
     }
 
-    /** Runs the gateway until the process is told to stop. */
-    @Command(name = "serve", description = "Runs the gateway.", mixinStandardHelpOptions = true)
-    static final class Serve implements Callable<Integer> {
-        @Spec
-        @SuppressWarnings("NullAway.Init") // set by picocli
-        private CommandSpec spec;
+    private static @Nullable Command named(String name) {
+        return COMMANDS.stream()
+                .filter(command -> command.name().equals(name))
+                .findFirst()
+                .orElse(null);
+    }
 
-        @Option(
-                names = {"-c", "--config"},
-                paramLabel = "FILE",
-                description = "The configuration. Without it the embedded models are served.")
-        private @Nullable Path config;
-
-        @Option(
-                names = {"-p", "--port"},
-                paramLabel = "N",
-                description = "Listen on this port instead of the configured ones; 0 for any that is free.")
-        private @Nullable Integer port;
-
-        @Option(
-                names = "--host",
-                paramLabel = "HOST",
-                description = "Listen on this address instead of the configured ones.")
-        private @Nullable String host;
-
-        @Option(
-                names = "--no-watch",
-                description = "Do not reload the configuration when its file changes; SIGHUP still does.")
-        private boolean unwatched;
-
-        @Override
-        public Integer call() {
-            return new Serving(config, host, port, !unwatched).run(spec);
+    private static int run(Command command, List<String> given, Console console) {
+        try {
+            Arguments arguments = Arguments.of(command, given);
+            if (arguments.help()) {
+                Help.of(command, console.out());
+                return 0;
+            }
+            return command.run(arguments, console);
+        } catch (UsageException e) {
+            console.err().println("isthmus " + command.name() + ": " + e.getMessage());
+            console.err().println(Help.usage(command));
+            return REFUSED;
+        } catch (Exception e) {
+            console.err().println("isthmus " + command.name() + ": " + e);
+            return 1;
         }
     }
 }

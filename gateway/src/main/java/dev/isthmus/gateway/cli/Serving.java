@@ -15,7 +15,6 @@ import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Model.CommandSpec;
 
 /**
  * The gateway as a process.
@@ -32,10 +31,10 @@ record Serving(
         boolean watched) {
 
     /** Starts it and leaves it running; returns the exit code. */
-    int run(CommandSpec spec) {
-        PrintWriter err = spec.commandLine().getErr();
+    int run(Console console) {
+        PrintWriter err = console.err();
         try {
-            start(spec.commandLine().getOut());
+            start(console.out());
             return 0;
         } catch (ConfigException e) {
             e.problems().forEach(err::println);

@@ -8,19 +8,13 @@ import java.io.Writer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.Callable;
-import picocli.CommandLine.Command;
+import java.util.List;
 
 /**
  * A start with requests of all kinds, and an end: what the JDK's AOT cache is made from. Its ports are on loopback and any
  * that are free.
  */
-@Command(
-        name = "train",
-        hidden = true,
-        description = "Starts, answers requests of its own and ends: the training run of the JDK's AOT cache.",
-        mixinStandardHelpOptions = true)
-final class Training implements Callable<Integer> {
+final class Training implements Command {
     private static final Duration MOST = Duration.ofSeconds(20);
     private static final String CONFIG = """
             listeners: [{host: 127.0.0.1, port: 0}]
@@ -29,7 +23,22 @@ final class Training implements Callable<Integer> {
             """;
 
     @Override
-    public Integer call() throws Exception {
+    public String name() {
+        return "train";
+    }
+
+    @Override
+    public List<String> description() {
+        return List.of("Starts, answers requests of its own and ends: the training run of the JDK's AOT cache.");
+    }
+
+    @Override
+    public boolean hidden() {
+        return true;
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) throws Exception {
         Path file = Files.createTempFile("isthmus-train", ".yaml");
         try {
             Files.writeString(file, CONFIG);

@@ -14,7 +14,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import picocli.CommandLine;
 
 class ConfigCommandsTest {
     private static final String FLEET = """
@@ -50,10 +49,7 @@ class ConfigCommandsTest {
     private final StringWriter err = new StringWriter();
 
     private int run(String... arguments) {
-        return new CommandLine(new IsthmusCommand())
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
     }
 
     private String file(String name, String yaml) throws IOException {

@@ -11,7 +11,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class IsthmusCommandTest {
     @TempDir
@@ -21,10 +22,7 @@ class IsthmusCommandTest {
     private final StringWriter err = new StringWriter();
 
     private int run(String... arguments) {
-        return new CommandLine(new IsthmusCommand())
-                .setOut(new PrintWriter(out))
-                .setErr(new PrintWriter(err))
-                .execute(arguments);
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
     }
 
     private String file(String yaml) throws IOException {
@@ -66,5 +64,42 @@ class IsthmusCommandTest {
     void option_unknown_isRefused() {
         assertThat(run("serve", "--prot", "1")).isEqualTo(2);
         assertThat(err.toString()).contains("--prot");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            sevre                          | one of serve, validate, explain, diff, schema is expected, got 'sevre'
+            serve now                      | isthmus serve: no operand is expected, got now
+            serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
+            serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'
+            serve --port                   | Missing argument for option: p
+            diff a.yaml                    | isthmus diff: OLD NEW is expected, got a.yaml
+            validate                       | isthmus validate: FILE is expected, got none
+            explain f.yaml m --header x    | --header: NAME=VALUE is expected, got 'x'
+            """)
+    void arguments_wrong_areNamedWithWhatIsExpected(String line, String told) {
+        assertThat(run(line.split(" ", -1))).isEqualTo(2);
+        assertThat(err.toString()).contains(told);
+    }
+
+    @Test
+    void help_namesCommandsAndOptions_butNotTheTraining() {
+        assertThat(run("--help")).isZero();
+        assertThat(out.toString())
+                .contains("Usage: isthmus", "--version", "serve", "Checks a configuration file.")
+                .doesNotContain("train");
+    }
+
+    @Test
+    void help_ofServe_namesItsOptions() {
+        assertThat(run("serve", "-h")).isZero();
+        assertThat(out.toString())
+                .contains("Usage: isthmus serve [OPTIONS]", "-c, --config <FILE>", "--no-watch", "SIGHUP still does");
+    }
+
+    @Test
+    void version_isPrinted() {
+        assertThat(run("-V")).isZero();
+        assertThat(out.toString()).startsWith("isthmus ");
     }
 }

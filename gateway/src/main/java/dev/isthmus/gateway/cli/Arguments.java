@@ -1,0 +1,137 @@
+package dev.isthmus.gateway.cli;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.commons.cli.CommandLine;
+import org.apache.commons.cli.DefaultParser;
+import org.apache.commons.cli.Option;
+import org.apache.commons.cli.Options;
+import org.apache.commons.cli.ParseException;
+import org.jspecify.annotations.Nullable;
+
+/** What a command was given. */
+final class Arguments {
+    /** An option of every command. */
+    static final Option HELP = Option.builder("h")
+            .longOpt("help")
+            .desc("Show this help message and exit.")
+            .get();
+
+    private static final int MOST_PORT = 65_535;
+
+    private final CommandLine line;
+
+    private Arguments(CommandLine line) {
+        this.line = line;
+    }
+
+    /**
+     * Reads them.
+     *
+     * @throws UsageException for an option that the command does not have, and for too few or too many operands
+     */
+    static Arguments of(Command command, List<String> given) throws UsageException {
+        Options options = new Options().addOption(HELP);
+        command.options().forEach(options::addOption);
+        CommandLine line;
+        try {
+            line = DefaultParser.builder()
+                    .setAllowPartialMatching(false)
+                    .setStripLeadingAndTrailingQuotes(false)
+                    .get()
+                    .parse(options, given.toArray(String[]::new));
+        } catch (ParseException e) {
+            throw new UsageException(String.valueOf(e.getMessage()));
+        }
+        Arguments arguments = new Arguments(line);
+        int operands = line.getArgList().size();
+        if (!arguments.help() && operands != command.operands().size()) {
+            String expected = command.operands().isEmpty() ? "no operand" : String.join(" ", command.operands());
+            throw new UsageException(
+                    expected + " is expected, got " + (operands == 0 ? "none" : String.join(" ", line.getArgList())));
+        }
+        return arguments;
+    }
+
+    boolean help() {
+        return has(HELP);
+    }
+
+    boolean has(Option option) {
+        return line.hasOption(option);
+    }
+
+    /** The operand at this place. */
+    String operand(int index) {
+        return line.getArgList().get(index);
+    }
+
+    /** The operand at this place, a file. */
+    Path file(int index) throws UsageException {
+        return path(operand(index));
+    }
+
+    /** The option's value; null where it is not given. */
+    @Nullable
+    String text(Option option) {
+        return line.getOptionValue(option);
+    }
+
+    /** The option's value, a file; null where it is not given. */
+    @Nullable
+    Path file(Option option) throws UsageException {
+        String text = text(option);
+        return text == null ? null : path(text);
+    }
+
+    private static Path path(String text) throws UsageException {
+        try {
+            return Path.of(text);
+        } catch (IllegalArgumentException e) {
+            throw new UsageException("a file is expected, got '" + text + "'");
+        }
+    }
+
+    /** The option's value, a port; null where it is not given. */
+    @Nullable
+    Integer port(Option option) throws UsageException {
+        String text = text(option);
+        if (text == null) {
+            return null;
+        }
+        try {
+            int port = Integer.parseInt(text);
+            if (port >= 0 && port <= MOST_PORT) {
+                return port;
+            }
+        } catch (NumberFormatException e) {
+            // Told below.
+        }
+        throw new UsageException(
+                "--" + option.getLongOpt() + ": a number from 0 to " + MOST_PORT + " is expected, got '" + text + "'");
+    }
+
+    /** The option's values of the form NAME=VALUE; of equal names the last counts. */
+    Map<String, String> pairs(Option option) throws UsageException {
+        Map<String, String> pairs = new LinkedHashMap<>();
+        String[] values = line.getOptionValues(option);
+        for (String pair : values == null ? new String[0] : values) {
+            int equals = pair.indexOf('=');
+            if (equals < 1) {
+                throw new UsageException("--" + option.getLongOpt() + ": NAME=VALUE is expected, got '" + pair + "'");
+            }
+            pairs.put(pair.substring(0, equals), pair.substring(equals + 1));
+        }
+        return pairs;
+    }
+
+    /** The options of a command, for its help. */
+    static List<Option> shown(Command command) {
+        List<Option> all = new ArrayList<>(command.options());
+        all.add(HELP);
+        return all;
+    }
+}

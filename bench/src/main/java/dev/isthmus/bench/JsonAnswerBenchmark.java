@@ -40,7 +40,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class JsonAnswerBenchmark {
-    @Param({"F9", "SHORT", "U8", "I64"})
+    @Param({"F9", "SHORT", "U8", "I64", "D17", "H4"})
     private Numbers numbers = Numbers.F9;
 
     private final ByteBuf raw = ByteBufAllocator.DEFAULT.directBuffer();
@@ -77,6 +77,8 @@ public class JsonAnswerBenchmark {
             for (int at = 0; at < raw.writerIndex(); at += numbers.type().size()) {
                 switch (numbers.type()) {
                     case FP32 -> json.writeNumber(raw.getFloatLE(at));
+                    case FP64 -> json.writeNumber(raw.getDoubleLE(at));
+                    case FP16 -> json.writeNumber(Float.float16ToFloat(raw.getShortLE(at)));
                     case UINT8 -> json.writeNumber(raw.getUnsignedByte(at));
                     default -> json.writeNumber(raw.getLongLE(at));
                 }

@@ -2,6 +2,8 @@ package dev.isthmus.bench;
 
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.nio.charset.StandardCharsets;
 import java.util.SplittableRandom;
 
@@ -17,7 +19,11 @@ public enum Numbers {
     NESTED(DataType.FP32, ","),
     U8(DataType.UINT8, ","),
     /** Of up to 13 digits. */
-    I64(DataType.INT64, ",");
+    I64(DataType.INT64, ","),
+    /** Doubles as they are printed. */
+    D17(DataType.FP64, ","),
+    /** Half floats as they are printed: 0.4863. */
+    H4(DataType.FP16, ",");
 
     static final int COUNT = 3 * 224 * 224;
 
@@ -36,11 +42,18 @@ public enum Numbers {
     private String next(SplittableRandom random) {
         return switch (this) {
             case F9, NESTED -> Float.toString((float) random.nextDouble());
-            case F17 -> Double.toString(random.nextDouble());
+            case F17, D17 -> Double.toString(random.nextDouble());
+            case H4 -> half((float) random.nextDouble());
             case SHORT -> Double.toString(random.nextInt(20) / 2.0);
             case U8 -> Integer.toString(random.nextInt(256));
             case I64 -> Long.toString(random.nextLong(10_000_000_000_000L));
         };
+    }
+
+    /** Four digits, which are enough for most and too many for some. */
+    private static String half(float value) {
+        float half = Float.float16ToFloat(Float.floatToFloat16(value));
+        return new BigDecimal(half).round(new MathContext(4)).toString();
     }
 
     /** An inference request with one input. */
@@ -76,6 +89,8 @@ public enum Numbers {
             String text = next(random);
             switch (type) {
                 case FP32 -> to.writeFloatLE(Float.parseFloat(text));
+                case FP64 -> to.writeDoubleLE(Double.parseDouble(text));
+                case FP16 -> to.writeShortLE(Float.floatToFloat16(Float.parseFloat(text)));
                 case UINT8 -> to.writeByte(Integer.parseInt(text));
                 default -> to.writeLongLE(Long.parseLong(text));
             }

@@ -21,12 +21,22 @@ import java.util.SplittableRandom;
 
 /**
  * Reads numbers from requests, cut anywhere, and writes what was read into answers. What is read must be what the platform's
- * parser makes of the text, bit by bit; what is written must be the platform's text, or a shorter one that reads the same.
+ * parser makes of the text, bit by bit; what is written must be the platform's text, or a shorter one that reads the same. For
+ * the floats of 16 bits {@link Half} is the platform.
  */
 public final class Corpus {
     private static final int BATCH = 1000;
     /** Numbers of up to 200 characters are taken here. */
     private static final WireLimits LIMITS = new WireLimits(64L << 20, 64, 200, 1 << 20, 256, 256, 1024, false);
+
+    /** Kinds of which many are within the range of floats of 16 bits. */
+    private static final List<Sample> NARROW = List.of(
+            Sample.FLOAT_BITS,
+            Sample.ACTIVATION,
+            Sample.DECIMAL,
+            Sample.HALF_PRECISION,
+            Sample.FP16_HALF,
+            Sample.BF16_HALF);
 
     private static final String DATA = "\"data\":[";
 
@@ -47,12 +57,16 @@ public final class Corpus {
         System.exit(corpus.wrong == 0 ? 0 : 1);
     }
 
-    /** Goes through so many numbers; every tenth or so is an integer. */
+    /** Goes through so many numbers; one of nine is an integer. */
     void run(long numbers) {
         while (read < numbers) {
             for (Sample sample : Sample.values()) {
                 batch(sample, DataType.FP32);
                 batch(sample, DataType.FP64);
+            }
+            for (Sample sample : NARROW) {
+                batch(sample, DataType.FP16);
+                batch(sample, DataType.BF16);
             }
             for (DataType type : List.of(DataType.INT64, DataType.UINT64, DataType.INT32, DataType.UINT8)) {
                 batch(Sample.DECIMAL, type);
@@ -102,11 +116,7 @@ public final class Corpus {
     private String text(Sample sample, DataType type) {
         long bits = random.nextLong() >> random.nextInt(64);
         return switch (type) {
-            case FP32 -> {
-                String text = sample.next(random);
-                yield Float.isFinite(Float.parseFloat(text)) ? text : text(sample, type);
-            }
-            case FP64 -> sample.next(random);
+            case FP16, BF16, FP32, FP64 -> real(sample, type);
             case INT64 -> Long.toString(bits);
             case UINT64 -> Long.toUnsignedString(bits);
             case INT32 -> Integer.toString((int) bits);
@@ -114,8 +124,25 @@ public final class Corpus {
         };
     }
 
+    private String real(Sample sample, DataType type) {
+        String text;
+        do {
+            text = sample.next(random);
+        } while (!isFinite(type, text));
+        return text;
+    }
+
+    private static boolean isFinite(DataType type, String text) {
+        return switch (type) {
+            case FP16, BF16 -> Half.of(type).isFinite(text);
+            case FP32 -> Float.isFinite(Float.parseFloat(text));
+            default -> Double.isFinite(Double.parseDouble(text));
+        };
+    }
+
     private static void append(DataType type, String text, ByteBuf to) {
         switch (type) {
+            case FP16, BF16 -> to.writeShortLE(Half.of(type).read(text));
             case FP32 -> to.writeFloatLE(Float.parseFloat(text));
             case FP64 -> to.writeDoubleLE(Double.parseDouble(text));
             case INT64 -> to.writeLongLE(Long.parseLong(text));
@@ -151,6 +178,7 @@ public final class Corpus {
 
     private static boolean isText(DataType type, String text, ByteBuf raw, int at) {
         return switch (type) {
+            case FP16, BF16 -> text.equals(Half.of(type).text(raw.getShortLE(at)));
             case FP32 -> {
                 float value = raw.getFloatLE(at);
                 yield text.equals(Float.toString(value))

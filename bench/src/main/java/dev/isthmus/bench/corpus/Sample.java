@@ -19,7 +19,10 @@ enum Sample {
     LONG,
     /** The smallest and the largest floats and doubles. */
     EXTREME,
-    HALF_PRECISION;
+    HALF_PRECISION,
+    /** Half-way between two floats of 16 bits, of the one kind and of the other. */
+    FP16_HALF,
+    BF16_HALF;
 
     /** A finite number of this kind in the grammar of JSON, of at most 200 characters. */
     String next(SplittableRandom random) {
@@ -33,6 +36,8 @@ enum Sample {
             case LONG -> digits(random, 25) + "." + digits(random, 25);
             case EXTREME -> extreme(random);
             case HALF_PRECISION -> Float.toString(Float.float16ToFloat((short) random.nextInt()));
+            case FP16_HALF -> fp16Half(random);
+            case BF16_HALF -> bf16Half(random);
         };
         return text.startsWith("NaN") || text.endsWith("Infinity") || text.length() > 200 ? next(random) : text;
     }
@@ -66,6 +71,18 @@ enum Sample {
     private static String doubleHalf(SplittableRandom random) {
         double below = Double.longBitsToDouble(random.nextLong(0x3c00_0000_0000_0000L, 0x4400_0000_0000_0000L));
         return around(new BigDecimal(below).add(new BigDecimal(Math.nextUp(below))), random);
+    }
+
+    private static String fp16Half(SplittableRandom random) {
+        int bits = random.nextInt(0x7bff);
+        double sum = (double) Float.float16ToFloat((short) bits) + Float.float16ToFloat((short) (bits + 1));
+        return around(new BigDecimal(sum), random);
+    }
+
+    private static String bf16Half(SplittableRandom random) {
+        int bits = random.nextInt(0x7f7f);
+        double sum = (double) Float.intBitsToFloat(bits << 16) + Float.intBitsToFloat((bits + 1) << 16);
+        return around(new BigDecimal(sum), random);
     }
 
     private static String around(BigDecimal twice, SplittableRandom random) {

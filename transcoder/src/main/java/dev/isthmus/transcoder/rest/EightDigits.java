@@ -11,9 +11,18 @@ final class EightDigits {
         return (long) ArrayView.LONGS.get(text, at) ^ ZEROS;
     }
 
-    /** How many of eight are digits, from the first on. The highest bit is set of the first that is not. */
+    /** How many of eight are digits, from the first on. */
     static int count(long eight) {
-        long others = ((eight + 0x7676767676767676L) | eight) & 0x8080808080808080L;
+        return length(others(eight));
+    }
+
+    /** The highest bit of each of eight that is no digit; behind one that is not ASCII, digits may have it, too. */
+    static long others(long eight) {
+        return ((eight + 0x7676767676767676L) | eight) & 0x8080808080808080L;
+    }
+
+    /** How many are before the first of those that {@link #others} found; 8 where it found none. */
+    static int length(long others) {
         return Long.numberOfTrailingZeros(others) >>> 3;
     }
 

@@ -53,8 +53,7 @@ final class ElementWriter {
             case UINT8, UINT16, UINT32, UINT64 -> integer(false, to);
             case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
             case FP32 -> fp32(json, to);
-            case FP16 -> to.writeShortLE(half(HalfFloat.FP16));
-            case BF16 -> to.writeShortLE(half(HalfFloat.BF16));
+            case FP16, BF16 -> to.writeShortLE(half(HalfFloat.of(type)));
             case BOOL, BYTES -> throw unexpected(number.token());
         }
     }
@@ -116,8 +115,7 @@ final class ElementWriter {
         switch (type) {
             case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(value));
             case FP32 -> to.writeIntLE(Float.floatToRawIntBits((float) value));
-            case FP16 -> to.writeShortLE(HalfFloat.FP16.nearest(value));
-            case BF16 -> to.writeShortLE(HalfFloat.BF16.nearest(value));
+            case FP16, BF16 -> to.writeShortLE(HalfFloat.of(type).nearest(value));
             default -> throw unexpected(shown);
         }
     }

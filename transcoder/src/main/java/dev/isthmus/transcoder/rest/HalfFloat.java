@@ -1,20 +1,29 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.oip.DataType;
 import java.math.BigDecimal;
-import java.math.MathContext;
-import java.math.RoundingMode;
 
 /** The two 16-bit floating-point formats as numbers: read to the nearest value, ties to even; written shortest. */
 enum HalfFloat {
-    FP16(0x7c00, 5),
-    BF16(0x7f80, 4);
+    FP16(10, -24),
+    BF16(7, -133);
 
+    private final int fractionBits;
+    private final int leastPower;
+    private final int fraction;
     private final int infinity;
-    private final int enoughDigits;
 
-    HalfFloat(int infinity, int enoughDigits) {
-        this.infinity = infinity;
-        this.enoughDigits = enoughDigits;
+    /** @param leastPower the smallest value is two to that power */
+    HalfFloat(int fractionBits, int leastPower) {
+        this.fractionBits = fractionBits;
+        this.leastPower = leastPower;
+        this.fraction = (1 << fractionBits) - 1;
+        this.infinity = 0x7fff & ~fraction;
+    }
+
+    /** @param type one of the two */
+    static HalfFloat of(DataType type) {
+        return type == DataType.FP16 ? FP16 : BF16;
     }
 
     float toFloat(short bits) {
@@ -67,21 +76,24 @@ enum HalfFloat {
         return (bits & infinity) != infinity;
     }
 
-    /** The shortest decimal that reads back to these bits; for finite values. */
-    String toString(short bits) {
-        float value = toFloat(bits);
-        if (value == 0) {
-            return bits < 0 ? "-0.0" : "0.0";
+    /**
+     * Writes the shortest decimal that reads back to these bits, in the form of {@link FloatText}.
+     *
+     * @param bits of a finite value
+     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
+     * @return behind the last byte
+     */
+    int write(short bits, byte[] to, int at) {
+        int i = at;
+        if (bits < 0) {
+            to[i++] = '-';
         }
-        BigDecimal exact = new BigDecimal(value);
-        for (int digits = 1; digits < enoughDigits; digits++) {
-            double rounded =
-                    exact.round(new MathContext(digits, RoundingMode.HALF_EVEN)).doubleValue();
-            if (nearest(rounded) == bits) {
-                return Double.toString(rounded);
-            }
+        int below = bits & fraction;
+        int biased = (bits & infinity) >>> fractionBits;
+        if (biased == 0) {
+            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, leastPower, false, to, i);
         }
-        return Double.toString(exact.round(new MathContext(enoughDigits, RoundingMode.HALF_EVEN))
-                .doubleValue());
+        int significand = below | 1 << fractionBits;
+        return FloatText.shortest(significand, leastPower + biased - 1, below == 0 && biased > 1, to, i);
     }
 }

@@ -22,6 +22,7 @@ final class NumberRun {
     private final int most;
     private final byte[] elements;
     private final PlainNumber number = new PlainNumber();
+    private final OctetPairs pairs = new OctetPairs();
     private int position;
 
     /**
@@ -56,8 +57,9 @@ final class NumberRun {
         int count = switch (type) {
             case FP32 -> floats(window, at, end);
             case FP64 -> doubles(window, at, end);
-            case UINT8, UINT16, UINT32, UINT64 -> integers(window, at, end, false);
-            default -> integers(window, at, end, true);
+            case UINT8 -> octets(window, at, end);
+            case UINT16, UINT32, UINT64 -> integers(window, at, end, 0, false);
+            default -> integers(window, at, end, 0, true);
         };
         to.writeBytes(elements, 0, count * type.size());
         return count;
@@ -112,10 +114,16 @@ final class NumberRun {
         return count;
     }
 
-    private int integers(byte[] window, int start, int end, boolean signed) {
+    private int octets(byte[] window, int start, int end) {
+        int count = pairs.read(window, start, end, elements);
+        return integers(window, pairs.position(), end, count, false);
+    }
+
+    /** Reads integers behind so many that have been read. */
+    private int integers(byte[] window, int start, int end, int before, boolean signed) {
         int bits = 8 * type.size();
         long largest = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
-        int count = 0;
+        int count = before;
         int at = start;
         while (count < most) {
             int begin = begin(window, at, end);

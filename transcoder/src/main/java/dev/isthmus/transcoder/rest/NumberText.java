@@ -3,28 +3,23 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.DataType;
 import io.netty.buffer.ByteBuf;
 
-/** Writes the elements of most tensors as JSON with commas between them, by way of small arrays. */
+/** Writes the elements of all tensors but BYTES as JSON with commas between them, by way of small arrays. */
 final class NumberText {
 
     /** So many elements are written at once. */
     private static final int BLOCK = 256;
 
+    private static final int MAX_BYTES = DecimalText.MAX_BYTES + 1;
     private static final int INFINITE = 0x7f80_0000;
+    private static final long INFINITE_DOUBLE = 0x7ff0_0000_0000_0000L;
     private static final long EIGHT_DIGITS = 100_000_000;
 
     private NumberText() {}
 
-    /** Whether elements of this type are written here. */
-    static boolean writes(DataType type) {
-        return switch (type) {
-            case BOOL, FP32, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64 -> true;
-            default -> false;
-        };
-    }
-
     /**
      * Writes elements as long as they are finite.
      *
+     * @param type not BYTES
      * @param data raw form
      * @param from where in it
      * @param first whether the first has no comma before it
@@ -35,14 +30,14 @@ final class NumberText {
         int end = data.writerIndex();
         int block = Math.min(BLOCK, (end - from) / size);
         byte[] raw = new byte[block * size];
-        byte[] text = new byte[(block + 1) * FloatText.MAX_BYTES];
+        byte[] text = new byte[(block + 1) * MAX_BYTES];
         int at = from;
         int taken;
         int written;
         do {
             taken = Math.min(block, (end - at) / size);
             data.getBytes(at, raw, 0, taken * size);
-            written = type == DataType.FP32 ? finite(raw, taken) : taken;
+            written = finite(type, raw, taken);
             int length = text(type, raw, written, text);
             if (length > 0) {
                 if (at > from || !first) {
@@ -63,27 +58,63 @@ final class NumberText {
         }
     }
 
-    private static int finite(byte[] raw, int count) {
-        int finite = 0;
-        while (finite < count && ((int) ArrayView.INTS.get(raw, 4 * finite) & INFINITE) != INFINITE) {
-            finite++;
+    private static int finite(DataType type, byte[] raw, int count) {
+        int i = 0;
+        switch (type) {
+            case FP16, BF16 -> {
+                HalfFloat format = HalfFloat.of(type);
+                while (i < count && format.isFinite((short) ArrayView.SHORTS.get(raw, 2 * i))) {
+                    i++;
+                }
+            }
+            case FP32 -> {
+                while (i < count && ((int) ArrayView.INTS.get(raw, 4 * i) & INFINITE) != INFINITE) {
+                    i++;
+                }
+            }
+            case FP64 -> {
+                while (i < count && ((long) ArrayView.LONGS.get(raw, 8 * i) & INFINITE_DOUBLE) != INFINITE_DOUBLE) {
+                    i++;
+                }
+            }
+            default -> i = count;
         }
-        return finite;
+        return i;
     }
 
     /** Writes elements, each with a comma behind it; gives the length. */
     private static int text(DataType type, byte[] raw, int count, byte[] to) {
         return switch (type) {
+            case FP16, BF16 -> halves(HalfFloat.of(type), raw, count, to);
             case FP32 -> floats(raw, count, to);
+            case FP64 -> doubles(raw, count, to);
             case BOOL, UINT8, INT8 -> SmallText.of(type).write(raw, count, to);
             default -> integers(type, raw, count, to);
         };
+    }
+
+    private static int halves(HalfFloat format, byte[] raw, int count, byte[] to) {
+        int at = 0;
+        for (int i = 0; i < count; i++) {
+            at = format.write((short) ArrayView.SHORTS.get(raw, 2 * i), to, at);
+            to[at++] = ',';
+        }
+        return at;
     }
 
     private static int floats(byte[] raw, int count, byte[] to) {
         int at = 0;
         for (int i = 0; i < count; i++) {
             at = FloatText.write((int) ArrayView.INTS.get(raw, 4 * i), to, at);
+            to[at++] = ',';
+        }
+        return at;
+    }
+
+    private static int doubles(byte[] raw, int count, byte[] to) {
+        int at = 0;
+        for (int i = 0; i < count; i++) {
+            at = DoubleText.write((long) ArrayView.LONGS.get(raw, 8 * i), to, at);
             to[at++] = ',';
         }
         return at;

@@ -62,8 +62,14 @@ final class PlainNumber {
         if (digits == 0 || (digits > 1 && (eight & 0xff) == 0)) {
             return NOT_PLAIN;
         }
-        significand = EightDigits.value(eight, digits);
-        return digits < 8 ? start + digits : more(window, start + 8, Decimals.MAX_DIGITS - 8);
+        if (digits < 8) {
+            significand = EightDigits.value(eight, digits);
+            return start + digits;
+        }
+        long second = EightDigits.read(window, start + 8);
+        int further = EightDigits.count(second);
+        significand = EightDigits.value(eight) * TENS[further] + EightDigits.value(second, further);
+        return further < 8 ? start + 8 + further : more(window, start + 16, Decimals.MAX_DIGITS - 16);
     }
 
     /** Reads digits behind the point. */

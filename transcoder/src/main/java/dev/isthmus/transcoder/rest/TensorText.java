@@ -7,8 +7,6 @@ import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.NonFinite;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
-import java.math.BigDecimal;
-import java.math.MathContext;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 
@@ -39,20 +37,20 @@ final class TensorText {
         ByteBuf data = tensor.data();
         DataType type = tensor.dataType();
         for (int at = data.readerIndex(); type.fixedSize() && at < data.writerIndex(); at += type.size()) {
-            if (!finite(type, data, at) && !nan(type, data, at)) {
+            if (Double.isInfinite(value(type, data, at))) {
                 return true;
             }
         }
         return false;
     }
 
-    private static boolean nan(DataType type, ByteBuf data, int at) {
+    /** An element's value; 0 for types that are no floats. */
+    private static double value(DataType type, ByteBuf data, int at) {
         return switch (type) {
-            case FP16 -> Float.isNaN(HalfFloat.FP16.toFloat(data.getShortLE(at)));
-            case BF16 -> Float.isNaN(HalfFloat.BF16.toFloat(data.getShortLE(at)));
-            case FP32 -> Float.isNaN(Float.intBitsToFloat(data.getIntLE(at)));
-            case FP64 -> Double.isNaN(Double.longBitsToDouble(data.getLongLE(at)));
-            default -> false;
+            case FP16, BF16 -> HalfFloat.of(type).toFloat(data.getShortLE(at));
+            case FP32 -> data.getFloatLE(at);
+            case FP64 -> data.getDoubleLE(at);
+            default -> 0;
         };
     }
 
@@ -77,19 +75,12 @@ final class TensorText {
     private static void elements(Tensor tensor, NonFinite policy, JsonWriter json) {
         ByteBuf data = tensor.data();
         DataType type = tensor.dataType();
-        boolean numbers = NumberText.writes(type);
         int at = data.readerIndex();
         while (at < data.writerIndex()) {
-            if (numbers) {
-                at = json.numbers(type, data, at);
-            }
-            if (at < data.writerIndex()) {
+            at = json.numbers(type, data, at);
+            while (at < data.writerIndex() && !Double.isFinite(value(type, data, at))) {
                 json.item();
-                if (policy != NonFinite.TOKEN && !finite(type, data, at)) {
-                    nonFinite(tensor, data, at, policy, json.out());
-                } else {
-                    element(type, data, at, json.out());
-                }
+                nonFinite(tensor, value(type, data, at), policy, json.out());
                 at += type.size();
             }
         }
@@ -105,65 +96,18 @@ final class TensorText {
         }
     }
 
-    /** An element that {@link NumberText} does not write. */
-    private static void element(DataType type, ByteBuf data, int at, ByteBuf out) {
-        switch (type) {
-            case FP16 -> half(out, HalfFloat.FP16, data.getShortLE(at));
-            case BF16 -> half(out, HalfFloat.BF16, data.getShortLE(at));
-            // The words NaN, Infinity and -Infinity.
-            case FP32 -> ascii(out, Float.toString(Float.intBitsToFloat(data.getIntLE(at))));
-            // It gives the shortest digits, and the words.
-            case FP64 -> ascii(out, shortest(Double.longBitsToDouble(data.getLongLE(at))));
-            default -> throw new IllegalStateException(type + " is written elsewhere");
-        }
-    }
-
-    /** Java always writes two digits, of which the second is not needed for a few of the smallest numbers. */
-    private static String shortest(double value) {
-        String text = Double.toString(value);
-        if (Math.abs(value) < Double.MIN_NORMAL && text.indexOf('E') == text.indexOf('.') + 2) {
-            String rounded = oneDigit(text);
-            return Double.parseDouble(rounded) == value ? rounded : text;
-        }
-        return text;
-    }
-
-    /** {@code 1.0E-45} of {@code 1.4E-45}. */
-    private static String oneDigit(String text) {
-        return new BigDecimal(text).round(new MathContext(1)).toString().replaceFirst("^(-?\\d)E", "$1.0E");
-    }
-
-    private static boolean finite(DataType type, ByteBuf data, int at) {
-        return switch (type) {
-            case FP16 -> HalfFloat.FP16.isFinite(data.getShortLE(at));
-            case BF16 -> HalfFloat.BF16.isFinite(data.getShortLE(at));
-            case FP32 -> Float.isFinite(Float.intBitsToFloat(data.getIntLE(at)));
-            case FP64 -> Double.isFinite(Double.longBitsToDouble(data.getLongLE(at)));
-            default -> true;
-        };
-    }
-
-    private static void nonFinite(Tensor tensor, ByteBuf data, int at, NonFinite policy, ByteBuf out) {
+    private static void nonFinite(Tensor tensor, double value, NonFinite policy, ByteBuf out) {
+        // NaN, Infinity or -Infinity.
+        String word = Double.toString(value);
         switch (policy) {
+            case TOKEN -> ascii(out, word);
             case NULL -> ascii(out, "null");
-            case STRING -> {
-                out.writeByte('"');
-                element(tensor.dataType(), data, at, out);
-                out.writeByte('"');
-            }
+            case STRING -> ascii(out, '"' + word + '"');
             default ->
                 throw new OipException(
                         ErrorCode.INTERNAL,
                         "output '" + tensor.name()
                                 + "' has NaN or infinite values, which JSON cannot hold; ask for it as binary data");
-        }
-    }
-
-    private static void half(ByteBuf out, HalfFloat format, short bits) {
-        if (format.isFinite(bits)) {
-            ascii(out, format.toString(bits));
-        } else {
-            ascii(out, Float.toString(format.toFloat(bits)));
         }
     }
 

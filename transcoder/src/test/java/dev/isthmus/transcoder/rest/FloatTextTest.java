@@ -13,7 +13,7 @@ class FloatTextTest {
     private static final int VALUES = 500_000;
 
     private static String text(float value) {
-        byte[] to = new byte[FloatText.MAX_BYTES];
+        byte[] to = new byte[DecimalText.MAX_BYTES];
         return new String(to, 0, FloatText.write(Float.floatToRawIntBits(value), to, 0), US_ASCII);
     }
 

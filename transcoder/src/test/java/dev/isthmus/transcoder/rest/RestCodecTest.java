@@ -449,34 +449,6 @@ class RestCodecTest {
         }
     }
 
-    @Test
-    void halfFloats_all_readBackFromTheirText() {
-        JsonNumbers numbers = new JsonNumbers();
-        for (HalfFloat format : HalfFloat.values()) {
-            for (int bits = 0; bits <= 0xffff; bits++) {
-                if (!format.isFinite((short) bits)) {
-                    continue;
-                }
-                byte[] token = format.toString((short) bits).getBytes(UTF_8);
-                numbers.read(token, 0, token.length);
-                assertThat(format.nearest(numbers)).isEqualTo((short) bits);
-            }
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource({
-        "FP16, 2049, 2048", "FP16, 2051, 2052", "FP16, 2049.0000000000000000000001, 2050",
-        "FP16, 2048.9999999999999999999999, 2048", "BF16, 257, 256", "BF16, 259, 260",
-        "BF16, 257.00000000000000000000001, 258", "FP16, 65519.999999999999999999, 65504"
-    })
-    void halfFloats_betweenTwo_goToTheNearestEven(HalfFloat format, String text, float expected) {
-        JsonNumbers numbers = new JsonNumbers();
-        byte[] token = text.getBytes(UTF_8);
-        numbers.read(token, 0, token.length);
-        assertThat(format.toFloat(format.nearest(numbers))).isEqualTo(expected);
-    }
-
     private static byte[] concat(byte[] a, byte[] b) {
         ByteArrayOutputStream both = new ByteArrayOutputStream();
         both.writeBytes(a);

@@ -154,9 +154,7 @@ final class GrpcCall implements StreamListener {
 
     private void finish() {
         over = true;
-        if (timer != null) {
-            timer.cancel(false);
-        }
+        stopTimer();
         if (deframer != null) {
             deframer.release();
         }
@@ -165,6 +163,12 @@ final class GrpcCall implements StreamListener {
         } else {
             // Without effect where both sides have ended it.
             stream.reset(Http2Error.CANCEL.code());
+        }
+    }
+
+    private void stopTimer() {
+        if (timer != null) {
+            timer.cancel(false);
         }
     }
 
@@ -231,6 +235,10 @@ final class GrpcCall implements StreamListener {
             how.run();
         } else {
             ending = how;
+            if (deframer.missing() > 0) {
+                // The server is done: what is left is the listener's time.
+                stopTimer();
+            }
             deliver(deframer);
         }
     }

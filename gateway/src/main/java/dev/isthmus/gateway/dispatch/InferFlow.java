@@ -202,6 +202,11 @@ final class InferFlow implements RequestSink, Reply {
     }
 
     @Override
+    public boolean takesParts() {
+        return form.passesParts() && !routed.compared() && client.takesParts();
+    }
+
+    @Override
     public void headers(Map<String, String> headers) {
         if (!over) {
             client.headers(headers);
@@ -214,19 +219,30 @@ final class InferFlow implements RequestSink, Reply {
             client.message(answer);
             return;
         }
+        if (!over && answer instanceof Answer.Part) {
+            begun();
+            routed.answering();
+            client.message(answer);
+            return;
+        }
         if (over || !(answer instanceof Answer.Inference inference)) {
             answer.release();
             return;
         }
         routed.answered(inference.message());
-        fallback = null;
-        giveBack();
+        begun();
         try {
             client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
         } catch (RuntimeException | OutOfMemoryError e) {
             underWay.cancel();
             fail(failure(e));
         }
+    }
+
+    /** The answer has begun: the request is not needed any more, nor anybody who would take it over. */
+    private void begun() {
+        fallback = null;
+        giveBack();
     }
 
     @Override
@@ -253,7 +269,7 @@ final class InferFlow implements RequestSink, Reply {
             return;
         }
         over = true;
-        routed.ended(failure);
+        routed.failed(failure, !client.writable());
         giveBack();
         client.fail(failure);
     }

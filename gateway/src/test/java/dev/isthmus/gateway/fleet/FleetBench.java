@@ -53,6 +53,7 @@ final class FleetBench implements AutoCloseable {
         OipException failure;
 
         boolean complete;
+        boolean writable = true;
         Cancellation cancellation = Cancellation.NONE;
 
         @Override
@@ -64,6 +65,16 @@ final class FleetBench implements AutoCloseable {
         public void message(Answer answer) {
             messages.add(answer);
             answer.release();
+        }
+
+        @Override
+        public boolean takesParts() {
+            return true;
+        }
+
+        @Override
+        public boolean writable() {
+            return writable;
         }
 
         @Override

@@ -95,8 +95,19 @@ public final class GrpcUpstream implements Upstream {
             reply.fail(failures.failure(ErrorCode.INTERNAL, "takes PROTOBUF, got " + message.wire(), null));
             return Cancellation.NONE;
         }
-        AnswerReader reader = answer -> new Answer.Inference(new InferMessage.Protobuf(answer));
-        return send(call, methods.modelInfer(), protobuf.message(), reader, reply);
+        return send(call, methods.modelInfer(), protobuf.message(), new InferenceReader(), reply);
+    }
+
+    private record InferenceReader() implements AnswerReader {
+        @Override
+        public Answer read(ByteBuf message) {
+            return new Answer.Inference(new InferMessage.Protobuf(message));
+        }
+
+        @Override
+        public boolean passesParts() {
+            return true;
+        }
     }
 
     @Override

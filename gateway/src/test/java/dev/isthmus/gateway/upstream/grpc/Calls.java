@@ -29,7 +29,12 @@ final class Calls implements AutoCloseable {
     }
 
     GrpcUpstream to(Endpoint endpoint, ConnectionRules rules) {
-        var settings = UpstreamSettings.of("triton", endpoint, LONG, Duration.ofSeconds(5), 1000);
+        return to(endpoint, rules, 1000);
+    }
+
+    /** @param most bytes of an answer */
+    GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most) {
+        var settings = UpstreamSettings.of("triton", endpoint, LONG, Duration.ofSeconds(5), most);
         GrpcUpstream upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), rules, bench.allocator());
         upstreams.add(upstream);
         return upstream;

@@ -1,0 +1,181 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Error;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Large answers to a reply that takes them in parts. */
+class AnswerInPartsTest {
+    private static final int LENGTH = 300_000;
+    private static final int PREFIX = 5;
+
+    private final Calls calls = new Calls();
+
+    @AfterEach
+    void nothingIsHeld() {
+        calls.close();
+    }
+
+    /** Counts what it gets of an answer. */
+    private static final class Parts implements Reply {
+        final CompletableFuture<Cancellation> started = new CompletableFuture<>();
+        final CompletableFuture<String> end = new CompletableFuture<>();
+        final AtomicLong bytes = new AtomicLong();
+        volatile boolean writable = true;
+
+        @Override
+        public boolean takesParts() {
+            return true;
+        }
+
+        @Override
+        public boolean writable() {
+            return writable;
+        }
+
+        @Override
+        public void message(Answer answer) {
+            Answer.Part part = (Answer.Part) answer;
+            assertThat(part.length()).isEqualTo(LENGTH);
+            bytes.addAndGet(part.bytes().readableBytes());
+            part.release();
+        }
+
+        @Override
+        public void complete() {
+            end.complete("");
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            end.complete(failure.message());
+        }
+
+        String end() throws Exception {
+            return end.get(30, TimeUnit.SECONDS);
+        }
+    }
+
+    private Parts infer(FrameServer server, Call call, boolean writable) {
+        GrpcUpstream upstream = calls.to(server.endpoint(), ConnectionRules.of(Calls.LONG), LENGTH);
+        Parts parts = new Parts();
+        parts.writable = writable;
+        calls.bench.loop().execute(() -> {
+            InferMessage request = new InferMessage.Protobuf(Unpooled.buffer(1).writeByte(0));
+            parts.started.complete(upstream.infer(call, ModelRef.of("simple"), request, parts));
+        });
+        return parts;
+    }
+
+    /** The first so many bytes of the data. */
+    private static void begin(FrameServer.Peer peer, int stream, int bytes) throws IOException {
+        peer.head(stream);
+        byte[] data = ByteBuffer.allocate(bytes).put((byte) 0).putInt(LENGTH).array();
+        peer.send(FrameServer.DATA, 0, stream, data);
+    }
+
+    private static void rest(FrameServer.Peer peer, int stream, int begun) throws IOException {
+        peer.send(FrameServer.DATA, 0, stream, new byte[LENGTH + PREFIX - begun]);
+        peer.trailers(stream);
+    }
+
+    @Test
+    void answer_thatComesInParts_isGivenInParts() throws Exception {
+        CompletableFuture<Boolean> go = new CompletableFuture<>();
+        try (var server = FrameServer.answering((peer, stream) -> {
+            begin(peer, stream, 1000);
+            go.join();
+            rest(peer, stream, 1000);
+        })) {
+            Parts parts = infer(server, calls.bench.call(), true);
+            await().until(() -> parts.bytes.get() == 1000 - PREFIX);
+            go.complete(true);
+            assertThat(parts.end()).isEmpty();
+            assertThat(parts.bytes).hasValue(LENGTH);
+        }
+    }
+
+    @Test
+    void prefix_withoutAnyByte_isNoPart() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> {
+            begin(peer, stream, PREFIX);
+            peer.words(FrameServer.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
+        })) {
+            Parts parts = infer(server, calls.bench.call(), true);
+            assertThat(parts.end()).isEqualTo("upstream 'triton' closed the connection");
+            assertThat(parts.bytes).hasValue(0);
+        }
+    }
+
+    @Test
+    void reply_thatIsNotWritable_isGivenNothing_andTheRestWhenItIs() throws Exception {
+        CompletableFuture<Boolean> sent = new CompletableFuture<>();
+        try (var server = FrameServer.answering((peer, stream) -> {
+            begin(peer, stream, 1000);
+            rest(peer, stream, 1000);
+            peer.send(FrameServer.PING, 0, 0, new byte[8]);
+            peer.await(FrameServer.PING);
+            sent.complete(true);
+        })) {
+            Parts parts = infer(server, calls.bench.call(), false);
+            sent.get(30, TimeUnit.SECONDS);
+            assertThat(parts.bytes).hasValue(0);
+            assertThat(parts.end).isNotDone();
+            resume(parts);
+            assertThat(parts.end()).isEmpty();
+            assertThat(parts.bytes).hasValue(LENGTH);
+        }
+    }
+
+    private void resume(Parts parts) throws Exception {
+        parts.writable = true;
+        Cancellation started = parts.started.get(30, TimeUnit.SECONDS);
+        calls.bench.loop().execute(started::resume);
+    }
+
+    @Test
+    void deadline_thatPassesWhenTheServerIsDone_isNotTheAnswers() throws Exception {
+        CompletableFuture<Boolean> sent = new CompletableFuture<>();
+        try (var server = FrameServer.answering((peer, stream) -> {
+            begin(peer, stream, 1000);
+            rest(peer, stream, 1000);
+            sent.complete(true);
+        })) {
+            Duration time = Duration.ofSeconds(4);
+            Parts parts = infer(server, calls.bench.callWithin(time), false);
+            sent.get(30, TimeUnit.SECONDS);
+            calls.bench
+                    .loop()
+                    .schedule(() -> {}, time.toMillis(), TimeUnit.MILLISECONDS)
+                    .get();
+            resume(parts);
+            assertThat(parts.end()).isEmpty();
+        }
+    }
+
+    @Test
+    void deadline_thatPassesBefore_endsTheCall() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> begin(peer, stream, 1000))) {
+            Parts parts = infer(server, calls.bench.callWithin(Duration.ofMillis(300)), false);
+            assertThat(parts.end()).contains("did not answer within");
+            assertThat(parts.bytes).hasValue(0);
+        }
+    }
+}

@@ -8,6 +8,25 @@ import io.netty.buffer.ByteBuf;
  */
 public interface RequestSink {
 
+    /** Of a call that has failed before its body came: it takes nothing. */
+    RequestSink ENDED = new RequestSink() {
+        @Override
+        public void data(ByteBuf chunk) {
+            chunk.release();
+        }
+
+        @Override
+        public void end() {}
+
+        @Override
+        public void cancel() {}
+
+        @Override
+        public boolean writable() {
+            return false;
+        }
+    };
+
     /** Takes the next part of the body (taken). */
     void data(ByteBuf chunk);
 

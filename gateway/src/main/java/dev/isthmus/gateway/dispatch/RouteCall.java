@@ -49,6 +49,17 @@ final class RouteCall {
         bytes += length;
     }
 
+    /**
+     * The request may go out before its body is complete, which will have this length.
+     *
+     * @throws OipException RESOURCE_EXHAUSTED where a limit is used up
+     */
+    void expects(long length) {
+        if (charge != null) {
+            charge.body(length);
+        }
+    }
+
     /** The body is complete. */
     void complete() {
         if (charge != null) {
@@ -60,6 +71,13 @@ final class RouteCall {
         Pick pick = route.pick(asked, attributes);
         arm = pick.target().arm();
         return pick;
+    }
+
+    /** The last part of a request goes out: how long its client took to send it is not the target's time. */
+    void sendingLast() {
+        if (time != null && !time.known()) {
+            time.sending();
+        }
     }
 
     /** The request goes out. */
@@ -78,6 +96,11 @@ final class RouteCall {
     /** The copies were made, or never will be. */
     void copied() {
         copying = false;
+    }
+
+    /** Whether calls of the route may be copied, so that their requests must be kept. */
+    boolean shadowed() {
+        return of.shadows().any();
     }
 
     /** Whether the request is still needed for its copies. */
@@ -122,11 +145,12 @@ final class RouteCall {
     /**
      * The call has failed for good.
      *
-     * @param waiting whether the client does not take what there is of an answer: then the time that has passed is its own
+     * @param sends whether the client is still to send of its request: then the time that has passed is its own
+     * @param waiting whether the client does not take what there is of an answer: the same
      */
-    void failed(OipException failure, boolean waiting) {
+    void failed(OipException failure, boolean sends, boolean waiting) {
         boolean passing = time != null && time.known();
-        if (waiting && passing && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
+        if ((sends || (waiting && passing)) && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
             cancelled();
         } else {
             ended(failure);

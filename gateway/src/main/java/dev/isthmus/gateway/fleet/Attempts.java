@@ -91,6 +91,11 @@ final class Attempts implements Cancellation {
         return repeatable() ? shared.rules().reason(failure, question.repeat()) : null;
     }
 
+    /** Whether the request is still to come, and the server would take more of it. */
+    boolean waitsForClient() {
+        return question.waitsForClient();
+    }
+
     /** The first answer has come: from here on nothing is repeated. */
     void answered() {
         question.release();

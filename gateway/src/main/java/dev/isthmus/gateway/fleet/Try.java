@@ -151,9 +151,9 @@ final class Try implements Reply {
         }
     }
 
-    /** Whether the client is slow to take the answer, so that the time which has passed is not the server's. */
+    /** Whether the client is slow, to take the answer or to send the request, so that the time which has passed is its own. */
     private boolean waitsForClient() {
-        return tracked.answered() && !client.writable();
+        return tracked.answered() ? !client.writable() : attempts.waitsForClient();
     }
 
     @Override

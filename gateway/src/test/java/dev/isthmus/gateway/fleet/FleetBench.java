@@ -53,6 +53,9 @@ final class FleetBench implements AutoCloseable {
         OipException failure;
 
         boolean complete;
+        /** How often it was told that more of the request is taken. */
+        int readMore;
+
         boolean writable = true;
         Cancellation cancellation = Cancellation.NONE;
 
@@ -65,6 +68,11 @@ final class FleetBench implements AutoCloseable {
         public void message(Answer answer) {
             messages.add(answer);
             answer.release();
+        }
+
+        @Override
+        public void readMore() {
+            readMore++;
         }
 
         @Override

@@ -202,6 +202,11 @@ public final class ProtobufWriter {
         varint(out, (long) field << 3 | wireType);
     }
 
+    /** Bytes that {@link #varint} writes. */
+    static int varintSize(long value) {
+        return Math.max(1, (Long.SIZE - Long.numberOfLeadingZeros(value) + 6) / 7);
+    }
+
     static void varint(ByteBuf out, long value) {
         long rest = value;
         while ((rest & ~0x7fL) != 0) {

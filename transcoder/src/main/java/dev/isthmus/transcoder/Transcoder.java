@@ -61,9 +61,9 @@ public final class Transcoder {
      * @param data what reads the binary data
      * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
      */
-    public RequestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, Peer peer) {
+    public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, Peer peer) {
         InferRequest permitted = permitted(head, limits.withSharedMemory(peer.sharedMemory()));
-        return new RequestParts(
+        return new RestParts(
                 allocator,
                 ProtobufWriter.requestHead(allocator, permitted, peer.dialect()),
                 data,

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A binary REST request that is put on the protobuf wire while its body comes. */
-class RequestPartsTest {
+class RestPartsTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
     private static final Peer GRPC = Peer.of(Wire.PROTOBUF);
@@ -89,7 +89,7 @@ class RequestPartsTest {
     private static byte[] passed(Body body, int... ends) {
         RestRequestReader reader = body.reader();
         ByteBuf out = Unpooled.buffer();
-        RequestParts parts = null;
+        RestParts parts = null;
         int from = 0;
         for (int end : ends) {
             ByteBuf chunk = body.part(from, end);
@@ -175,7 +175,7 @@ class RequestPartsTest {
         }
         assertThat(reader.held()).isEqualTo(3000);
         RestRequest head = Objects.requireNonNull(reader.head(body.bytes().length));
-        RequestParts parts = TRANSCODER.parts(ALLOCATOR, head.request(), reader, GRPC);
+        RestParts parts = TRANSCODER.parts(ALLOCATOR, head.request(), reader, GRPC);
         ByteBuf taken = parts.take();
         assertThat(ByteBufUtil.getBytes(taken)).isEqualTo(body.gathered());
         taken.release();
@@ -204,7 +204,7 @@ class RequestPartsTest {
         reader.feed(chunk);
         chunk.release();
         RestRequest head = Objects.requireNonNull(reader.head(body.bytes().length));
-        RequestParts parts = TRANSCODER.parts(ALLOCATOR, head.request(), reader, GRPC);
+        RestParts parts = TRANSCODER.parts(ALLOCATOR, head.request(), reader, GRPC);
         parts.release();
         parts.release();
         reader.release();

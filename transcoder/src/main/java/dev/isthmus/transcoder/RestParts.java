@@ -10,7 +10,7 @@ import io.netty.buffer.ByteBufAllocator;
  * tag and length. Owns the head until it is taken or {@link #release()}d; what has come of the tensors stays the reader's
  * until it is taken.
  */
-public final class RequestParts {
+public final class RestParts {
     private final ByteBufAllocator allocator;
     private final ByteBuf head;
     private final RestRequestReader data;
@@ -23,7 +23,7 @@ public final class RequestParts {
     private long left = -1;
 
     /** @param head taken */
-    RequestParts(ByteBufAllocator allocator, ByteBuf head, RestRequestReader data, int inputs) {
+    RestParts(ByteBufAllocator allocator, ByteBuf head, RestRequestReader data, int inputs) {
         this.allocator = allocator;
         this.head = head;
         this.data = data;

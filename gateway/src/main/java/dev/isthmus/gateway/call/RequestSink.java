@@ -8,6 +8,20 @@ import io.netty.buffer.ByteBuf;
  */
 public interface RequestSink {
 
+    /** Of a call that has failed before its body came. */
+    RequestSink ENDED = new RequestSink() {
+        @Override
+        public void data(ByteBuf chunk) {
+            chunk.release();
+        }
+
+        @Override
+        public void end() {}
+
+        @Override
+        public void cancel() {}
+    };
+
     /** Takes the next part of the body (taken). */
     void data(ByteBuf chunk);
 

@@ -92,7 +92,7 @@ public final class Dispatcher implements CallHandler {
 
     private RequestSink inference(Call call, Operation.Infer infer, Reply reply) {
         RouteCall routed = new RouteCall(call, routes.route(infer.model()), infer.model(), traffic);
-        return new InferFlow(call, infer, routed, reply, transcoder, rules);
+        return Intake.of(call, infer, routed, reply, transcoder, rules);
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Reply reply) {

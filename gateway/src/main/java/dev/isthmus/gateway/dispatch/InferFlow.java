@@ -1,13 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.shadow.RequestSource;
@@ -20,17 +17,16 @@ import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
-import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One inference: its request is gathered, its target chosen, the request put on the target's wire and the answer on the
- * client's. Where it fails before an answer as servers fail, the route's fallback gets it.
+ * One inference: its request is put on the wire of the target that was chosen, and the answer on the client's. Where it fails
+ * before an answer as servers fail, the route's fallback gets it.
  */
-final class InferFlow implements RequestSink, Reply {
+final class InferFlow implements Reply {
     private static final Logger LOG = LoggerFactory.getLogger(InferFlow.class);
 
     private final Operation.Infer infer;
@@ -44,72 +40,60 @@ final class InferFlow implements RequestSink, Reply {
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
+    /** @param body what the client sends, given back when nothing needs it any more */
     InferFlow(
-            Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, InferRules rules) {
+            Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, RequestBody body) {
         this.call = Timeouts.within(call, routed.route().config().timeout());
         this.infer = infer;
         this.routed = routed;
         this.client = client;
         this.transcoder = transcoder;
         this.fallback = routed.route().fallback(infer.model());
-        this.body = switch (infer.form()) {
-            case BodyForm.Rest rest -> restBody(rest, rules);
-            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
-        };
+        this.body = body;
     }
 
-    private RequestBody restBody(BodyForm.Rest rest, InferRules rules) {
-        if (rest.jsonLength() == 0) {
-            return new RawBinaryBody(transcoder, call.allocator(), infer.model(), infer.stream());
-        }
-        return new JsonBody(
-                transcoder,
-                call.allocator(),
-                infer.model(),
-                rest.jsonLength(),
-                rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
-                infer.stream(),
-                Reading.of(routed.route().upstreams(), rest.jsonLength()),
-                rules.limits());
+    /** Whether another target takes over from one that fails. */
+    boolean hasFallback() {
+        return fallback != null;
     }
 
-    @Override
-    public void data(ByteBuf chunk) {
-        if (over) {
-            chunk.release();
-            return;
-        }
-        routed.received(chunk.readableBytes());
-        try {
-            body.add(chunk);
-        } catch (RuntimeException | OutOfMemoryError e) {
-            fail(failure(e));
-        }
+    /** Whether the call has ended: nothing is done any more. */
+    boolean over() {
+        return over;
     }
 
-    @Override
-    public long held() {
-        return over ? 0 : body.held();
+    /** Sends the body, which is complete, to where it was chosen to go. */
+    void send(Pick pick) {
+        place(pick);
+        send(pick.target(), true);
     }
 
-    @Override
-    public void end() {
-        if (over) {
-            return;
+    /**
+     * Sends the request in parts from now on.
+     *
+     * @return null where it is to be gathered for the target that was chosen
+     */
+    @Nullable
+    Upload pass(Pick pick, Passing passing) {
+        Target target = pick.target();
+        Passing.Begun begun = passing.start(target.upstream().peer(), target.model());
+        if (begun == null) {
+            return null;
         }
-        try {
-            routed.complete();
-            body.end();
-            Attributes attributes = new Attributes(call.client(), body.parameters(), body.id());
-            Pick pick = routed.pick(attributes);
-            call = call.withAffinity(pick.affinity(), pick.sequence());
-            if (pick.sequence()) {
-                // Its state is where it began.
-                fallback = null;
-            }
-            send(pick.target(), true);
-        } catch (RuntimeException | OutOfMemoryError e) {
-            fail(failure(e));
+        place(pick);
+        form = begun.form();
+        routed.sending();
+        Upload upload = new Upload(passing, this);
+        underWay = upload;
+        upload.open(call, target, begun.length());
+        return upload;
+    }
+
+    private void place(Pick pick) {
+        call = call.withAffinity(pick.affinity(), pick.sequence());
+        if (pick.sequence()) {
+            // Its state is where it began.
+            fallback = null;
         }
     }
 
@@ -151,8 +135,8 @@ final class InferFlow implements RequestSink, Reply {
         }
     }
 
-    @Override
-    public void cancel() {
+    /** The client has gone. */
+    void cancel() {
         if (!over) {
             over = true;
             routed.cancelled();
@@ -191,9 +175,23 @@ final class InferFlow implements RequestSink, Reply {
         }
     }
 
-    @Override
-    public void resume() {
+    /** The client takes answers again. */
+    void resume() {
         underWay.resume();
+    }
+
+    /** The request is not what it should be, or we failed: whatever is under way ends. */
+    void stop(Throwable thrown) {
+        if (!over) {
+            fallback = null;
+            underWay.cancel();
+            fail(failure(thrown));
+        }
+    }
+
+    @Override
+    public void readMore() {
+        client.readMore();
     }
 
     @Override
@@ -267,9 +265,10 @@ final class InferFlow implements RequestSink, Reply {
         };
     }
 
-    /** Gives the request back, unless copies of it are still to be made. */
+    /** Gives the request back, unless copies of it are still to be made, or parts of it still to come. */
     private void giveBack() {
-        if (!routed.copying()) {
+        boolean passes = underWay instanceof Upload && !over;
+        if (!routed.copying() && !passes) {
             body.release();
         }
     }

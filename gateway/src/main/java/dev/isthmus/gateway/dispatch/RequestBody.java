@@ -6,6 +6,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.Peer;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Gathers an inference request of one client wire, and gives it to any number of servers, each in its own form. Holds its
@@ -28,10 +29,20 @@ interface RequestBody {
      */
     void end();
 
-    /** The request's own parameters; known after {@link #end()}. */
+    /**
+     * The request as one that need not be gathered. Asked after each part until there is one; whoever begins it no longer asks
+     * for {@link #prepare}.
+     *
+     * @return null until the head is known and checked, and for ever where the request must be gathered
+     */
+    default @Nullable Passing passing() {
+        return null;
+    }
+
+    /** The request's own parameters; known after {@link #end()}, and as soon as it is {@link #passing()}. */
     Map<String, Parameter> parameters();
 
-    /** The request's id; known after {@link #end()}. */
+    /** The request's id; known as its parameters are. */
     String id();
 
     /** Whether the model must be known to make the message, so that {@link #describe} comes before {@link #prepare}. */
@@ -50,7 +61,7 @@ interface RequestBody {
      */
     Prepared prepare(Peer peer, ModelRef model);
 
-    /** Bytes of memory that are held, until the body has ended. */
+    /** Bytes of memory that are held, until the body has ended; of one that passes, those that wait. */
     long held();
 
     /** Gives back what is held; may be called at any time and more than once. */

@@ -45,6 +45,17 @@ final class RouteCall {
         bytes += length;
     }
 
+    /**
+     * The request may go out before its body is complete, which will have this length.
+     *
+     * @throws OipException RESOURCE_EXHAUSTED where a limit is used up
+     */
+    void expects(long length) {
+        if (charge != null) {
+            charge.body(length);
+        }
+    }
+
     /** The body is complete. */
     void complete() {
         if (charge != null) {
@@ -58,7 +69,7 @@ final class RouteCall {
         return pick;
     }
 
-    /** The request goes out. */
+    /** The request goes out, or its last part: a ramp does not count how long a client takes to send it. */
     void sending() {
         sentAt = of.ramped() ? traffic.nanoTime().getAsLong() : 0;
     }
@@ -72,6 +83,11 @@ final class RouteCall {
     /** The copies were made, or never will be. */
     void copied() {
         copying = false;
+    }
+
+    /** Whether calls of the route may be copied, so that their requests must be kept. */
+    boolean shadowed() {
+        return of.shadows().any();
     }
 
     /** Whether the request is still needed for its copies. */

@@ -12,9 +12,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the messages of one gRPC stream out of its data. Bytes are not copied: a message is a slice of what arrived, or made
- * of slices where it came in parts. Its length is checked before it is gathered.
+ * of slices where it came in parts. Its length is checked before it is gathered. A large one need not be gathered: it can be
+ * {@linkplain #open opened}, and is then taken part by part.
  */
 public final class GrpcDeframer {
+    /** What {@link #open} says where there is nothing to open. */
+    public static final long NOT_OPENED = -1;
+
     private final ByteBufAllocator allocator;
     private final long maxMessageBytes;
     private final @Nullable ContentCoding coding;
@@ -22,6 +26,8 @@ public final class GrpcDeframer {
     private @Nullable ByteBuf single;
     /** What is held once it is more. */
     private @Nullable CompositeByteBuf gathered;
+    /** Of the message that is open, what was not taken. */
+    private long missing;
 
     /**
      * Nothing has come yet.
@@ -61,14 +67,14 @@ public final class GrpcDeframer {
     }
 
     /**
-     * The next message that is complete, owned by the caller; null when more data is needed.
+     * The next message that is complete, owned by the caller; null when more data is needed, and while a message is open.
      *
      * @throws OipException PAYLOAD_TOO_LARGE for a message that is too large, INTERNAL for one that is compressed though no
      *     grpc-encoding says how
      */
     public @Nullable ByteBuf next() {
         ByteBuf in = held();
-        if (in == null || in.readableBytes() < MessagePrefix.BYTES) {
+        if (missing > 0 || in == null || in.readableBytes() < MessagePrefix.BYTES) {
             return null;
         }
         int start = in.readerIndex();
@@ -80,6 +86,45 @@ public final class GrpcDeframer {
         }
         in.skipBytes(MessagePrefix.BYTES);
         return plain(flag, take(in, (int) length));
+    }
+
+    /**
+     * Opens the next message where it is large, not compressed and not complete: from here on it is taken by {@link #part}.
+     *
+     * @param least a message that is not longer is not opened
+     * @return its length; {@link #NOT_OPENED} where it is not opened, and while another one is open
+     * @throws OipException as of {@link #next}
+     */
+    public long open(long least) {
+        ByteBuf in = held();
+        if (missing > 0 || in == null || in.readableBytes() < MessagePrefix.BYTES) {
+            return NOT_OPENED;
+        }
+        int flag = in.getUnsignedByte(in.readerIndex());
+        long length = in.getUnsignedInt(in.readerIndex() + 1);
+        check(flag, length);
+        if (flag != 0 || length <= least || in.readableBytes() - MessagePrefix.BYTES >= length) {
+            return NOT_OPENED;
+        }
+        in.skipBytes(MessagePrefix.BYTES);
+        missing = length;
+        return length;
+    }
+
+    /** What has come of the message that is open, owned by the caller; null when more data is needed, and where none is open. */
+    public @Nullable ByteBuf part() {
+        ByteBuf in = held();
+        if (missing == 0 || in == null || !in.isReadable()) {
+            return null;
+        }
+        int length = (int) Math.min(in.readableBytes(), missing);
+        missing -= length;
+        return take(in, length);
+    }
+
+    /** Bytes of the message that is open which {@link #part} has not given yet; 0 once it is complete, and where none is open. */
+    public long missing() {
+        return missing;
     }
 
     private @Nullable ByteBuf held() {
@@ -131,10 +176,10 @@ public final class GrpcDeframer {
         return flag == 1 && coding != null ? coding.decompress(allocator, message, maxMessageBytes) : message;
     }
 
-    /** Whether data is left over that makes no complete message. */
+    /** Whether data is left over that makes no complete message, or some is missing. */
     public boolean partial() {
         ByteBuf in = held();
-        return in != null && in.isReadable();
+        return missing > 0 || (in != null && in.isReadable());
     }
 
     /** Gives back what is held; may be called more than once. */

@@ -57,6 +57,11 @@ public final class Shadows implements AutoCloseable {
                         targets);
     }
 
+    /** Whether there is one that may want copies. */
+    public boolean any() {
+        return !shadows.isEmpty();
+    }
+
     /**
      * A call was just sent to its main target: chooses the copies of it, which are sent when the loop has done what it is at.
      * Called on the call's event loop; nothing is thrown.

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -17,6 +18,8 @@ import java.util.List;
  * callbacks. Every failure arrives at the reply; nothing is thrown. The call's deadline is kept here.
  */
 public interface Upstream extends AutoCloseable {
+    /** Smaller messages are not worth sending in parts, in bytes. */
+    long SMALLEST_IN_PARTS = 64 << 10;
 
     /** The name from the configuration. */
     String name();
@@ -36,6 +39,32 @@ public interface Upstream extends AutoCloseable {
      * @param message on the peer's wire, taken
      */
     Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply);
+
+    /**
+     * Requests whose encoded message is larger may be sent in parts, by {@link #inferParts}: smaller ones are kept for another
+     * try, or are not worth it. {@link Long#MAX_VALUE} where no request may.
+     */
+    default long passesFrom() {
+        return Long.MAX_VALUE;
+    }
+
+    /**
+     * Opens an inference whose encoded ModelInferRequest is given to the sink in parts; the reply gets what that of
+     * {@link #infer} gets. Only where {@link #passesFrom()} is not {@link Long#MAX_VALUE}, and the peer's wire is protobuf.
+     *
+     * <p>Nothing may be given to the sink before it is writable: {@link Reply#readMore()} says when it is, be it before this
+     * returns. Until then the call may be tried at another server; once a part was given it never is. The request ends with the
+     * sink's {@code end()}, which is for the caller to call after the last byte: a server is never told the end of a message of
+     * another length. The call's time counts from here.
+     *
+     * @param model the model and version to ask this upstream for, as the message does
+     * @param length of the message in bytes
+     */
+    default RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
+        reply.fail(new OipException(
+                ErrorCode.INTERNAL, "upstream '" + name() + "' is not known to take requests in parts"));
+        return RequestSink.ENDED;
+    }
 
     /** As {@link #infer}, but the reply gets any number of answers, as they come; one where the server cannot stream. */
     default Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {

@@ -23,6 +23,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class GrpcDeframerTest {
     private static final int LIMIT = 1000;
+    /** A longer message is opened. */
+    private static final int LEAST = 20;
 
     private final GrpcDeframer deframer = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, null);
 
@@ -153,5 +155,133 @@ class GrpcDeframerTest {
         deframer.add(framed(0, random(100, 1)).writerIndex(50));
         assertThat(deframer.next()).isNull();
         assertThat(deframer.partial()).isTrue();
+    }
+
+    /** The messages of this data, which comes split there: those that are opened in parts, the others whole. */
+    private List<byte[]> takenOpen(ByteBuf data, int first, int second) {
+        List<byte[]> found = new ArrayList<>();
+        ByteBuf opened = Unpooled.buffer();
+        for (int length : new int[] {first, second - first, data.readableBytes() - second}) {
+            deframer.add(data.readRetainedSlice(length));
+            takeOpen(opened, found);
+        }
+        data.release();
+        return found;
+    }
+
+    private void takeOpen(ByteBuf opened, List<byte[]> found) {
+        boolean more = true;
+        while (more) {
+            boolean open = deframer.missing() > 0 || deframer.open(LEAST) > 0;
+            more = open ? takePart(opened, found) : takeWhole(found);
+        }
+    }
+
+    private boolean takePart(ByteBuf opened, List<byte[]> found) {
+        ByteBuf part = deframer.part();
+        if (part == null) {
+            return false;
+        }
+        opened.writeBytes(part);
+        part.release();
+        if (deframer.missing() == 0) {
+            found.add(ByteBufUtil.getBytes(opened));
+            opened.clear();
+        }
+        return true;
+    }
+
+    private boolean takeWhole(List<byte[]> found) {
+        ByteBuf message = deframer.next();
+        if (message == null) {
+            return false;
+        }
+        found.add(ByteBufUtil.getBytes(message));
+        message.release();
+        return true;
+    }
+
+    @Test
+    void messages_thatAreOpenedAtAnySplit_areTheSame() {
+        byte[][] messages = {random(30, 1), random(LEAST, 2), new byte[0], random(LEAST + 1, 3)};
+        int length = framedLength(messages);
+        for (int first = 0; first <= length; first++) {
+            for (int second = first; second <= length; second++) {
+                assertThat(takenOpen(framed(0, messages), first, second))
+                        .as("split at %d and %d", first, second)
+                        .containsExactly(messages);
+                assertThat(deframer.partial()).isFalse();
+            }
+        }
+    }
+
+    private static int framedLength(byte[]... messages) {
+        ByteBuf data = framed(0, messages);
+        int length = data.readableBytes();
+        data.release();
+        return length;
+    }
+
+    @Test
+    void message_open_isTakenAsItComes() {
+        ByteBuf data = framed(0, random(100, 1));
+        deframer.add(data.readRetainedSlice(10));
+        assertThat(deframer.open(LEAST)).isEqualTo(100);
+        assertThat(deframer.next()).isNull();
+        ByteBuf part = Objects.requireNonNull(deframer.part());
+        assertThat(part).isEqualTo(Unpooled.wrappedBuffer(random(100, 1), 0, 5));
+        part.release();
+        assertThat(deframer.missing()).isEqualTo(95);
+        assertThat(deframer.part()).isNull();
+        data.release();
+    }
+
+    @Test
+    void message_open_leavesWhatFollowsIt() {
+        ByteBuf data = framed(0, random(100, 1), random(7, 2));
+        deframer.add(data.readRetainedSlice(50));
+        deframer.open(LEAST);
+        deframer.add(data);
+        Objects.requireNonNull(deframer.part()).release();
+        assertThat(deframer.missing()).isZero();
+        assertThat(deframer.part()).isNull();
+        assertThat(taken(deframer)).containsExactly(random(7, 2));
+    }
+
+    @Test
+    void message_openAndNotComplete_isPartial() {
+        deframer.add(framed(0, random(100, 1)).writerIndex(50));
+        deframer.open(LEAST);
+        Objects.requireNonNull(deframer.part()).release();
+        assertThat(deframer.partial()).isTrue();
+    }
+
+    @Test
+    void message_thatIsSmall_isNotOpened() {
+        deframer.add(framed(0, random(LEAST, 1)).writerIndex(10));
+        assertThat(deframer.open(LEAST)).isEqualTo(GrpcDeframer.NOT_OPENED);
+    }
+
+    @Test
+    void message_thatIsComplete_isNotOpened() {
+        deframer.add(framed(0, random(100, 1)));
+        assertThat(deframer.open(LEAST)).isEqualTo(GrpcDeframer.NOT_OPENED);
+        assertThat(taken(deframer)).containsExactly(random(100, 1));
+    }
+
+    @Test
+    void message_compressed_isNotOpened() {
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, ContentCoding.GZIP);
+        inflating.add(framed(1, random(100, 1)).writerIndex(50));
+        assertThat(inflating.open(LEAST)).isEqualTo(GrpcDeframer.NOT_OPENED);
+        inflating.release();
+    }
+
+    @Test
+    void message_tooLargeToBeOpened_isRefused() {
+        deframer.add(ByteBufAllocator.DEFAULT.buffer().writeByte(0).writeInt(LIMIT + 1));
+        assertThat(catchThrowableOfType(OipException.class, () -> deframer.open(LEAST))
+                        .code())
+                .isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
     }
 }

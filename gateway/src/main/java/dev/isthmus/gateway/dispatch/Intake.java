@@ -1,0 +1,161 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.routing.Attributes;
+import dev.isthmus.gateway.routing.Pick;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.transcoder.Transcoder;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The request of one inference as it comes. It is gathered, and its target chosen when it is complete; a large one whose route
+ * lets it goes on in parts, to a target that is chosen when its head has come.
+ */
+final class Intake implements RequestSink {
+    private final Call call;
+    private final RouteCall routed;
+    private final RequestBody body;
+    private final InferFlow flow;
+    /** Whether the request may still turn out to be one that passes. */
+    private boolean open;
+
+    private @Nullable Pick pick;
+    private @Nullable Upload upload;
+
+    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open) {
+        this.call = call;
+        this.routed = routed;
+        this.body = body;
+        this.flow = flow;
+        this.open = open;
+    }
+
+    /** The sink of a call that begins. */
+    static RequestSink of(
+            Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, InferRules rules) {
+        RequestBody body = switch (infer.form()) {
+            case BodyForm.Rest rest -> restBody(call, infer, rest, routed, transcoder, rules);
+            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
+        };
+        InferFlow flow = new InferFlow(call, infer, routed, client, transcoder, body);
+        // Whatever may have to be sent once more is kept whole.
+        boolean open = !infer.stream() && !body.needsMetadata() && !flow.hasFallback() && !routed.shadowed();
+        return new Intake(call, routed, body, flow, open);
+    }
+
+    private static RequestBody restBody(
+            Call call,
+            Operation.Infer infer,
+            BodyForm.Rest rest,
+            RouteCall routed,
+            Transcoder transcoder,
+            InferRules rules) {
+        if (rest.jsonLength() == 0) {
+            return new RawBinaryBody(transcoder, call.allocator(), infer.model(), infer.stream());
+        }
+        return new JsonBody(
+                transcoder,
+                call.allocator(),
+                infer.model(),
+                rest.jsonLength(),
+                rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
+                infer.stream(),
+                Reading.of(routed.route().upstreams(), rest.jsonLength()),
+                rules.limits());
+    }
+
+    @Override
+    public void data(ByteBuf chunk) {
+        if (flow.over()) {
+            chunk.release();
+            return;
+        }
+        routed.received(chunk.readableBytes());
+        try {
+            body.add(chunk);
+            passOn();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            flow.stop(e);
+        }
+    }
+
+    private void passOn() {
+        Passing passing = open ? body.passing() : null;
+        if (passing != null) {
+            open = false;
+            if (passing.length() > smallest()) {
+                begin(passing);
+            }
+        }
+        if (upload != null) {
+            upload.move();
+        }
+    }
+
+    /** Of the messages that any of the route's upstreams takes in parts. */
+    private long smallest() {
+        long smallest = Long.MAX_VALUE;
+        for (Upstream upstream : routed.route().upstreams()) {
+            smallest = Math.min(smallest, upstream.passesFrom());
+        }
+        return smallest;
+    }
+
+    /** What is chosen here holds, also where the request is gathered after all. */
+    private void begin(Passing passing) {
+        routed.expects(passing.length());
+        Pick chosen = choose();
+        pick = chosen;
+        if (passing.length() > chosen.target().upstream().passesFrom()) {
+            upload = flow.pass(chosen, passing);
+        }
+    }
+
+    private Pick choose() {
+        return routed.pick(new Attributes(call.client(), body.parameters(), body.id()));
+    }
+
+    @Override
+    public long held() {
+        return flow.over() ? 0 : body.held();
+    }
+
+    @Override
+    public boolean writable() {
+        return upload == null || upload.takesMore();
+    }
+
+    @Override
+    public void end() {
+        if (flow.over()) {
+            return;
+        }
+        try {
+            routed.complete();
+            body.end();
+            if (upload != null) {
+                routed.sending();
+                upload.end();
+            } else {
+                flow.send(pick == null ? choose() : pick);
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            flow.stop(e);
+        }
+    }
+
+    @Override
+    public void cancel() {
+        flow.cancel();
+    }
+
+    @Override
+    public void resume() {
+        flow.resume();
+    }
+}

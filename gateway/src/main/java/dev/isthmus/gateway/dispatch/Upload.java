@@ -1,0 +1,131 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import java.util.Map;
+
+/**
+ * A request that goes on to its server in parts, as the server takes them. What it does not take waits where it was gathered,
+ * and the client is to send no more until that has gone. Lives on the call's event loop.
+ */
+final class Upload implements Reply, Cancellation {
+    private final Passing passing;
+    private final Reply answers;
+    private RequestSink server = Opening.SINK;
+    private boolean complete;
+    private boolean over;
+
+    /** @param answers what becomes of the call; its {@code readMore()} is the client's */
+    Upload(Passing passing, Reply answers) {
+        this.passing = passing;
+        this.answers = answers;
+    }
+
+    /** There is no server yet that takes anything. */
+    private static final class Opening implements RequestSink {
+        static final RequestSink SINK = new Opening();
+
+        @Override
+        public void data(ByteBuf chunk) {
+            chunk.release();
+        }
+
+        @Override
+        public void end() {}
+
+        @Override
+        public void cancel() {}
+
+        @Override
+        public boolean writable() {
+            return false;
+        }
+    }
+
+    /** Opens the call; its end may come before this returns. */
+    void open(Call call, Target target, long length) {
+        RequestSink opened = target.upstream().inferParts(call, target.model(), length, this);
+        if (!over) {
+            server = opened;
+            move();
+        }
+    }
+
+    /** More has come, or the server takes more. */
+    void move() {
+        while (!over && passing.waits() && server.writable()) {
+            server.data(passing.take());
+        }
+        if (!over && complete && !passing.waits() && server != Opening.SINK) {
+            complete = false;
+            server.end();
+        }
+    }
+
+    /** All of the request has come. */
+    void end() {
+        complete = true;
+        move();
+    }
+
+    /** Whether the client may send more. */
+    boolean takesMore() {
+        return over || !passing.waits();
+    }
+
+    @Override
+    public void cancel() {
+        if (!over) {
+            over = true;
+            server.cancel();
+        }
+    }
+
+    @Override
+    public void resume() {
+        if (!over) {
+            server.resume();
+        }
+    }
+
+    @Override
+    public void readMore() {
+        move();
+        if (!over && takesMore()) {
+            answers.readMore();
+        }
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        answers.headers(headers);
+    }
+
+    @Override
+    public void message(Answer answer) {
+        answers.message(answer);
+    }
+
+    @Override
+    public void complete() {
+        over = true;
+        answers.complete();
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        over = true;
+        answers.fail(failure);
+    }
+
+    @Override
+    public boolean writable() {
+        return answers.writable();
+    }
+}

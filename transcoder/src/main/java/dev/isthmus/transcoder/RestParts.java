@@ -48,6 +48,11 @@ public final class RestParts {
         return length;
     }
 
+    /** Whether anything can go on now. */
+    public boolean waits() {
+        return !headGone || data.held() > 0;
+    }
+
     /** What can go on now and was not taken before, owned by the caller; empty where nothing has come. */
     public ByteBuf take() {
         Splice out = new Splice(allocator);

@@ -90,6 +90,7 @@ class RestPartsTest {
         RestRequestReader reader = body.reader();
         ByteBuf out = Unpooled.buffer();
         RestParts parts = null;
+        long length = -1;
         int from = 0;
         for (int end : ends) {
             ByteBuf chunk = body.part(from, end);
@@ -101,7 +102,7 @@ class RestPartsTest {
                 assertThat(head == null).isEqualTo(end < body.json().length());
                 if (head != null) {
                     parts = TRANSCODER.parts(ALLOCATOR, head.request(), reader, GRPC);
-                    assertThat(parts.length()).isEqualTo(body.gathered().length);
+                    length = parts.length();
                 }
             }
             if (parts != null) {
@@ -112,6 +113,7 @@ class RestPartsTest {
             }
         }
         reader.requireComplete();
+        assertThat(length).isEqualTo(out.readableBytes());
         return ByteBufUtil.getBytes(out);
     }
 
@@ -120,8 +122,10 @@ class RestPartsTest {
     void body_inAnyThreeParts_isTheMessageThatAGatheredOneIs(Body body) {
         byte[] expected = body.gathered();
         int length = body.bytes().length;
+        int json = body.json().length();
         for (int first = 0; first <= length; first++) {
-            for (int second = Math.max(first, body.json().length() - 3); second <= length; second++) {
+            // Splits of the JSON are the tokenizer's matter: one of them is enough with each split behind it.
+            for (int second = Math.max(first, json - 1); second <= (first < json - 1 ? json : length); second++) {
                 assertThat(passed(body, first, second, length))
                         .as("split at %d and %d", first, second)
                         .isEqualTo(expected);
@@ -176,7 +180,9 @@ class RestPartsTest {
         assertThat(reader.held()).isEqualTo(3000);
         RestRequest head = Objects.requireNonNull(reader.head(body.bytes().length));
         RestParts parts = TRANSCODER.parts(ALLOCATOR, head.request(), reader, GRPC);
+        assertThat(parts.waits()).isTrue();
         ByteBuf taken = parts.take();
+        assertThat(parts.waits()).isFalse();
         assertThat(ByteBufUtil.getBytes(taken)).isEqualTo(body.gathered());
         taken.release();
         assertThat(parts.take().isReadable()).isFalse();

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,16 +24,20 @@ final class Intake implements RequestSink {
     private final InferFlow flow;
     /** Whether the request may still turn out to be one that passes. */
     private boolean open;
+    /** Whether it goes to no place that has a body of its size gathered. */
+    private final boolean large;
 
     private @Nullable Pick pick;
     private @Nullable Upload upload;
 
-    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open) {
+    /** @param sent bytes of the client's body; -1 where that is not known */
+    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open, long sent) {
         this.call = call;
         this.routed = routed;
         this.body = body;
         this.flow = flow;
         this.open = open;
+        this.large = open && sent > largest(routed.route().upstreams());
     }
 
     /** The sink of a call that begins. */
@@ -45,7 +50,8 @@ final class Intake implements RequestSink {
         InferFlow flow = new InferFlow(call, infer, routed, client, transcoder, body);
         // Whatever may have to be sent once more is kept whole.
         boolean open = !infer.stream() && !body.needsMetadata() && !flow.hasFallback() && !routed.shadowed();
-        return new Intake(call, routed, body, flow, open);
+        long sent = infer.form() instanceof BodyForm.Rest rest ? rest.bodyLength() : -1;
+        return new Intake(call, routed, body, flow, open, sent);
     }
 
     private static RequestBody restBody(
@@ -62,7 +68,7 @@ final class Intake implements RequestSink {
                 transcoder,
                 call.allocator(),
                 infer.model(),
-                rest.jsonLength(),
+                rest,
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
                 Reading.of(routed.route().upstreams(), rest.jsonLength()),
@@ -106,6 +112,15 @@ final class Intake implements RequestSink {
         return smallest;
     }
 
+    /** Of the messages that any of them does not take in parts. */
+    private static long largest(List<Upstream> upstreams) {
+        long largest = 0;
+        for (Upstream upstream : upstreams) {
+            largest = Math.max(largest, upstream.passesFrom());
+        }
+        return largest;
+    }
+
     /** What is chosen here holds, also where the request is gathered after all. */
     private void begin(Passing passing) {
         routed.expects(passing.length());
@@ -128,6 +143,11 @@ final class Intake implements RequestSink {
     @Override
     public boolean writable() {
         return upload == null || upload.takesMore();
+    }
+
+    @Override
+    public boolean inOnePiece() {
+        return !large && upload == null;
     }
 
     @Override

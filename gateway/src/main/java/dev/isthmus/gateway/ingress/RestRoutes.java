@@ -98,8 +98,7 @@ final class RestRoutes {
 
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
         long bodyLength = head.compressed() ? -1 : head.contentLength();
-        return new Operation.Infer(
-                model, new BodyForm.Rest(jsonLength(head), bodyLength, head.nonFinite()), stream);
+        return new Operation.Infer(model, new BodyForm.Rest(jsonLength(head), bodyLength, head.nonFinite()), stream);
     }
 
     /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */

@@ -28,19 +28,11 @@ public final class RestParts {
         this.head = head;
         this.data = data;
         this.inputs = inputs;
-        this.length = length(allocator, head, data, inputs);
-    }
-
-    private static long length(ByteBufAllocator allocator, ByteBuf head, RestRequestReader data, int inputs) {
-        ByteBuf heads = allocator.buffer();
         long sum = head.readableBytes();
         for (int i = 0; i < inputs; i++) {
-            ProtobufWriter.rawInputHead(heads, data.binarySize(i));
-            sum += data.binarySize(i);
+            sum += ProtobufWriter.rawInputHeadSize(data.binarySize(i)) + data.binarySize(i);
         }
-        sum += heads.readableBytes();
-        heads.release();
-        return sum;
+        this.length = sum;
     }
 
     /** Bytes of the whole message. */

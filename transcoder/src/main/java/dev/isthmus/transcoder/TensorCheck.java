@@ -78,11 +78,17 @@ public record TensorCheck(ErrorCode code, String kind) {
             requireElements(tensor, shape, data);
             return;
         }
+        requireSize(tensor, type, shape, data.readableBytes());
+    }
+
+    /** That so many bytes are what datatype, which is not BYTES, and shape ask for. */
+    public void requireSize(String tensor, DataType type, Shape shape, long bytes) {
         long expected = byteSize(tensor, type, shape);
-        if (data.readableBytes() != expected) {
+        if (bytes != expected) {
             throw failure(
                     tensor,
-                    "shape " + shape + " of " + type + " needs " + expected + " bytes, got " + data.readableBytes());
+                    "shape " + shape + " of " + type + " needs " + expected + " bytes, got "
+                            + Long.toUnsignedString(bytes));
         }
     }
 

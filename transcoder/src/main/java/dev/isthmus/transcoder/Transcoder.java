@@ -7,6 +7,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
+import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
@@ -70,6 +71,11 @@ public final class Transcoder {
                 permitted.inputs().size());
     }
 
+    /** Whether this server may be sent the request as it is. */
+    public static boolean takesAsItIs(RawRequest request, Peer peer) {
+        return peer.wire() == Wire.PROTOBUF && takesAsItIs(request.contested(), peer.dialect());
+    }
+
     /** The request, which may have been read for another server than this. */
     private static InferRequest permitted(InferRequest request, WireLimits limits) {
         try {
@@ -93,15 +99,17 @@ public final class Transcoder {
 
     private static boolean takesAsItIs(InferMessage.Protobuf encoded, Peer peer, WireLimits limits) {
         try {
-            ProtobufReader.Contested contested = ProtobufReader.check(encoded.message(), limits);
-            Dialect dialect = peer.dialect();
-            return !(contested.typed() && dialect.alwaysRaw())
-                    && (!contested.wideParameters() || dialect.wideParameters())
-                    && dialect.takesId(contested.id());
+            return takesAsItIs(ProtobufReader.check(encoded.message(), limits), peer.dialect());
         } catch (RuntimeException e) {
             encoded.release();
             throw e;
         }
+    }
+
+    private static boolean takesAsItIs(ProtobufReader.Contested contested, Dialect dialect) {
+        return !(contested.typed() && dialect.alwaysRaw())
+                && (!contested.wideParameters() || dialect.wideParameters())
+                && dialect.takesId(contested.id());
     }
 
     /**

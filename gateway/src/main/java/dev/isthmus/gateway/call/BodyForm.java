@@ -2,6 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.RawRequest;
 import org.jspecify.annotations.Nullable;
 
 /** The form of an inference request's body as the client sends it; its answer takes the same wire. */
@@ -18,9 +19,12 @@ public sealed interface BodyForm {
     record Rest(long jsonLength, long bodyLength, @Nullable NonFinite nonFinite) implements BodyForm {}
 
     /**
-     * One encoded ModelInferRequest, given in one piece.
+     * One encoded ModelInferRequest.
      *
      * @param outline what was seen of it on the way
+     * @param inParts the checks of a message that is given in parts, the first of which has all its head, so that it need not be
+     *     complete before it goes on; null for one that is given in one piece. Of this call only: it knows what has been checked
      */
-    record Protobuf(ProtobufReader.Outline outline) implements BodyForm {}
+    record Protobuf(
+            ProtobufReader.Outline outline, @Nullable RawRequest inParts) implements BodyForm {}
 }

@@ -8,7 +8,7 @@ import io.netty.buffer.ByteBuf;
  */
 public interface RequestSink {
 
-    /** Of a call that has failed before its body came. */
+    /** Of a call that has failed before its body came: it takes nothing. */
     RequestSink ENDED = new RequestSink() {
         @Override
         public void data(ByteBuf chunk) {
@@ -20,6 +20,11 @@ public interface RequestSink {
 
         @Override
         public void cancel() {}
+
+        @Override
+        public boolean writable() {
+            return false;
+        }
     };
 
     /** Takes the next part of the body (taken). */

@@ -45,7 +45,8 @@ final class Intake implements RequestSink {
             Call call, Operation.Infer infer, RouteCall routed, Reply client, Transcoder transcoder, InferRules rules) {
         RequestBody body = switch (infer.form()) {
             case BodyForm.Rest rest -> restBody(call, infer, rest, routed, transcoder, rules);
-            case BodyForm.Protobuf protobuf -> new ProtobufBody(transcoder, call.allocator(), protobuf.outline());
+            case BodyForm.Protobuf protobuf ->
+                new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
         InferFlow flow = new InferFlow(call, infer, routed, client, transcoder, body);
         // Whatever may have to be sent once more is kept whole.

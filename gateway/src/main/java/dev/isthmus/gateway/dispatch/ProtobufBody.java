@@ -4,46 +4,83 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ModelSplice;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A protobuf request: checked and passed on as it is to a protobuf upstream, transcoded for any other. */
+/**
+ * A protobuf request: checked and passed on as it is to a protobuf upstream, transcoded for any other. One that comes in parts
+ * is checked while it comes.
+ */
 final class ProtobufBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
     private final ProtobufReader.Outline outline;
+    private final @Nullable InParts parts;
     private @Nullable ByteBuf message;
 
-    /** @param outline of the message that will come */
+    /** A message that comes in one piece. */
     ProtobufBody(Transcoder transcoder, ByteBufAllocator allocator, ProtobufReader.Outline outline) {
+        this(transcoder, allocator, outline, null);
+    }
+
+    /**
+     * A message that will come.
+     *
+     * @param outline of the message
+     * @param raw its checks where it comes in parts
+     */
+    ProtobufBody(
+            Transcoder transcoder,
+            ByteBufAllocator allocator,
+            ProtobufReader.Outline outline,
+            @Nullable RawRequest raw) {
         this.transcoder = transcoder;
         this.allocator = allocator;
         this.outline = outline;
+        this.parts = raw == null ? null : new InParts(raw);
     }
 
     @Override
     public void add(ByteBuf chunk) {
-        release();
-        message = chunk;
+        if (parts != null) {
+            parts.add(chunk);
+        } else {
+            release();
+            message = chunk;
+        }
+    }
+
+    @Override
+    public @Nullable Passing passing() {
+        return parts;
     }
 
     @Override
     public long held() {
-        return message == null ? 0 : message.readableBytes();
+        return parts != null ? parts.gathered.bytes() : message == null ? 0 : message.readableBytes();
     }
 
     @Override
     public void end() {
-        complete();
+        if (parts == null) {
+            complete();
+        } else if (!parts.raw.complete()) {
+            throw OipException.invalid("a ModelInferRequest of " + parts.raw.length() + " bytes is expected, got less");
+        } else if (!parts.started) {
+            message = parts.gathered.take();
+        }
     }
 
     private ByteBuf complete() {
@@ -66,13 +103,16 @@ final class ProtobufBody implements RequestBody {
 
     @Override
     public Prepared prepare(Peer peer, ModelRef model) {
+        return new Prepared(transcoder.request(allocator, renamed(model), peer), form(peer, model));
+    }
+
+    private AnswerForm form(Peer peer, ModelRef model) {
         boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
         boolean untouched = peer.dialect().takesId(outline.id());
         String answered = model.name().equals(outline.model().name())
                 ? null
                 : outline.model().name();
-        AnswerForm form = new AnswerForm(Wire.PROTOBUF, untouched, OutputForms.JSON, typed, outline.id(), answered);
-        return new Prepared(transcoder.request(allocator, renamed(model), peer), form);
+        return new AnswerForm(Wire.PROTOBUF, untouched, OutputForms.JSON, typed, outline.id(), answered);
     }
 
     private InferMessage renamed(ModelRef model) {
@@ -84,9 +124,87 @@ final class ProtobufBody implements RequestBody {
 
     @Override
     public void release() {
+        if (parts != null) {
+            parts.gathered.release();
+        }
         if (message != null) {
             message.release();
             message = null;
+        }
+    }
+
+    /** A message that comes in parts, the first of which has its head. */
+    private final class InParts implements Passing {
+        private final RawRequest raw;
+        private final Gathering gathered = new Gathering(allocator);
+        private boolean begun;
+        private boolean started;
+
+        InParts(RawRequest raw) {
+            this.raw = raw;
+        }
+
+        /** Takes the part. */
+        void add(ByteBuf part) {
+            try {
+                raw.check(begun ? part : part.slice(part.readerIndex() + raw.headLength(), beyondHead(part)));
+            } catch (RuntimeException e) {
+                part.release();
+                throw e;
+            }
+            begun = true;
+            gather(part);
+        }
+
+        private int beyondHead(ByteBuf first) {
+            return first.readableBytes() - raw.headLength();
+        }
+
+        /** Parts of parts stay apart: only so they are written one by one. */
+        private void gather(ByteBuf part) {
+            if (part instanceof CompositeByteBuf composite) {
+                for (ByteBuf each : composite.decompose(composite.readerIndex(), composite.readableBytes())) {
+                    gathered.add(each.retain());
+                }
+                composite.release();
+            } else {
+                gathered.add(part);
+            }
+        }
+
+        @Override
+        public long length() {
+            return raw.length();
+        }
+
+        @Override
+        public @Nullable Begun start(Peer peer, ModelRef model) {
+            if (!Transcoder.takesAsItIs(raw, peer)) {
+                return null;
+            }
+            started = true;
+            long length = model.equals(outline.model()) ? raw.length() : raw.length() + rename(model);
+            return new Begun(length, form(peer, model));
+        }
+
+        /** Gives the head another model's name; by how much it gets longer. */
+        private int rename(ModelRef model) {
+            ByteBuf come = gathered.take();
+            ByteBuf head = ModelSplice.request(allocator, come.readRetainedSlice(raw.headLength()), model);
+            int longer = head.readableBytes() - raw.headLength();
+            gather(head);
+            gather(come);
+            return longer;
+        }
+
+        @Override
+        public boolean waits() {
+            return started && gathered.bytes() > 0;
+        }
+
+        @Override
+        public ByteBuf take() {
+            return gathered.take();
         }
     }
 }

@@ -17,7 +17,8 @@ import java.util.Map;
 final class Upload implements Reply, Cancellation {
     private final Passing passing;
     private final Reply answers;
-    private RequestSink server = Opening.SINK;
+    /** Takes nothing until the call is opened. */
+    private RequestSink server = RequestSink.ENDED;
     private boolean complete;
     private boolean over;
 
@@ -25,27 +26,6 @@ final class Upload implements Reply, Cancellation {
     Upload(Passing passing, Reply answers) {
         this.passing = passing;
         this.answers = answers;
-    }
-
-    /** There is no server yet that takes anything. */
-    private static final class Opening implements RequestSink {
-        static final RequestSink SINK = new Opening();
-
-        @Override
-        public void data(ByteBuf chunk) {
-            chunk.release();
-        }
-
-        @Override
-        public void end() {}
-
-        @Override
-        public void cancel() {}
-
-        @Override
-        public boolean writable() {
-            return false;
-        }
     }
 
     /** Opens the call; its end may come before this returns. */
@@ -62,7 +42,7 @@ final class Upload implements Reply, Cancellation {
         while (!over && passing.waits() && server.writable()) {
             server.data(passing.take());
         }
-        if (!over && complete && !passing.waits() && server != Opening.SINK) {
+        if (!over && complete && !passing.waits()) {
             complete = false;
             server.end();
         }

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
@@ -94,6 +95,46 @@ public final class Cluster implements Upstream {
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         return guarded(call, new Question.Inference(model, message, false), reply);
+    }
+
+    /** Where a request of this size is kept for another try it is sent whole. */
+    @Override
+    public long passesFrom() {
+        return wire == Wire.PROTOBUF ? Math.max(SMALLEST_IN_PARTS, tries.rules().kept()) : Long.MAX_VALUE;
+    }
+
+    @Override
+    public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
+        Question.Open question = new Question.Open(model, length);
+        return new OpenCall(question, guarded(call, question, reply));
+    }
+
+    /** The request of a call, for the server that it is at. */
+    private record OpenCall(Question.Open question, Cancellation call) implements RequestSink {
+        @Override
+        public void data(ByteBuf part) {
+            question.data(part);
+        }
+
+        @Override
+        public void end() {
+            question.end();
+        }
+
+        @Override
+        public boolean writable() {
+            return question.writable();
+        }
+
+        @Override
+        public void cancel() {
+            call.cancel();
+        }
+
+        @Override
+        public void resume() {
+            call.resume();
+        }
     }
 
     @Override

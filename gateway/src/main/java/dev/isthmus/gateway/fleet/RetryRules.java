@@ -38,6 +38,11 @@ record RetryRules(Retry config) {
         return failure.code() == ErrorCode.UNAVAILABLE || failure.message().contains(QUEUE_FULL);
     }
 
+    /** The largest request that is kept for another try, in bytes. */
+    long kept() {
+        return config.retries() > 0 ? config.maxBody() : 0;
+    }
+
     /** Whether a request of this size is kept for another try. */
     boolean keeps(Question question) {
         return config.retries() > 0 && question.repeat() != Repeat.NEVER && question.bytes() <= config.maxBody();

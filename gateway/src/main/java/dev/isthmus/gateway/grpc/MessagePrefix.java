@@ -20,33 +20,43 @@ public final class MessagePrefix {
      * @param message taken
      */
     public static ByteBuf before(ByteBuf message, ByteBufAllocator allocator) {
-        int length = message.readableBytes();
-        if (isThere(message, length)) {
-            return message.readerIndex(message.readerIndex() - BYTES);
+        return before(message, message.readableBytes(), allocator);
+    }
+
+    /**
+     * The first part of a message behind the message's prefix.
+     *
+     * @param part taken
+     * @param length of the whole message
+     */
+    public static ByteBuf before(ByteBuf part, long length, ByteBufAllocator allocator) {
+        if (isThere(part, length)) {
+            return part.readerIndex(part.readerIndex() - BYTES);
         }
-        if (length <= SMALL) {
-            ByteBuf both = allocator.buffer(BYTES + length, BYTES + length);
-            write(both, length).writeBytes(message);
-            message.release();
+        int bytes = part.readableBytes();
+        if (bytes <= SMALL) {
+            ByteBuf both = allocator.buffer(BYTES + bytes, BYTES + bytes);
+            write(both, length).writeBytes(part);
+            part.release();
             return both;
         }
         ByteBuf prefix = write(allocator.buffer(BYTES, BYTES), length);
-        if (message instanceof CompositeByteBuf) {
+        if (part instanceof CompositeByteBuf) {
             return allocator
                     .compositeBuffer(Integer.MAX_VALUE)
                     .addComponent(true, prefix)
-                    .addFlattenedComponents(true, message);
+                    .addFlattenedComponents(true, part);
         }
-        return allocator.compositeBuffer(2).addComponents(true, prefix, message);
+        return allocator.compositeBuffer(2).addComponents(true, prefix, part);
     }
 
     /** As it is for a message that is passed on as it was received: its own prefix still stands before it. */
-    private static boolean isThere(ByteBuf message, int length) {
+    private static boolean isThere(ByteBuf message, long length) {
         int start = message.readerIndex() - BYTES;
-        return start >= 0 && message.getByte(start) == 0 && message.getInt(start + 1) == length;
+        return start >= 0 && message.getByte(start) == 0 && message.getUnsignedInt(start + 1) == length;
     }
 
-    private static ByteBuf write(ByteBuf to, int length) {
-        return to.writeByte(0).writeInt(length);
+    private static ByteBuf write(ByteBuf to, long length) {
+        return to.writeByte(0).writeInt((int) length);
     }
 }

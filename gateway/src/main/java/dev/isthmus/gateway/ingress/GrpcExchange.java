@@ -26,7 +26,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final IngressSettings settings;
     private @Nullable OpenCall opened;
     private @Nullable RequestSink sink;
-    private @Nullable ByteBuf request;
     private Map<String, String> returned = Map.of();
     private int withheld;
     private boolean headersSent;
@@ -38,7 +37,13 @@ final class GrpcExchange implements Http2Exchange, Reply {
      * @param said what they say
      */
     private record OpenCall(
-            Http2Head head, GrpcHead said, long deadline, StreamForm form, GrpcDeframer deframer, CallHandler calls) {
+            Http2Head head,
+            GrpcHead said,
+            long deadline,
+            StreamForm form,
+            GrpcDeframer deframer,
+            UnaryRequest request,
+            CallHandler calls) {
 
         boolean stream() {
             return said.method().streams();
@@ -60,12 +65,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             GrpcHead said = head.call();
             StreamForm asked = said.form();
+            GrpcDeframer deframer = new GrpcDeframer(channel.alloc(), settings.maxBodyBytes(), said.coding());
             OpenCall call = new OpenCall(
                     head,
                     said,
                     said.deadline(),
                     asked == null ? settings.streamForm() : asked,
-                    new GrpcDeframer(channel.alloc(), settings.maxBodyBytes(), said.coding()),
+                    deframer,
+                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()),
                     calls);
             opened = call;
             if (call.stream()) {
@@ -89,32 +96,45 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         try {
             call.deframer().add(chunk);
-            ByteBuf message = call.deframer().next();
-            while (message != null) {
-                take(call, message);
-                message = ended ? null : call.deframer().next();
+            if (call.stream()) {
+                stream(call);
+            } else {
+                unary(call);
             }
         } catch (OipException failure) {
             stop(failure);
         }
     }
 
-    private void take(OpenCall call, ByteBuf message) {
+    private void stream(OpenCall call) {
         RequestSink to = sink;
-        if (call.stream() && to != null) {
+        ByteBuf message = to == null ? null : call.deframer().next();
+        while (to != null && message != null) {
             to.data(message);
-            return;
+            message = ended ? null : call.deframer().next();
         }
-        if (request != null) {
-            message.release();
-            throw new OipException(ErrorCode.INTERNAL, "gRPC: one message is expected on a unary call, got more");
+    }
+
+    /** A message is dispatched when it is complete; a large one when its head is. */
+    private void unary(OpenCall call) {
+        call.request().read();
+        RequestSink to = sink;
+        if (to == null) {
+            Operation early = call.request().early();
+            if (early == null) {
+                return;
+            }
+            to = start(call, early);
+            sink = to;
         }
-        request = message;
+        if (!ended && call.request().waits()) {
+            to.data(call.request().take());
+        }
     }
 
     @Override
     public boolean paused() {
-        return !ended && opened != null && opened.stream() && sink != null && !sink.writable();
+        return !ended && sink != null && !sink.writable();
     }
 
     @Override
@@ -137,22 +157,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
         if (ended || call == null) {
             return;
         }
-        boolean partial = call.deframer().partial();
         RequestSink to = sink;
-        if (call.stream() && to != null && !partial) {
-            to.end();
-            return;
-        }
-        ByteBuf message = request;
-        request = null;
-        if (message == null || partial) {
-            if (message != null) {
-                message.release();
-            }
+        if (call.deframer().partial() || (!call.stream() && !call.request().complete())) {
             stop(new OipException(ErrorCode.INTERNAL, "gRPC: the call ended before its message was complete"));
-            return;
+        } else if (to != null) {
+            to.end();
+        } else {
+            dispatch(call, call.request().take());
         }
-        dispatch(call, message);
     }
 
     private void dispatch(OpenCall call, ByteBuf message) {
@@ -286,11 +298,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private void releaseRequest() {
-        if (request != null) {
-            request.release();
-            request = null;
-        }
         if (opened != null) {
+            opened.request().release();
             opened.deframer().release();
         }
         readMore();

@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 /** From a gRPC request's method and message to its operation. */
 final class GrpcRoutes {
     private static final String SERVICE = "/inference.GRPCInferenceService/";
+    private static final String INFER = "ModelInfer";
     private static final String STREAM = "ModelStreamInfer";
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
@@ -47,9 +48,16 @@ final class GrpcRoutes {
     /** A method that is served. */
     static final class Method {
         private final @Nullable Reader reader;
+        private final boolean inference;
 
-        private Method(@Nullable Reader reader) {
+        private Method(@Nullable Reader reader, boolean inference) {
             this.reader = reader;
+            this.inference = inference;
+        }
+
+        /** Whether its one message is a ModelInferRequest. */
+        boolean inference() {
+            return inference;
         }
 
         /** Whether it takes and gives any number of messages. */
@@ -76,7 +84,7 @@ final class GrpcRoutes {
     }
 
     static {
-        METHODS.put(SERVICE + STREAM, new Method(null));
+        METHODS.put(SERVICE + STREAM, new Method(null, false));
         unary("ServerLive", message -> new Operation.ServerLive());
         unary("ServerReady", message -> new Operation.ServerReady());
         unary("ServerMetadata", message -> new Operation.ServerMetadata());
@@ -88,9 +96,9 @@ final class GrpcRoutes {
             var request = ModelMetadataRequest.parseFrom(message.nioBuffer());
             return new Operation.ModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
-        unary("ModelInfer", message -> {
+        unary(INFER, message -> {
             ProtobufReader.Outline outline = ProtobufReader.outline(message);
-            return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline), false);
+            return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline, null), false);
         });
         for (Extension extension : Extension.values()) {
             unary(extension.grpcMethod(), message -> manage(extension, message.nioBuffer()));
@@ -100,7 +108,7 @@ final class GrpcRoutes {
     private GrpcRoutes() {}
 
     private static void unary(String method, Reader reader) {
-        METHODS.put(SERVICE + method, new Method(reader));
+        METHODS.put(SERVICE + method, new Method(reader, method.equals(INFER)));
     }
 
     /**

@@ -1,10 +1,13 @@
 package dev.isthmus.gateway.fleet;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -24,12 +27,18 @@ import org.jspecify.annotations.Nullable;
 /** A server that keeps what it is asked, so that a test answers when it wants. Bodies are released at once. */
 final class FakeServer implements Upstream {
     final List<Asked> asked = new ArrayList<>();
+    /** Whether requests in parts fail before they are open. */
+    boolean refusing;
 
     /** One question, and what came of it. */
-    static final class Asked implements InferStream {
+    static final class Asked implements InferStream, RequestSink {
         final Call call;
         final Reply reply;
+        /** Whether it takes parts. */
+        boolean open;
+
         boolean cancelled;
+        boolean ended;
         int sent;
 
         Asked(Call call, Reply reply) {
@@ -62,12 +71,30 @@ final class FakeServer implements Upstream {
         }
 
         @Override
-        public void end() {}
+        public void end() {
+            ended = true;
+        }
+
+        /** Takes parts from now on. */
+        void open() {
+            open = true;
+            reply.readMore();
+        }
+
+        @Override
+        public void data(ByteBuf part) {
+            assertThat(open).isTrue();
+            sent += part.readableBytes();
+            part.release();
+        }
 
         @Override
         public boolean writable() {
-            return true;
+            return open;
         }
+
+        @Override
+        public void resume() {}
     }
 
     Asked last() {
@@ -96,6 +123,15 @@ final class FakeServer implements Upstream {
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         return keep(call, reply, ((InferMessage.Protobuf) message).message());
+    }
+
+    @Override
+    public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
+        Asked question = keep(call, reply, null);
+        if (refusing) {
+            question.fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        }
+        return question;
     }
 
     @Override

@@ -53,6 +53,9 @@ final class FleetBench implements AutoCloseable {
         OipException failure;
 
         boolean complete;
+        /** How often it was told that more of the request is taken. */
+        int readMore;
+
         Cancellation cancellation = Cancellation.NONE;
 
         @Override
@@ -64,6 +67,11 @@ final class FleetBench implements AutoCloseable {
         public void message(Answer answer) {
             messages.add(answer);
             answer.release();
+        }
+
+        @Override
+        public void readMore() {
+            readMore++;
         }
 
         @Override

@@ -115,6 +115,38 @@ final class MessageParser {
     }
 
     void parse() {
+        fields();
+        requireRawCount();
+        int raw = 0;
+        for (Head head : heads) {
+            tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data(head, raw)));
+            raw += head.shared() ? 0 : 1;
+        }
+    }
+
+    /**
+     * Reads a request of which the raw contents are still to come.
+     *
+     * @return what they must be; null where that cannot be said, or not all tensors have any, or none have come
+     */
+    @Nullable
+    List<RawRequest.Content> head() {
+        fields();
+        List<RawRequest.Content> expected = new ArrayList<>(heads.size());
+        for (Head head : heads) {
+            if (head.shared() || head.type == DataType.BYTES) {
+                return null;
+            }
+            requireNoContents(head);
+            long bytes = kind.check().byteSize(head.name, head.type, head.shape);
+            expected.add(new RawRequest.Content(head.name, head.type, head.shape, bytes));
+        }
+        boolean shared =
+                outputs.stream().anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
+        return shared || expected.isEmpty() ? null : expected;
+    }
+
+    private void fields() {
         ProtoCursor cursor = ProtoCursor.of(message, kind.check().code());
         while (cursor.more()) {
             int field = cursor.field();
@@ -130,12 +162,6 @@ final class MessageParser {
         drop(parameters, "binary_data_output");
         kind.check().requireDistinct(heads, Head::name);
         outputCheck().requireDistinct(outputs, RequestedOutput::name);
-        requireRawCount();
-        int raw = 0;
-        for (Head head : heads) {
-            tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data(head, raw)));
-            raw += head.shared() ? 0 : 1;
-        }
     }
 
     private TensorCheck outputCheck() {
@@ -235,6 +261,14 @@ final class MessageParser {
         outputs.add(new RequestedOutput(name, own));
     }
 
+    /** MLServer's answers have empty ones beside raw contents. */
+    private void requireNoContents(Head head) {
+        ProtoCursor contents = head.contents;
+        if (contents != null && (kind.request() || !TypedContents.empty(contents))) {
+            throw kind.check().failure(head.name, "contents and raw contents are both given");
+        }
+    }
+
     private void requireRawCount() {
         if (kind.request() && heads.isEmpty()) {
             throw failure("inputs: at least one is expected");
@@ -255,10 +289,7 @@ final class MessageParser {
             return Unpooled.EMPTY_BUFFER;
         }
         if (!raws.isEmpty()) {
-            // MLServer's answers have empty ones beside raw contents.
-            if (contents != null && (kind.request() || !TypedContents.empty(contents))) {
-                throw kind.check().failure(head.name, "contents and raw contents are both given");
-            }
+            requireNoContents(head);
             ByteBuf raw = raws.get(index);
             kind.check().requireRaw(head.name, head.type, head.shape, raw);
             raws.set(index, Unpooled.EMPTY_BUFFER);

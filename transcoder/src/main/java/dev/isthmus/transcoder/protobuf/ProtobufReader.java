@@ -33,6 +33,16 @@ public final class ProtobufReader {
             parameters = Parameter.copyOf(parameters);
         }
 
+        /**
+         * The outline of a message of which the head has come, all that stands before its raw contents.
+         *
+         * @param head borrowed
+         */
+        public static Outline ofHead(ByteBuf head) {
+            Outline read = outline(head);
+            return new Outline(read.model, read.id, true, read.parameters);
+        }
+
         /** Whether the end of a stream's answers is to be told by an answer without tensors (Triton's decoupled models). */
         public boolean emptyFinal() {
             return parameters.get("triton_enable_empty_final_response") instanceof Parameter.Bool asked

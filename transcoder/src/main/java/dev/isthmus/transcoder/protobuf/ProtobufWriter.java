@@ -60,6 +60,11 @@ public final class ProtobufWriter {
         return head;
     }
 
+    /** Bytes that {@link #rawInputHead} writes. */
+    public static int rawInputHeadSize(long size) {
+        return 1 + varintSize(size);
+    }
+
     /** Writes what stands before the bytes of a raw input. */
     public static void rawInputHead(ByteBuf out, long size) {
         tag(out, RAW_INPUT_CONTENTS, ProtoCursor.BYTES);
@@ -217,6 +222,11 @@ public final class ProtobufWriter {
 
     static void tag(ByteBuf out, int field, int wireType) {
         varint(out, (long) field << 3 | wireType);
+    }
+
+    /** Bytes that {@link #varint} writes. */
+    static int varintSize(long value) {
+        return Math.max(1, (Long.SIZE - Long.numberOfLeadingZeros(value) + 6) / 7);
     }
 
     static void varint(ByteBuf out, long value) {

@@ -112,6 +112,25 @@ final class GrpcCall implements StreamListener {
         write(MessagePrefix.before(message, pool.allocator()), last);
     }
 
+    /**
+     * Sends the first part of a message, which needs a stream.
+     *
+     * @param part taken
+     * @param length of the whole message
+     */
+    void begin(ByteBuf part, long length) {
+        write(MessagePrefix.before(part, length, pool.allocator()), false);
+    }
+
+    /**
+     * Sends the next part of the message that was begun.
+     *
+     * @param part taken
+     */
+    void part(ByteBuf part) {
+        write(part, false);
+    }
+
     /** Ends the request. */
     void end() {
         write(Unpooled.EMPTY_BUFFER, true);

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
@@ -43,6 +44,8 @@ import org.jspecify.annotations.Nullable;
  * looked at. The reply may come before the method returns.
  */
 public final class GrpcUpstream implements Upstream {
+    private static final AnswerReader INFERENCE = answer -> new Answer.Inference(new InferMessage.Protobuf(answer));
+
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
     private final StatusText texts;
@@ -95,8 +98,22 @@ public final class GrpcUpstream implements Upstream {
             reply.fail(failures.failure(ErrorCode.INTERNAL, "takes PROTOBUF, got " + message.wire(), null));
             return Cancellation.NONE;
         }
-        AnswerReader reader = answer -> new Answer.Inference(new InferMessage.Protobuf(answer));
-        return send(call, methods.modelInfer(), protobuf.message(), reader, reply);
+        return send(call, methods.modelInfer(), protobuf.message(), INFERENCE, reply);
+    }
+
+    @Override
+    public long passesFrom() {
+        return SMALLEST_IN_PARTS;
+    }
+
+    @Override
+    public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
+        UnaryCall unary = open(call, methods.modelInfer(), null, INFERENCE, reply);
+        if (unary == null) {
+            return RequestSink.ENDED;
+        }
+        unary.start();
+        return unary.parts(length);
     }
 
     @Override
@@ -201,21 +218,28 @@ public final class GrpcUpstream implements Upstream {
 
     /** Takes the message. */
     private Cancellation send(Call call, Methods.Method method, ByteBuf message, AnswerReader reader, Reply reply) {
-        ConnectionPool pool;
-        Fields head;
-        boolean own = call.hasDeadline();
-        try {
-            head = head(call, own ? method.plain() : method.timed());
-            pool = pool(call);
-        } catch (OipException e) {
+        UnaryCall unary = open(call, method, message, reader, reply);
+        if (unary == null) {
             message.release();
-            reply.fail(e);
             return Cancellation.NONE;
         }
-        GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeft(call), !own);
-        UnaryCall unary = new UnaryCall(pool, head, timeout, message, reader, settings.returnedHeaders(), reply);
         unary.start();
         return unary;
+    }
+
+    /** A call that is not under way yet, which takes the message; null where it has failed. */
+    private @Nullable UnaryCall open(
+            Call call, Methods.Method method, @Nullable ByteBuf message, AnswerReader reader, Reply reply) {
+        boolean own = call.hasDeadline();
+        try {
+            Fields head = head(call, own ? method.plain() : method.timed());
+            ConnectionPool pool = pool(call);
+            GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeft(call), !own);
+            return new UnaryCall(pool, head, timeout, message, reader, settings.returnedHeaders(), reply);
+        } catch (OipException e) {
+            reply.fail(e);
+            return null;
+        }
     }
 
     private ConnectionPool pool(Call call) {

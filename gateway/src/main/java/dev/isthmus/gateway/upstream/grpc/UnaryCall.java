@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -26,12 +27,12 @@ final class UnaryCall implements CallListener, Cancellation {
 
     private boolean over;
 
-    /** @param request taken */
+    /** @param request taken; null where it is given in {@link #parts} */
     UnaryCall(
             ConnectionPool pool,
             Fields head,
             GrpcCall.Timeout timeout,
-            ByteBuf request,
+            @Nullable ByteBuf request,
             AnswerReader reader,
             HeaderNames returned,
             Reply reply) {
@@ -46,6 +47,20 @@ final class UnaryCall implements CallListener, Cancellation {
     /** Sends the request. */
     void start() {
         call.start();
+    }
+
+    /**
+     * What its request is given to in parts.
+     *
+     * @param length of the message
+     */
+    RequestSink parts(long length) {
+        return new RequestParts(this, call, length);
+    }
+
+    /** Whether it has ended. */
+    boolean over() {
+        return over;
     }
 
     @Override
@@ -71,7 +86,9 @@ final class UnaryCall implements CallListener, Cancellation {
     @Override
     public void becameWritable() {
         ByteBuf sent = request;
-        if (sent != null) {
+        if (sent == null) {
+            reply.readMore();
+        } else {
             request = null;
             call.send(sent, true);
         }

@@ -1,0 +1,143 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.protobuf.HeadEnd;
+import dev.isthmus.transcoder.protobuf.ProtobufReader;
+import dev.isthmus.transcoder.protobuf.RawRequest;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The message of a unary call: whole, or, where it is that of an inference, large, and such that it can be checked while it
+ * comes, in parts from when its head is there.
+ */
+final class UnaryRequest {
+    /** A message that is not longer is not worth it, in bytes. */
+    private static final long LARGE = 64 << 10;
+
+    private final GrpcDeframer deframer;
+    private final ByteBufAllocator allocator;
+    /** While the head of the message is looked for. */
+    private @Nullable HeadEnd head;
+    /** Of the message that is open. */
+    private long length = GrpcDeframer.NOT_OPENED;
+
+    private @Nullable ByteBuf come;
+    private boolean complete;
+
+    /**
+     * Nothing has come yet.
+     *
+     * @param deframer is given what comes
+     * @param inference whether the message is a ModelInferRequest
+     */
+    UnaryRequest(GrpcDeframer deframer, boolean inference, ByteBufAllocator allocator) {
+        this.deframer = deframer;
+        this.allocator = allocator;
+        this.head = inference ? new HeadEnd() : null;
+    }
+
+    /**
+     * Takes what has come out of the deframer.
+     *
+     * @throws OipException as of {@link GrpcDeframer#next}; INTERNAL for more than one message
+     */
+    void read() {
+        if (length < 0 && head != null && !complete) {
+            length = deframer.open(LARGE);
+        }
+        if (length >= 0 && !complete) {
+            ByteBuf part = deframer.part();
+            if (part != null) {
+                add(part);
+            }
+            complete = deframer.missing() == 0;
+        }
+        if (length < 0 || complete) {
+            whole();
+        }
+    }
+
+    private void whole() {
+        for (ByteBuf message = deframer.next(); message != null; message = deframer.next()) {
+            if (complete) {
+                message.release();
+                throw new OipException(ErrorCode.INTERNAL, "gRPC: one message is expected on a unary call, got more");
+            }
+            complete = true;
+            come = message;
+        }
+    }
+
+    private void add(ByteBuf part) {
+        ByteBuf before = come;
+        if (before == null) {
+            come = part;
+        } else {
+            CompositeByteBuf all = before instanceof CompositeByteBuf composite
+                    ? composite
+                    : allocator.compositeBuffer(Integer.MAX_VALUE).addFlattenedComponents(true, before);
+            come = all.addFlattenedComponents(true, part);
+        }
+    }
+
+    /** The operation of a message whose head has come and which need not be complete; null while there is none. */
+    @Nullable
+    Operation early() {
+        ByteBuf begun = come;
+        HeadEnd end = head;
+        if (length < 0 || complete || begun == null || end == null) {
+            return null;
+        }
+        int headLength = end.in(begun);
+        if (headLength == HeadEnd.NOT_YET) {
+            return null;
+        }
+        head = null;
+        return headLength == HeadEnd.NONE ? null : operation(begun.slice(begun.readerIndex(), headLength));
+    }
+
+    private @Nullable Operation operation(ByteBuf wholeHead) {
+        try {
+            RawRequest raw = RawRequest.of(wholeHead, length, WireLimits.DEFAULT);
+            if (raw == null) {
+                return null;
+            }
+            ProtobufReader.Outline outline = ProtobufReader.Outline.ofHead(wholeHead);
+            return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline, raw), false);
+        } catch (OipException invalid) {
+            // It is refused as any other is, when it is complete.
+            return null;
+        }
+    }
+
+    /** Whether all of the message has come. */
+    boolean complete() {
+        return complete;
+    }
+
+    /** Whether anything has come that was not taken. */
+    boolean waits() {
+        return come != null;
+    }
+
+    /** What has come, owned by the caller. */
+    ByteBuf take() {
+        ByteBuf taken = come;
+        come = null;
+        return taken == null ? Unpooled.EMPTY_BUFFER : taken;
+    }
+
+    /** Gives back what has come; may be called more than once. */
+    void release() {
+        take().release();
+    }
+}

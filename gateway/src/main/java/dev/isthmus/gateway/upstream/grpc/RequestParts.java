@@ -1,0 +1,80 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * The request of a call that is given in parts. The server is told the length with the first one, and the end of the message
+ * only where as many bytes have come. Lives on the event loop of the call.
+ */
+final class RequestParts implements RequestSink {
+    private final UnaryCall call;
+    private final GrpcCall stream;
+    private final long length;
+    private long missing;
+
+    /**
+     * A request of which nothing was given.
+     *
+     * @param stream the one of the call
+     */
+    RequestParts(UnaryCall call, GrpcCall stream, long length) {
+        this.call = call;
+        this.stream = stream;
+        this.length = length;
+        this.missing = length;
+    }
+
+    @Override
+    public void data(ByteBuf part) {
+        int bytes = part.readableBytes();
+        if (call.over() || bytes == 0) {
+            part.release();
+        } else if (bytes > missing) {
+            part.release();
+            wrong("more");
+        } else {
+            boolean first = missing == length;
+            missing -= bytes;
+            if (first) {
+                stream.begin(part, length);
+            } else {
+                stream.part(part);
+            }
+        }
+    }
+
+    @Override
+    public void end() {
+        if (call.over()) {
+            return;
+        }
+        if (missing > 0) {
+            wrong((length - missing) + " bytes");
+        } else {
+            stream.end();
+        }
+    }
+
+    private void wrong(String got) {
+        stream.fail(new OipException(
+                ErrorCode.INTERNAL, "a message of " + length + " bytes was begun, and given are " + got));
+    }
+
+    @Override
+    public boolean writable() {
+        return !call.over() && stream.writable();
+    }
+
+    @Override
+    public void cancel() {
+        call.cancel();
+    }
+
+    @Override
+    public void resume() {
+        call.resume();
+    }
+}

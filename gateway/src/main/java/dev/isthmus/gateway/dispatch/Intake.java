@@ -10,7 +10,6 @@ import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Transcoder;
 import io.netty.buffer.ByteBuf;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,22 +21,21 @@ final class Intake implements RequestSink {
     private final RouteCall routed;
     private final RequestBody body;
     private final InferFlow flow;
+    /** Whether it goes to no place that has bodies of its size gathered. */
+    private final boolean large;
     /** Whether the request may still turn out to be one that passes. */
     private boolean open;
-    /** Whether it goes to no place that has a body of its size gathered. */
-    private final boolean large;
 
     private @Nullable Pick pick;
     private @Nullable Upload upload;
 
-    /** @param sent bytes of the client's body; -1 where that is not known */
-    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open, long sent) {
+    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open, boolean large) {
         this.call = call;
         this.routed = routed;
         this.body = body;
         this.flow = flow;
         this.open = open;
-        this.large = open && sent > largest(routed.route().upstreams());
+        this.large = large;
     }
 
     /** The sink of a call that begins. */
@@ -49,10 +47,15 @@ final class Intake implements RequestSink {
                 new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
         InferFlow flow = new InferFlow(call, infer, routed, client, transcoder, body);
+        // That of a message is known when it begins to come.
+        long most = infer.form() instanceof BodyForm.Rest rest ? rest.bodyLength() : Long.MAX_VALUE;
         // Whatever may have to be sent once more is kept whole.
-        boolean open = !infer.stream() && !body.needsMetadata() && !flow.hasFallback() && !routed.shadowed();
-        long sent = infer.form() instanceof BodyForm.Rest rest ? rest.bodyLength() : -1;
-        return new Intake(call, routed, body, flow, open, sent);
+        boolean open = most > smallest(routed)
+                && !infer.stream()
+                && !body.needsMetadata()
+                && !flow.hasFallback()
+                && !routed.shadowed();
+        return new Intake(call, routed, body, flow, open, open && most > largest(routed));
     }
 
     private static RequestBody restBody(
@@ -95,7 +98,7 @@ final class Intake implements RequestSink {
         Passing passing = open ? body.passing() : null;
         if (passing != null) {
             open = false;
-            if (passing.length() > smallest()) {
+            if (passing.length() > smallest(routed)) {
                 begin(passing);
             }
         }
@@ -105,7 +108,7 @@ final class Intake implements RequestSink {
     }
 
     /** Of the messages that any of the route's upstreams takes in parts. */
-    private long smallest() {
+    private static long smallest(RouteCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream upstream : routed.route().upstreams()) {
             smallest = Math.min(smallest, upstream.passesFrom());
@@ -113,10 +116,10 @@ final class Intake implements RequestSink {
         return smallest;
     }
 
-    /** Of the messages that any of them does not take in parts. */
-    private static long largest(List<Upstream> upstreams) {
+    /** Of the messages that not all of them take in parts. */
+    private static long largest(RouteCall routed) {
         long largest = 0;
-        for (Upstream upstream : upstreams) {
+        for (Upstream upstream : routed.route().upstreams()) {
             largest = Math.max(largest, upstream.passesFrom());
         }
         return largest;

@@ -157,7 +157,10 @@ public record UpstreamConfig(
             @Doc("Retries may be at most this share of the calls.") @Share
             double budget,
 
-            @Doc("Requests of more bytes are not kept for a further try.") @Size
+            @Doc(
+                    "Requests of more bytes are not kept for a further try; large tensors pass to gRPC servers as they come,"
+                            + " and are tried again only where no server took any of them.")
+            @Size
             int maxBody) {
         public static final Retry DEFAULT = new Retry(1, Set.of(RetryOn.UNSENT, RetryOn.UNAVAILABLE), 0.2, 4 << 20);
 

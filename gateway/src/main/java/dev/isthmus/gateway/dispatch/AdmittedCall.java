@@ -17,6 +17,7 @@ final class AdmittedCall implements Reply {
     private final Admission.Permit permit;
     private final MemoryBudget.Hold memory;
     private final Reply client;
+    private RequestSink request = RequestSink.ENDED;
 
     AdmittedCall(Admission.Permit permit, MemoryBudget.Hold memory, Reply client) {
         this.permit = permit;
@@ -26,6 +27,7 @@ final class AdmittedCall implements Reply {
 
     /** The call's request, which was opened with this as its reply. */
     RequestSink around(RequestSink opened) {
+        request = opened;
         return new Request(opened);
     }
 
@@ -51,6 +53,8 @@ final class AdmittedCall implements Reply {
 
     @Override
     public void readMore() {
+        // What waited has gone: it holds less.
+        memory.holds(request.held());
         client.readMore();
     }
 

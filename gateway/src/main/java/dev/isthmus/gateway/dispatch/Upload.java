@@ -7,7 +7,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
-import io.netty.buffer.ByteBuf;
 import java.util.Map;
 
 /**
@@ -19,6 +18,7 @@ final class Upload implements Reply, Cancellation {
     private final Reply answers;
     /** Takes nothing until the call is opened. */
     private RequestSink server = RequestSink.ENDED;
+
     private boolean complete;
     private boolean over;
 

@@ -148,7 +148,8 @@ class OpenRequestTest {
                 FleetBench.config(), Map.of("timeout", Duration.ofMillis(100), "tryTimeout", Duration.ofMillis(50))))) {
             Open open = Open.at(bench);
             FakeServer.Asked asked = only(bench);
-            assertThat(asked.call.deadlineNanos()).isEqualTo(1_000 + Duration.ofMillis(50).toNanos());
+            assertThat(asked.call.deadlineNanos())
+                    .isEqualTo(1_000 + Duration.ofMillis(50).toNanos());
             open.request.cancel();
         }
     }

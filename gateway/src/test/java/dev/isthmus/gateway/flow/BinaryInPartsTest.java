@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.ConfigLoader;
+import dev.isthmus.gateway.flow.BinaryRequest.Body;
+import dev.isthmus.gateway.flow.BinaryRequest.Over;
 import dev.isthmus.proto.ModelInferRequest;
 import io.netty.util.internal.PlatformDependent;
 import java.nio.ByteBuffer;
@@ -31,7 +33,9 @@ class BinaryInPartsTest {
     private static final int READ = 512 << 10;
 
     private static final int HUGE = 16 << 20;
+    /** Of which a client can send half while a server takes nothing. */
     private static final int LARGE = 400_000;
+
     private static final int PIECE = 64 << 10;
 
     private FramePeer.Server server;
@@ -63,8 +67,7 @@ class BinaryInPartsTest {
         server.close();
     }
 
-    private BinaryRequest begin(BinaryRequest.Over over, String model, BinaryRequest.Body body, String... fields)
-            throws Exception {
+    private BinaryRequest begin(Over over, String model, Body body, String... fields) throws Exception {
         return over.begin(gateway.addresses().get(0).getPort(), model, body, fields);
     }
 
@@ -73,13 +76,13 @@ class BinaryInPartsTest {
     }
 
     /** A request of which half was sent. */
-    private BinaryRequest half(BinaryRequest.Over over, BinaryRequest.Body body) throws Exception {
+    private BinaryRequest half(Over over, Body body) throws Exception {
         BinaryRequest request = begin(over, "m", body);
         request.send(0, body.bytes().length / 2);
         return request;
     }
 
-    private static void rest(BinaryRequest request, BinaryRequest.Body body) throws Exception {
+    private static void rest(BinaryRequest request, Body body) throws Exception {
         request.send(body.bytes().length / 2, body.bytes().length);
     }
 
@@ -102,7 +105,7 @@ class BinaryInPartsTest {
         return ModelInferRequest.parseFrom(content);
     }
 
-    private static void assertArrives(FramePeer.Stream call, BinaryRequest.Body body, int bytes) throws Exception {
+    private static void assertArrives(FramePeer.Stream call, Body body, int bytes) throws Exception {
         assertThat(complete(call).getRawInputContents(0).equals(tensor(body, 0, bytes)))
                 .isTrue();
     }
@@ -124,18 +127,14 @@ class BinaryInPartsTest {
         call.headers(true, "grpc-status", "0");
     }
 
-    private static ByteString tensor(BinaryRequest.Body body, int from, int to) {
+    private static ByteString tensor(Body body, int from, int to) {
         return ByteString.copyFrom(body.bytes(), body.jsonLength() + from, to - from);
     }
 
     @ParameterizedTest
     @CsvSource({"HTTP1, m, m, ''", "HTTP1, renamed, quite_another_name, 12", "HTTP2, renamed, quite_another_name, 12"})
-    void tensors_arriveByteForByte(BinaryRequest.Over over, String model, String name, String version)
-            throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(
-                HUGE + 12,
-                BinaryRequest.Body.input("x", "FP32", 3, 12),
-                BinaryRequest.Body.input("y", "UINT8", HUGE, HUGE));
+    void tensors_arriveByteForByte(Over over, String model, String name, String version) throws Exception {
+        Body body = Body.of(HUGE + 12, Body.input("x", "FP32", 3, 12), Body.input("y", "UINT8", HUGE, HUGE));
         try (BinaryRequest request = begin(over, model, body)) {
             AtomicInteger sent = sending(request, body);
             FramePeer.Stream call = server.call();
@@ -157,7 +156,7 @@ class BinaryInPartsTest {
     }
 
     /** Has all of the body sent, as fast as it is taken; tells how much was. */
-    private static AtomicInteger sending(BinaryRequest request, BinaryRequest.Body body) {
+    private static AtomicInteger sending(BinaryRequest request, Body body) {
         AtomicInteger sent = new AtomicInteger();
         Thread.ofVirtual().start(() -> {
             int length = body.bytes().length;
@@ -177,8 +176,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void firstBytes_areAtTheServer_beforeTheClientHasSentTheLast(BinaryRequest.Over over) throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(LARGE);
+    void firstBytes_areAtTheServer_beforeTheClientHasSentTheLast(Over over) throws Exception {
+        Body body = Body.of(LARGE);
         try (BinaryRequest request = half(over, body)) {
             FramePeer.Stream call = begun();
             call.open(LARGE);
@@ -192,8 +191,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void serverThatDoesNotRead_stopsTheClient_andLittleIsHeld(BinaryRequest.Over over) throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(HUGE);
+    void serverThatDoesNotRead_stopsTheClient_andLittleIsHeld(Over over) throws Exception {
+        Body body = Body.of(HUGE);
         try (BinaryRequest request = begin(over, "m", body)) {
             AtomicInteger sent = sending(request, body);
             FramePeer.Stream call = begun();
@@ -203,7 +202,7 @@ class BinaryInPartsTest {
                     .until(() -> before.getAndSet(sent.get()) == sent.get());
             assertThat(call.received()).isEqualTo(FramePeer.WINDOW);
             assertThat(held()).isLessThanOrEqualTo(2 * CLIENT_WINDOW + READ);
-            if (over == BinaryRequest.Over.HTTP2) {
+            if (over == Over.HTTP2) {
                 assertThat(sent.get()).isLessThanOrEqualTo(FramePeer.WINDOW + 2 * CLIENT_WINDOW);
             } else {
                 // The rest is in the buffers of the two sockets.
@@ -219,8 +218,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void clientThatGoesHalfWay_resetsTheServersStream(BinaryRequest.Over over) throws Exception {
-        BinaryRequest request = half(over, BinaryRequest.Body.of(LARGE));
+    void clientThatGoesHalfWay_resetsTheServersStream(Over over) throws Exception {
+        BinaryRequest request = half(over, Body.of(LARGE));
         FramePeer.Stream call = begun();
         request.close();
         awaitReset(call);
@@ -229,8 +228,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void serverThatFailsHalfWay_failsTheCall(BinaryRequest.Over over) throws Exception {
-        try (BinaryRequest request = half(over, BinaryRequest.Body.of(LARGE))) {
+    void serverThatFailsHalfWay_failsTheCall(Over over) throws Exception {
+        try (BinaryRequest request = half(over, Body.of(LARGE))) {
             FramePeer.Stream call = begun();
             call.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "8");
             assertThat(request.status()).isEqualTo(429);
@@ -240,8 +239,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void serverThatResetsHalfWay_failsTheCall(BinaryRequest.Over over) throws Exception {
-        try (BinaryRequest request = half(over, BinaryRequest.Body.of(LARGE))) {
+    void serverThatResetsHalfWay_failsTheCall(Over over) throws Exception {
+        try (BinaryRequest request = half(over, Body.of(LARGE))) {
             begun().reset();
             assertThat(request.status()).isEqualTo(503);
         }
@@ -249,8 +248,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void serverThatAnswersHalfWay_isHeard(BinaryRequest.Over over) throws Exception {
-        try (BinaryRequest request = half(over, BinaryRequest.Body.of(LARGE))) {
+    void serverThatAnswersHalfWay_isHeard(Over over) throws Exception {
+        try (BinaryRequest request = half(over, Body.of(LARGE))) {
             FramePeer.Stream call = begun();
             answer(call);
             assertThat(request.status()).isEqualTo(200);
@@ -264,8 +263,8 @@ class BinaryInPartsTest {
 
     @Test
     void requestBehindOne_thatWasAnsweredHalfWay_isServed() throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(2 << 20);
-        try (BinaryRequest request = half(BinaryRequest.Over.HTTP1, body)) {
+        Body body = Body.of(LARGE);
+        try (BinaryRequest request = half(Over.HTTP1, body)) {
             begun().reset();
             Http1Client connection = http1(request).connection();
             assertThat(connection.response().status()).isEqualTo(503);
@@ -276,17 +275,17 @@ class BinaryInPartsTest {
 
     @Test
     void requestsPipelinedBehind_areServedInTurn() throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(LARGE);
-        BinaryRequest.Body next = BinaryRequest.Body.of(2 * LARGE);
-        try (BinaryRequest first = half(BinaryRequest.Over.HTTP1, body)) {
+        Body body = Body.of(LARGE);
+        Body next = Body.of(2 * LARGE);
+        try (BinaryRequest first = half(Over.HTTP1, body)) {
             FramePeer.Stream call = begun();
+            call.open(LARGE);
             Http1Client connection = http1(first).connection();
             rest(first, body);
             connection.get("/v2/health/live");
             BinaryRequest.Http1 second = new BinaryRequest.Http1(connection, next);
             second.head("m");
             AtomicInteger sent = sending(second, next);
-            call.open(LARGE);
             assertArrives(call, body, LARGE);
             answer(call);
             assertThat(connection.response().status()).isEqualTo(200);
@@ -302,8 +301,8 @@ class BinaryInPartsTest {
 
     @Test
     void bodyThatIsAskedFor_passes() throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(LARGE);
-        try (BinaryRequest request = begin(BinaryRequest.Over.HTTP1, "m", body, "expect", "100-continue")) {
+        Body body = Body.of(LARGE);
+        try (BinaryRequest request = begin(Over.HTTP1, "m", body, "expect", "100-continue")) {
             assertThat(request.status()).isEqualTo(100);
             request.send(0, LARGE / 2);
             FramePeer.Stream call = begun();
@@ -317,29 +316,22 @@ class BinaryInPartsTest {
 
     /** Why a request is gathered, and what becomes of it. */
     enum Gathered {
-        KEPT_FOR_A_RETRY("kept", 200, BinaryRequest.Body.of(LARGE)),
-        STRINGS(
-                "m",
-                400,
-                BinaryRequest.Body.of(
-                        LARGE + 1,
-                        BinaryRequest.Body.input("x", "UINT8", LARGE, LARGE),
-                        BinaryRequest.Body.input("s", "BYTES", 1, 1))),
+        KEPT_FOR_A_RETRY("kept", 200, Body.of(LARGE)),
+        STRINGS("m", 400, Body.of(LARGE + 1, Body.input("x", "UINT8", LARGE, LARGE), Body.input("s", "BYTES", 1, 1))),
         MIXED(
                 "m",
                 200,
-                BinaryRequest.Body.of(
+                Body.of(
                         LARGE,
-                        BinaryRequest.Body.input("x", "UINT8", LARGE, LARGE),
+                        Body.input("x", "UINT8", LARGE, LARGE),
                         "{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[5]}")),
-        TOO_LITTLE(
-                "m", 400, BinaryRequest.Body.of(LARGE, BinaryRequest.Body.input("x", "UINT8", LARGE + 1, LARGE + 1)));
+        TOO_LITTLE("m", 400, Body.of(LARGE, Body.input("x", "UINT8", LARGE + 1, LARGE + 1)));
 
         final String model;
         final int status;
-        final BinaryRequest.Body body;
+        final Body body;
 
-        Gathered(String model, int status, BinaryRequest.Body body) {
+        Gathered(String model, int status, Body body) {
             this.model = model;
             this.status = status;
             this.body = body;
@@ -349,7 +341,7 @@ class BinaryInPartsTest {
     @ParameterizedTest
     @EnumSource
     void otherRequests_areGathered(Gathered why) throws Exception {
-        try (BinaryRequest request = begin(BinaryRequest.Over.HTTP1, why.model, why.body)) {
+        try (BinaryRequest request = begin(Over.HTTP1, why.model, why.body)) {
             int length = why.body.bytes().length;
             request.send(0, length - 1);
             await().atMost(Duration.ofSeconds(30)).until(() -> held() >= length - 1 - why.body.jsonLength());
@@ -367,7 +359,7 @@ class BinaryInPartsTest {
 
     @Test
     void bodyOfUnknownLength_isGathered() throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(LARGE);
+        Body body = Body.of(LARGE);
         try (Http1Client client = new Http1Client(
                 new java.net.Socket("127.0.0.1", gateway.addresses().get(0).getPort()))) {
             byte[] end = "\r\n0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
@@ -388,8 +380,8 @@ class BinaryInPartsTest {
 
     @ParameterizedTest
     @EnumSource
-    void bodyLargerThanARequestMayBe_isRefusedBeforeItComes(BinaryRequest.Over over) throws Exception {
-        try (BinaryRequest request = begin(over, "m", BinaryRequest.Body.of((17 << 20) + 1))) {
+    void bodyLargerThanARequestMayBe_isRefusedBeforeItComes(Over over) throws Exception {
+        try (BinaryRequest request = begin(over, "m", Body.of((17 << 20) + 1))) {
             assertThat(request.status()).isEqualTo(413);
             assertThat(server.calls).isEmpty();
         }
@@ -397,11 +389,8 @@ class BinaryInPartsTest {
 
     @Test
     void bodyThatBreaksTheProtocolInItsJson_neverReachesAServer() throws Exception {
-        BinaryRequest.Body body = BinaryRequest.Body.of(
-                2 * LARGE,
-                BinaryRequest.Body.input("x", "UINT8", LARGE, LARGE),
-                BinaryRequest.Body.input("x", "UINT8", LARGE, LARGE));
-        try (BinaryRequest request = half(BinaryRequest.Over.HTTP1, body)) {
+        Body body = Body.of(2 * LARGE, Body.input("x", "UINT8", LARGE, LARGE), Body.input("x", "UINT8", LARGE, LARGE));
+        try (BinaryRequest request = half(Over.HTTP1, body)) {
             assertThat(request.status()).isEqualTo(400);
             assertThat(server.calls).isEmpty();
         }

@@ -23,4 +23,9 @@ public record AnswerForm(
 
     /** An answer to be decoded. */
     public static final AnswerForm DECODED = new AnswerForm(Wire.DECODED, true, OutputForms.JSON, false, null, null);
+
+    /** Whether an encoded answer on the protobuf wire goes on byte for byte, so that it need not be whole. */
+    public boolean passesParts() {
+        return wire == Wire.PROTOBUF && untouched && model == null;
+    }
 }

@@ -33,6 +33,15 @@ public sealed interface Answer {
     }
 
     /**
+     * The next bytes of an inference answer that is passed on as it comes, to a reply that {@linkplain Reply#takesParts() takes
+     * that}; who gets them owns them. The parts are the encoded ModelInferResponse when the reply completes; where it fails
+     * instead, they are nothing.
+     *
+     * @param length of the whole message, the same in all its parts
+     */
+    record Part(ByteBuf bytes, long length) implements Answer {}
+
+    /**
      * The failure of one request of a stream, which goes on.
      *
      * @param id of the request; empty where it is not known
@@ -49,6 +58,7 @@ public sealed interface Answer {
     default void release() {
         switch (this) {
             case Inference inference -> inference.message().release();
+            case Part part -> part.bytes().release();
             case Document document -> document.content().release();
             case Events events -> events.content().release();
             case Live live -> {}

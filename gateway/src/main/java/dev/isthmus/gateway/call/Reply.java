@@ -28,6 +28,14 @@ public interface Reply {
         return true;
     }
 
+    /**
+     * Whether an inference answer, as a protobuf message, may come as {@code Answer.Part}s; each is given only while
+     * {@link #writable()}. Asked before the first one.
+     */
+    default boolean takesParts() {
+        return false;
+    }
+
     /** The sink, which was not {@linkplain RequestSink#writable() writable}, takes more of the request again. */
     default void readMore() {}
 

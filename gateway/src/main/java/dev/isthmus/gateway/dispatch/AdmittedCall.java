@@ -42,6 +42,11 @@ final class AdmittedCall implements Reply {
     }
 
     @Override
+    public boolean takesParts() {
+        return client.takesParts();
+    }
+
+    @Override
     public void headers(Map<String, String> headers) {
         client.headers(headers);
     }

@@ -200,6 +200,11 @@ final class InferFlow implements Reply {
     }
 
     @Override
+    public boolean takesParts() {
+        return form.passesParts() && !routed.compared() && client.takesParts();
+    }
+
+    @Override
     public void headers(Map<String, String> headers) {
         if (!over) {
             client.headers(headers);
@@ -212,19 +217,30 @@ final class InferFlow implements Reply {
             client.message(answer);
             return;
         }
+        if (!over && answer instanceof Answer.Part) {
+            begun();
+            routed.answering();
+            client.message(answer);
+            return;
+        }
         if (over || !(answer instanceof Answer.Inference inference)) {
             answer.release();
             return;
         }
         routed.answered(inference.message());
-        fallback = null;
-        giveBack();
+        begun();
         try {
             client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
         } catch (RuntimeException | OutOfMemoryError e) {
             underWay.cancel();
             fail(failure(e));
         }
+    }
+
+    /** The answer has begun: the request is not needed any more, nor anybody who would take it over. */
+    private void begun() {
+        fallback = null;
+        giveBack();
     }
 
     @Override
@@ -251,7 +267,8 @@ final class InferFlow implements Reply {
             return;
         }
         over = true;
-        routed.ended(failure);
+        boolean sends = underWay instanceof Upload upload && upload.waitsForClient();
+        routed.failed(failure, sends, !client.writable());
         giveBack();
         client.fail(failure);
     }

@@ -163,7 +163,7 @@ final class Intake implements RequestSink {
             routed.complete();
             body.end();
             if (upload != null) {
-                routed.sending();
+                routed.sendingLast();
                 upload.end();
             } else {
                 flow.send(pick == null ? choose() : pick);

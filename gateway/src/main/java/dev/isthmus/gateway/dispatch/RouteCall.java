@@ -8,6 +8,7 @@ import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.shadow.Observation;
 import dev.isthmus.gateway.shadow.RequestSource;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -20,11 +21,13 @@ final class RouteCall {
     private final Traffic traffic;
     private final Traffic.Of of;
     private final RateLimits.@Nullable Charge charge;
+    /** Where a ramp wants to know. */
+    private final @Nullable AnswerTime time;
+
     private Observation observation = Observation.NONE;
     private long bytes;
     private String arm = "";
     private boolean copying;
-    private long sentAt;
 
     /** @throws OipException RESOURCE_EXHAUSTED where a limit is used up */
     RouteCall(Call call, Route route, ModelRef asked, Traffic traffic) {
@@ -34,6 +37,7 @@ final class RouteCall {
         this.of = traffic.of(route);
         RateLimits limits = of.limits();
         this.charge = limits == null ? null : limits.request(call.client()::value);
+        this.time = of.ramped() ? new AnswerTime(traffic.nanoTime()) : null;
     }
 
     Route route() {
@@ -69,9 +73,18 @@ final class RouteCall {
         return pick;
     }
 
-    /** The request goes out, or its last part: a ramp does not count how long a client takes to send it. */
+    /** The last part of a request goes out: how long its client took to send it is not the target's time. */
+    void sendingLast() {
+        if (time != null && !time.known()) {
+            time.sending();
+        }
+    }
+
+    /** The request goes out. */
     void sending() {
-        sentAt = of.ramped() ? traffic.nanoTime().getAsLong() : 0;
+        if (time != null) {
+            time.sending();
+        }
     }
 
     /** The request has gone out; its copies follow. */
@@ -93,6 +106,18 @@ final class RouteCall {
     /** Whether the request is still needed for its copies. */
     boolean copying() {
         return copying;
+    }
+
+    /** Whether the answer is wanted whole, to be compared. */
+    boolean compared() {
+        return observation.compares();
+    }
+
+    /** The answer begins to be passed on: from here on it takes as long as the client takes. */
+    void answering() {
+        if (time != null) {
+            time.answered();
+        }
     }
 
     /** The first target has answered; borrowed. */
@@ -117,15 +142,34 @@ final class RouteCall {
         observation.ended();
     }
 
+    /**
+     * The call has failed for good.
+     *
+     * @param sends whether the client is still to send of its request: then the time that has passed is its own
+     * @param waiting whether the client does not take what there is of an answer: the same
+     */
+    void failed(OipException failure, boolean sends, boolean waiting) {
+        boolean passing = time != null && time.known();
+        if ((sends || (waiting && passing)) && failure.code() == ErrorCode.DEADLINE_EXCEEDED) {
+            cancelled();
+        } else {
+            ended(failure);
+        }
+    }
+
     /** The client has gone. */
     void cancelled() {
         observation.ended();
     }
 
     private void record(@Nullable OipException failure) {
-        if (of.ramped() && !arm.isEmpty() && sentAt != 0) {
+        if (time == null || arm.isEmpty()) {
+            return;
+        }
+        time.answered();
+        if (time.known()) {
             boolean failed = failure != null && Ramps.counts(failure.code());
-            traffic.ramps().record(route.key(), arm, failed, traffic.nanoTime().getAsLong() - sentAt);
+            traffic.ramps().record(route.key(), arm, failed, time.nanos());
         }
     }
 }

@@ -20,6 +20,7 @@ final class Upload implements Reply, Cancellation {
     private RequestSink server = RequestSink.ENDED;
 
     private boolean complete;
+    private boolean ended;
     private boolean over;
 
     /** @param answers what becomes of the call; its {@code readMore()} is the client's */
@@ -42,8 +43,8 @@ final class Upload implements Reply, Cancellation {
         while (!over && passing.waits() && server.writable()) {
             server.data(passing.take());
         }
-        if (!over && complete && !passing.waits()) {
-            complete = false;
+        if (!over && complete && !ended && !passing.waits()) {
+            ended = true;
             server.end();
         }
     }
@@ -57,6 +58,11 @@ final class Upload implements Reply, Cancellation {
     /** Whether the client may send more. */
     boolean takesMore() {
         return over || !passing.waits();
+    }
+
+    /** Whether all that has come has gone on, and more is to come. */
+    boolean waitsForClient() {
+        return !complete && !passing.waits();
     }
 
     @Override
@@ -107,5 +113,10 @@ final class Upload implements Reply, Cancellation {
     @Override
     public boolean writable() {
         return answers.writable();
+    }
+
+    @Override
+    public boolean takesParts() {
+        return answers.takesParts();
     }
 }

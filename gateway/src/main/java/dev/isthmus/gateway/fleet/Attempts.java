@@ -70,7 +70,7 @@ final class Attempts implements Cancellation {
         long nanos = Math.min(left, shared.eachTryNanos());
         boolean shorter = nanos < left;
         Tracked tracked = new Tracked(replica, shared.metrics(), shared.nanoTime());
-        Try next = new Try(this, client, tracked, shorter || !deadline.own());
+        Try next = new Try(this, client, tracked, shorter || !deadline.own(), shorter);
         current = next;
         boolean unchanged = question.endless() || (!shorter && tried.size() == 1);
         next.start(replica.server(), question, unchanged ? call : call.withDeadline(now + nanos), !repeatable());
@@ -89,6 +89,11 @@ final class Attempts implements Cancellation {
     @Nullable
     RetryOn reason(OipException failure) {
         return repeatable() ? shared.rules().reason(failure, question.repeat()) : null;
+    }
+
+    /** Whether the request is still to come, and the server would take more of it. */
+    boolean waitsForClient() {
+        return question.waitsForClient();
     }
 
     /** The first answer has come: from here on nothing is repeated. */

@@ -36,6 +36,11 @@ interface Question {
     /** The size of its body. */
     long bytes();
 
+    /** Whether a server has taken all that the client has given of it, and more is to come. */
+    default boolean waitsForClient() {
+        return false;
+    }
+
     /**
      * Sends it.
      *
@@ -149,6 +154,10 @@ interface Question {
         private final long length;
         private @Nullable RequestSink server;
         private boolean begun;
+        private boolean ended;
+        /** Whether the server took no more when it was asked last. */
+        private boolean full;
+
         private int sendings;
 
         /** @param length of the message in bytes */
@@ -207,7 +216,13 @@ interface Question {
 
         /** Whether there is a server that takes the next part. */
         boolean writable() {
-            return server != null && server.writable();
+            full = server == null || !server.writable();
+            return !full;
+        }
+
+        @Override
+        public boolean waitsForClient() {
+            return begun && !ended && !full;
         }
 
         /** @param part taken */
@@ -217,6 +232,7 @@ interface Question {
         }
 
         void end() {
+            ended = true;
             requireNonNull(server).end();
         }
 

@@ -19,17 +19,24 @@ final class Try implements Reply {
     private final Reply client;
     private final Tracked tracked;
     private final boolean patient;
+    private final boolean whole;
     private Map<String, String> headers = Map.of();
     private Cancellation underWay = Cancellation.NONE;
     private @Nullable Future<?> timer;
     private boolean over;
 
-    /** @param patient as in {@link Outcome#of} */
-    Try(Attempts attempts, Reply client, Tracked tracked, boolean patient) {
+    /**
+     * A try that is about to start.
+     *
+     * @param patient as in {@link Outcome#of}
+     * @param whole whether its answer is wanted whole, because it has less time than the client may take over it
+     */
+    Try(Attempts attempts, Reply client, Tracked tracked, boolean patient, boolean whole) {
         this.attempts = attempts;
         this.client = client;
         this.tracked = tracked;
         this.patient = patient;
+        this.whole = whole;
     }
 
     /** Sends the question. The end may come before this returns. */
@@ -135,13 +142,23 @@ final class Try implements Reply {
         if (over) {
             return;
         }
-        Outcome outcome = Outcome.of(failure, patient);
+        Outcome outcome = Outcome.of(failure, patient && !waitsForClient());
         end(outcome);
         if (tracked.answered()) {
             attempts.failed(failure, outcome);
         } else {
             attempts.failedUnanswered(failure, outcome);
         }
+    }
+
+    /** Whether the client is slow, to take the answer or to send the request, so that the time which has passed is its own. */
+    private boolean waitsForClient() {
+        return tracked.answered() ? !client.writable() : attempts.waitsForClient();
+    }
+
+    @Override
+    public boolean takesParts() {
+        return !whole && client.takesParts();
     }
 
     @Override

@@ -113,11 +113,16 @@ public final class GrpcDeframer {
 
     /** What has come of the message that is open, owned by the caller; null when more data is needed, and where none is open. */
     public @Nullable ByteBuf part() {
+        return part(Integer.MAX_VALUE);
+    }
+
+    /** As {@link #part()}, but not more than so many bytes at once. */
+    public @Nullable ByteBuf part(int most) {
         ByteBuf in = held();
         if (missing == 0 || in == null || !in.isReadable()) {
             return null;
         }
-        int length = (int) Math.min(in.readableBytes(), missing);
+        int length = (int) Math.min(Math.min(in.readableBytes(), most), missing);
         missing -= length;
         return take(in, length);
     }

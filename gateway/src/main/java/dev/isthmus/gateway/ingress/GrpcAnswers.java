@@ -31,6 +31,7 @@ final class GrpcAnswers {
             case Answer.Server server -> wrap(server(server.metadata()));
             case Answer.Model model -> wrap(model(model.metadata()));
             case Answer.Inference inference -> ((InferMessage.Protobuf) inference.message()).message();
+            case Answer.Part part -> throw new IllegalArgumentException("a part, not a message");
             case Answer.Document document -> document.content();
             case Answer.StreamError error -> throw new IllegalArgumentException("a status, not a message");
             case Answer.Events events -> throw new IllegalArgumentException("events are REST's");

@@ -216,6 +216,12 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
+    public boolean takesParts() {
+        OpenCall call = opened;
+        return !ended && call != null && !call.stream() && call.coding() == null;
+    }
+
+    @Override
     public void headers(Map<String, String> headers) {
         if (!ended && !headers.isEmpty()) {
             returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
@@ -238,6 +244,10 @@ final class GrpcExchange implements Http2Exchange, Reply {
             }
             return;
         }
+        if (answer instanceof Answer.Part part) {
+            pass(call, part);
+            return;
+        }
         ByteBuf message = GrpcAnswers.encode(answer);
         send(
                 call,
@@ -251,10 +261,22 @@ final class GrpcExchange implements Http2Exchange, Reply {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
         ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : compressed(coding, message);
+        head(call);
+        stream.data(out, false);
+    }
+
+    private void head(OpenCall call) {
         if (!headersSent) {
             headersSent = true;
             stream.headers(GrpcFields.head(call.coding(), takeReturned()), false);
         }
+    }
+
+    /** Takes the part. */
+    private void pass(OpenCall call, Answer.Part part) {
+        ByteBuf bytes = part.bytes();
+        ByteBuf out = headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc());
+        head(call);
         stream.data(out, false);
     }
 

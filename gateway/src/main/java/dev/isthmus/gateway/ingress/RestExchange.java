@@ -314,6 +314,7 @@ final class RestExchange implements Reply {
             case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
             case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
             case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
+            case Answer.Part part -> throw new IllegalArgumentException("REST answers are taken whole");
             case Answer.Document document -> RestResponse.json(200, document.content());
             case Answer.Events events -> RestResponse.events().with(events.content());
             case Answer.StreamError error -> RestResponse.error(error.failure());

@@ -113,6 +113,11 @@ final class MeteredCall implements Reply {
     }
 
     @Override
+    public boolean takesParts() {
+        return client.takesParts();
+    }
+
+    @Override
     public void readMore() {
         client.readMore();
     }
@@ -120,6 +125,7 @@ final class MeteredCall implements Reply {
     private static int size(Answer answer) {
         return switch (answer) {
             case Answer.Inference inference -> size(inference.message());
+            case Answer.Part part -> part.bytes().readableBytes();
             case Answer.Document document -> document.content().readableBytes();
             case Answer.Events events -> events.content().readableBytes();
             case Answer.Live live -> 0;

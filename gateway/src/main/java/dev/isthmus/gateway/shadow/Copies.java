@@ -33,6 +33,11 @@ final class Copies implements Observation, Runnable {
     }
 
     @Override
+    public boolean compares() {
+        return !told && copies.stream().anyMatch(ShadowCopy::compares);
+    }
+
+    @Override
     public void answered(InferMessage answer) {
         tell(copy -> copy.mainAnswered(answer));
     }

@@ -11,11 +11,19 @@ public interface Observation {
     /** Of a call without copies. */
     Observation NONE = new Observation() {
         @Override
+        public boolean compares() {
+            return false;
+        }
+
+        @Override
         public void answered(InferMessage answer) {}
 
         @Override
         public void ended() {}
     };
+
+    /** Whether an answer is wanted, whole; where not, its call need only be told of as ended. */
+    boolean compares();
 
     /**
      * The server answered.

@@ -124,6 +124,11 @@ final class ShadowCopy implements Reply {
         leave(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? Outcome.TIMEOUT : Outcome.FAILED);
     }
 
+    /** Whether the main answer is wanted. */
+    boolean compares() {
+        return !closed && answers.wanted;
+    }
+
     /** @param answer borrowed */
     void mainAnswered(InferMessage answer) {
         if (closed || !answers.wanted || answers.main != null) {

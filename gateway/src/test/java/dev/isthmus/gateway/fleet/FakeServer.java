@@ -55,6 +55,11 @@ final class FakeServer implements Upstream {
             reply.message(new Answer.Inference(new InferMessage.Protobuf(Unpooled.EMPTY_BUFFER)));
         }
 
+        /** A part of an answer that is passed on as it comes. */
+        void part() {
+            reply.message(new Answer.Part(Unpooled.EMPTY_BUFFER, 1));
+        }
+
         void fail(ErrorCode code, Processed processed) {
             reply.fail(new OipException(code, code.name(), null, processed));
         }

@@ -56,6 +56,7 @@ final class FleetBench implements AutoCloseable {
         /** How often it was told that more of the request is taken. */
         int readMore;
 
+        boolean writable = true;
         Cancellation cancellation = Cancellation.NONE;
 
         @Override
@@ -72,6 +73,16 @@ final class FleetBench implements AutoCloseable {
         @Override
         public void readMore() {
             readMore++;
+        }
+
+        @Override
+        public boolean takesParts() {
+            return true;
+        }
+
+        @Override
+        public boolean writable() {
+            return writable;
         }
 
         @Override

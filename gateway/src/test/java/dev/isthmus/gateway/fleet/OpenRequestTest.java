@@ -143,6 +143,31 @@ class OpenRequestTest {
     }
 
     @Test
+    void clientThatIsSlowToSend_isNoFailureOfTheServer() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Open open = Open.at(bench);
+            only(bench).open();
+            open.give(1);
+            only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+            assertThat(open.seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(bench.tries(Outcome.CANCELLED)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void serverThatIsSlowToTake_fails() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Open open = Open.at(bench);
+            only(bench).open();
+            open.give(1);
+            only(bench).open = false;
+            assertThat(open.request.writable()).isFalse();
+            only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
+        }
+    }
+
+    @Test
     void timeout_countsFromTheOpening() {
         try (var bench = FleetBench.of(TestConfigs.with(
                 FleetBench.config(), Map.of("timeout", Duration.ofMillis(100), "tryTimeout", Duration.ofMillis(50))))) {

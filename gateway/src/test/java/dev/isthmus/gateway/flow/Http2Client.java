@@ -89,6 +89,11 @@ public final class Http2Client implements AutoCloseable {
             return stream.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.copiedBuffer(body, from, to - from), end));
         }
 
+        /** Whether it is read from here on; what is not read is not given back to the gateway's window. */
+        void reading(boolean wanted) {
+            stream.config().setAutoRead(wanted);
+        }
+
         /** Resets the stream. */
         void cancel() {
             stream.close().syncUninterruptibly();

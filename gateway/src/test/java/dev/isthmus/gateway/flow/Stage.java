@@ -53,6 +53,7 @@ final class Stage implements AutoCloseable {
         channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
                 .usePlaintext()
                 .directExecutor()
+                .maxInboundMessageSize(64 << 20)
                 .build();
     }
 
@@ -83,6 +84,14 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback)
             throws Exception {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
+    }
+
+    /** Models of several upstreams, with bodies and messages of up to so many bytes. */
+    static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
+            throws Exception {
+        GatewayConfig base = config(upstreams, models, GatewayConfig.Health.DEFAULT, null, false);
+        GatewayConfig.Limits limits = TestConfigs.with(base.limits(), Map.of("maxBodySize", bytes));
+        return new Stage(TestConfigs.with(base, Map.of("limits", limits)));
     }
 
     private static Map<String, ModelConfig> configs(Map<String, String> models) {

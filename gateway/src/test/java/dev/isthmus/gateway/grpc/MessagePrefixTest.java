@@ -75,4 +75,30 @@ class MessagePrefixTest {
         byte[] rest = ByteBufUtil.getBytes(message);
         expect(MessagePrefix.before(message, ALLOCATOR), rest);
     }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 100, 100_000})
+    void firstPart_isSentBehindThePrefixOfTheWholeMessage(int size) {
+        byte[] bytes = random(size);
+        long length = 0xffff_fff0L;
+        ByteBuf part = ALLOCATOR.buffer().writeBytes(bytes);
+        ByteBuf out = MessagePrefix.before(part, length, ALLOCATOR);
+        assertThat(out.readByte()).isZero();
+        assertThat(out.readUnsignedInt()).isEqualTo(length);
+        assertThat(ByteBufUtil.getBytes(out)).isEqualTo(bytes);
+        out.release();
+        assertThat(part.refCnt()).isZero();
+    }
+
+    @Test
+    void firstPart_asItWasReceived_isSentWithThePrefixItHas() {
+        ByteBuf part = ALLOCATOR
+                .buffer()
+                .writeBytes(framed(random(100_000)), 0, 50_000)
+                .skipBytes(MessagePrefix.BYTES);
+        ByteBuf out = MessagePrefix.before(part, 100_000, ALLOCATOR);
+        assertThat(out).isSameAs(part);
+        assertThat(out.readableBytes()).isEqualTo(50_000);
+        out.release();
+    }
 }

@@ -17,6 +17,11 @@ interface AnswerReader {
      */
     Answer read(ByteBuf message) throws InvalidProtocolBufferException;
 
+    /** Whether a large message may also be passed on as it comes, unread. */
+    default boolean passesParts() {
+        return false;
+    }
+
     /** The answer that a failure of the server stands for; null when it is a failure. */
     default @Nullable Answer instead(ErrorCode serverFailure) {
         return null;

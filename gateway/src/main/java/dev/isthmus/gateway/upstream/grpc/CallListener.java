@@ -20,7 +20,24 @@ interface CallListener {
      */
     void message(ByteBuf message);
 
-    /** Whether it takes a message now; where not, {@link GrpcCall#resume()} goes on. */
+    /** Whether the next message, which is large, may come in parts: {@link #opened} says so, then come its {@link #part}s. */
+    default boolean takesParts() {
+        return false;
+    }
+
+    /** A message of so many bytes comes in parts from here on. */
+    default void opened(long length) {}
+
+    /**
+     * The next part of the message that is open.
+     *
+     * @param part taken
+     */
+    default void part(ByteBuf part) {
+        part.release();
+    }
+
+    /** Whether it takes a message, or a part of one, now; where not, {@link GrpcCall#resume()} goes on. */
     default boolean takesMessages() {
         return true;
     }

@@ -24,6 +24,11 @@ import org.jspecify.annotations.Nullable;
  * a connection for it. Lives on the event loop of the call.
  */
 final class GrpcCall implements StreamListener {
+    /** A message that is not longer comes whole. */
+    private static final int WHOLE = 64 * 1024;
+    /** Of what a listener that was slow to take it is given at once. */
+    private static final int PART = 256 * 1024;
+
     private final ConnectionPool pool;
     private final Fields head;
     private final Timeout timeout;
@@ -224,9 +229,9 @@ final class GrpcCall implements StreamListener {
     private void trailers(Http2Headers trailers) {
         ServerStatus status = ServerStatus.in(trailers);
         if (status != null) {
-            ending(() -> ended(status));
+            ending(status.code() == null, () -> ended(status));
         } else if (deframer != null || answersInGrpc(trailers)) {
-            ending(() -> fail(pool.texts().noStatus()));
+            ending(false, () -> fail(pool.texts().noStatus()));
         }
     }
 
@@ -239,8 +244,9 @@ final class GrpcCall implements StreamListener {
         }
     }
 
-    private void ending(Runnable how) {
-        if (deframer == null) {
+    /** What has come is taken first, but for a part of a message that will not be complete, or does not count. */
+    private void ending(boolean well, Runnable how) {
+        if (deframer == null || (!well && deframer.missing() > 0)) {
             how.run();
         } else {
             ending = how;
@@ -265,20 +271,40 @@ final class GrpcCall implements StreamListener {
     }
 
     private void deliver(GrpcDeframer from) {
-        while (!over && listener.takesMessages()) {
-            ByteBuf message;
+        while (!over) {
+            boolean part;
+            ByteBuf next;
             try {
-                message = from.next();
+                part = open(from);
+                if (!listener.takesMessages()) {
+                    return;
+                }
+                next = part ? from.part(PART) : from.next();
             } catch (OipException refusal) {
                 fail(pool.texts().ofMessage(refusal));
                 return;
             }
-            if (message == null) {
+            if (next == null) {
                 drained();
                 return;
             }
-            listener.message(message);
+            if (part) {
+                listener.part(next);
+            } else {
+                listener.message(next);
+            }
         }
+    }
+
+    /** Whether a message is open now: its parts come next. */
+    private boolean open(GrpcDeframer from) {
+        if (from.missing() == 0 && listener.takesParts()) {
+            long length = from.open(WHOLE);
+            if (length != GrpcDeframer.NOT_OPENED) {
+                listener.opened(length);
+            }
+        }
+        return from.missing() > 0;
     }
 
     private void drained() {
@@ -300,7 +326,7 @@ final class GrpcCall implements StreamListener {
     @Override
     public void closed(StreamEnd end) {
         if (!over && ending == null) {
-            ending(() -> fail(pool.texts().of(end)));
+            ending(false, () -> fail(pool.texts().of(end)));
         }
     }
 }

@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * looked at. The reply may come before the method returns.
  */
 public final class GrpcUpstream implements Upstream {
-    private static final AnswerReader INFERENCE = answer -> new Answer.Inference(new InferMessage.Protobuf(answer));
+    private static final AnswerReader INFERENCE = new InferenceReader();
 
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
@@ -99,6 +99,18 @@ public final class GrpcUpstream implements Upstream {
             return Cancellation.NONE;
         }
         return send(call, methods.modelInfer(), protobuf.message(), INFERENCE, reply);
+    }
+
+    private record InferenceReader() implements AnswerReader {
+        @Override
+        public Answer read(ByteBuf message) {
+            return new Answer.Inference(new InferMessage.Protobuf(message));
+        }
+
+        @Override
+        public boolean passesParts() {
+            return true;
+        }
     }
 
     @Override

@@ -13,7 +13,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
-/** One request and its one answer. Lives on the event loop of the call. */
+/**
+ * One request and its one answer, which is kept until the status tells whether it counts, or, where it is large and the reply
+ * takes that, passed on as it comes. Lives on the event loop of the call.
+ */
 final class UnaryCall implements CallListener, Cancellation {
     private final GrpcCall call;
     private final AnswerReader reader;
@@ -24,6 +27,10 @@ final class UnaryCall implements CallListener, Cancellation {
     private @Nullable ByteBuf request;
     /** What has come, until the status tells whether it counts. */
     private @Nullable ByteBuf message;
+    /** Of an answer that is passed on as it comes; 0 for any other. */
+    private long length;
+    /** What was not passed on of it. */
+    private long left;
 
     private boolean over;
 
@@ -71,6 +78,13 @@ final class UnaryCall implements CallListener, Cancellation {
         }
     }
 
+    @Override
+    public void resume() {
+        if (!over) {
+            call.resume();
+        }
+    }
+
     private void finish() {
         over = true;
         if (request != null) {
@@ -101,12 +115,35 @@ final class UnaryCall implements CallListener, Cancellation {
 
     @Override
     public void message(ByteBuf part) {
-        if (over || message != null) {
+        if (over || message != null || length > 0) {
             part.release();
             call.fail(texts.failures().badAnswer("answered with more than one message", null));
         } else {
             message = part;
         }
+    }
+
+    @Override
+    public boolean takesParts() {
+        return reader.passesParts() && message == null && length == 0 && reply.takesParts();
+    }
+
+    @Override
+    public void opened(long bytes) {
+        length = bytes;
+        left = bytes;
+    }
+
+    @Override
+    public boolean takesMessages() {
+        // What is passed on waits for the client, all else does not.
+        return left == 0 || reply.writable();
+    }
+
+    @Override
+    public void part(ByteBuf part) {
+        left -= part.readableBytes();
+        reply.message(new Answer.Part(part, length));
     }
 
     @Override
@@ -124,7 +161,11 @@ final class UnaryCall implements CallListener, Cancellation {
         ByteBuf answer = message;
         message = null;
         finish();
-        succeeded(answer);
+        if (length > 0) {
+            reply.complete();
+        } else {
+            succeeded(answer);
+        }
     }
 
     private void refused(ErrorCode code, String text) {

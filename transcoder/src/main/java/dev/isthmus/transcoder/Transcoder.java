@@ -9,6 +9,7 @@ import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
@@ -52,6 +53,22 @@ public final class Transcoder {
             case REST ->
                 new InferMessage.Rest(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
         };
+    }
+
+    /**
+     * Puts a request whose binary data is still to come on an upstream's wire, which is PROTOBUF.
+     *
+     * @param head the request, as {@code data} gave it, of the model that the upstream is asked for
+     * @param data what reads the binary data
+     * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
+     */
+    public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, Peer peer) {
+        InferRequest permitted = permitted(head, limits.withSharedMemory(peer.sharedMemory()));
+        return new RestParts(
+                allocator,
+                ProtobufWriter.requestHead(allocator, permitted, peer.dialect()),
+                data,
+                permitted.inputs().size());
     }
 
     /** Whether this server may be sent the request as it is. */

@@ -13,9 +13,10 @@ public sealed interface BodyForm {
      *
      * @param jsonLength as in {@link dev.isthmus.transcoder.rest.RestBody#jsonLength()}; 0 for a raw binary request, whose
      *     body is the one input's data
+     * @param bodyLength of the whole body as it is taken in; -1 where it is not known before it ends
      * @param nonFinite how the client wants NaN and the infinities in JSON; null leaves it to the configuration
      */
-    record Rest(long jsonLength, @Nullable NonFinite nonFinite) implements BodyForm {}
+    record Rest(long jsonLength, long bodyLength, @Nullable NonFinite nonFinite) implements BodyForm {}
 
     /**
      * One encoded ModelInferRequest.

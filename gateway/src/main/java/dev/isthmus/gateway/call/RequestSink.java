@@ -41,6 +41,14 @@ public interface RequestSink {
         return true;
     }
 
+    /**
+     * Whether a large body had better be in one piece of memory; otherwise it may as well come in parts. Asked again after
+     * each part: once false it stays so.
+     */
+    default boolean inOnePiece() {
+        return true;
+    }
+
     /** Bytes of memory that it holds of the request now: of what came, or of what was made of it. */
     default long held() {
         return 0;

@@ -102,7 +102,7 @@ final class Demo {
         CompletableFuture<InferMessage> answer = new CompletableFuture<>();
         var loop = loops.next();
         Call call = new Call(
-                new Operation.Infer(DIGITS, new BodyForm.Rest(RestBody.ALL_JSON, null), false),
+                new Operation.Infer(DIGITS, new BodyForm.Rest(RestBody.ALL_JSON, -1, null), false),
                 Call.NO_DEADLINE,
                 Map.of(),
                 loop,

@@ -110,6 +110,11 @@ final class AdmittedCall implements Reply {
         }
 
         @Override
+        public boolean inOnePiece() {
+            return sink.inOnePiece();
+        }
+
+        @Override
         public void resume() {
             sink.resume();
         }

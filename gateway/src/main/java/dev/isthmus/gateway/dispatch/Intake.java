@@ -21,18 +21,21 @@ final class Intake implements RequestSink {
     private final RouteCall routed;
     private final RequestBody body;
     private final InferFlow flow;
+    /** Whether it goes to no place that has bodies of its size gathered. */
+    private final boolean large;
     /** Whether the request may still turn out to be one that passes. */
     private boolean open;
 
     private @Nullable Pick pick;
     private @Nullable Upload upload;
 
-    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open) {
+    private Intake(Call call, RouteCall routed, RequestBody body, InferFlow flow, boolean open, boolean large) {
         this.call = call;
         this.routed = routed;
         this.body = body;
         this.flow = flow;
         this.open = open;
+        this.large = large;
     }
 
     /** The sink of a call that begins. */
@@ -44,9 +47,15 @@ final class Intake implements RequestSink {
                 new ProtobufBody(transcoder, call.allocator(), protobuf.outline(), protobuf.inParts());
         };
         InferFlow flow = new InferFlow(call, infer, routed, client, transcoder, body);
+        // That of a message is known when it begins to come.
+        long most = infer.form() instanceof BodyForm.Rest rest ? rest.bodyLength() : Long.MAX_VALUE;
         // Whatever may have to be sent once more is kept whole.
-        boolean open = !infer.stream() && !body.needsMetadata() && !flow.hasFallback() && !routed.shadowed();
-        return new Intake(call, routed, body, flow, open);
+        boolean open = most > smallest(routed)
+                && !infer.stream()
+                && !body.needsMetadata()
+                && !flow.hasFallback()
+                && !routed.shadowed();
+        return new Intake(call, routed, body, flow, open, open && most > largest(routed));
     }
 
     private static RequestBody restBody(
@@ -63,7 +72,7 @@ final class Intake implements RequestSink {
                 transcoder,
                 call.allocator(),
                 infer.model(),
-                rest.jsonLength(),
+                rest,
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
                 Reading.of(routed.route().upstreams(), rest.jsonLength()),
@@ -89,7 +98,7 @@ final class Intake implements RequestSink {
         Passing passing = open ? body.passing() : null;
         if (passing != null) {
             open = false;
-            if (passing.length() > smallest()) {
+            if (passing.length() > smallest(routed)) {
                 begin(passing);
             }
         }
@@ -99,12 +108,21 @@ final class Intake implements RequestSink {
     }
 
     /** Of the messages that any of the route's upstreams takes in parts. */
-    private long smallest() {
+    private static long smallest(RouteCall routed) {
         long smallest = Long.MAX_VALUE;
         for (Upstream upstream : routed.route().upstreams()) {
             smallest = Math.min(smallest, upstream.passesFrom());
         }
         return smallest;
+    }
+
+    /** Of the messages that not all of them take in parts. */
+    private static long largest(RouteCall routed) {
+        long largest = 0;
+        for (Upstream upstream : routed.route().upstreams()) {
+            largest = Math.max(largest, upstream.passesFrom());
+        }
+        return largest;
     }
 
     /** What is chosen here holds, also where the request is gathered after all. */
@@ -129,6 +147,11 @@ final class Intake implements RequestSink {
     @Override
     public boolean writable() {
         return upload == null || upload.takesMore();
+    }
+
+    @Override
+    public boolean inOnePiece() {
+        return !large && upload == null;
     }
 
     @Override

@@ -74,7 +74,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             take(ctx, kept.remove());
         }
         pumping = false;
-        ctx.channel().config().setAutoRead(kept.isEmpty());
+        ctx.channel().config().setAutoRead(kept.isEmpty() && !paused());
+    }
+
+    private boolean paused() {
+        return exchange != null && !bodyEnded && exchange.paused();
     }
 
     private void take(ChannelHandlerContext ctx, HttpObject message) {
@@ -102,9 +106,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             return;
         }
         RequestHead head = new Http1Head(request);
-        long length = HttpUtil.getContentLength(request, -1L);
-        started.open(head, length, ctx.channel(), entry.rest());
-        if (!started.answered() && landing.worth(head, length)) {
+        long length = head.contentLength();
+        started.open(head, ctx.channel(), entry.rest());
+        if (!started.answered() && landing.worth(head, length) && started.inOnePiece()) {
             landing.begin(length);
         } else {
             landing.end();
@@ -140,6 +144,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         boolean last = content instanceof LastHttpContent;
         current.data(landing.place(content.content(), ctx.alloc()));
+        if (!current.inOnePiece()) {
+            // What goes on as it comes needs no memory for the rest.
+            landing.end();
+        }
         if (last) {
             bodyEnded = true;
             current.end();
@@ -208,6 +216,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public boolean writable() {
             return ctx.channel().isWritable();
+        }
+
+        @Override
+        public void readMore() {
+            pump(ctx);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpUtil;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +13,11 @@ final class Http1Head extends RequestHead {
 
     Http1Head(HttpRequest request) {
         this.request = request;
+    }
+
+    @Override
+    long contentLength() {
+        return HttpUtil.getContentLength(request, -1L);
     }
 
     @Override

@@ -76,7 +76,7 @@ final class Http2Head extends RequestHead {
         return forwarded;
     }
 
-    /** Of the request's body; -1 when unknown. */
+    @Override
     long contentLength() {
         return headers.getLong(HttpHeaderNames.CONTENT_LENGTH, -1L);
     }

@@ -22,6 +22,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     private final Http2Stream stream;
     private final Channel channel;
     private final RestExchange exchange;
+    private int withheld;
 
     Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings) {
         this.stream = stream;
@@ -30,12 +31,29 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     void open(Http2Head head, CallHandler calls) {
-        exchange.open(head, head.contentLength(), channel, calls);
+        exchange.open(head, channel, calls);
     }
 
     @Override
     public void data(ByteBuf chunk) {
         exchange.data(chunk);
+    }
+
+    @Override
+    public boolean paused() {
+        return exchange.paused();
+    }
+
+    @Override
+    public void withheld(int bytes) {
+        withheld += bytes;
+    }
+
+    @Override
+    public void readMore() {
+        int bytes = withheld;
+        withheld = 0;
+        stream.consumed(bytes);
     }
 
     @Override

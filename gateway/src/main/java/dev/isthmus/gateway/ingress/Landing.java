@@ -48,10 +48,7 @@ final class Landing {
 
     /** Whether a request is read into it: what is decoded as it comes (JSON, compressed bodies) need not lie in one piece. */
     boolean worth(RequestHead head, long bodySize) {
-        String encoding = head.field("content-encoding");
-        return bodySize > sizes.worth()
-                && head.field(RestResponse.JSON_LENGTH) != null
-                && (encoding == null || encoding.equalsIgnoreCase("identity"));
+        return bodySize > sizes.worth() && head.field(RestResponse.JSON_LENGTH) != null && !head.compressed();
     }
 
     /** A body begins whose parts go through {@link #place}. */

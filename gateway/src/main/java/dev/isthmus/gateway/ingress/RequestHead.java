@@ -38,6 +38,15 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** All fields, their names in any case; over HTTP/2 the pseudo-header fields are among them. */
     abstract Iterator<Map.Entry<CharSequence, CharSequence>> fields();
 
+    /** Of the request's body as it is sent; -1 when unknown. */
+    abstract long contentLength();
+
+    /** Whether the body is to be inflated, be it by a coding that is not known here. */
+    boolean compressed() {
+        String encoding = field("content-encoding");
+        return encoding != null && !encoding.equalsIgnoreCase("identity");
+    }
+
     /**
      * Where a REST request leads.
      *

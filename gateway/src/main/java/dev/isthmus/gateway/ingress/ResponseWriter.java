@@ -19,4 +19,7 @@ interface ResponseWriter {
 
     /** Whether what is written goes out at once. */
     boolean writable();
+
+    /** The request, which was {@linkplain RestExchange#paused() paused}, takes more of its body again. */
+    void readMore();
 }

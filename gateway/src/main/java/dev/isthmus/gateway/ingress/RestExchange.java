@@ -53,8 +53,7 @@ final class RestExchange implements Reply {
         this.settings = settings;
     }
 
-    /** @param contentLength of the request's body, -1 when unknown */
-    void open(RequestHead head, long contentLength, Channel channel, CallHandler calls) {
+    void open(RequestHead head, Channel channel, CallHandler calls) {
         bodiless = head.method().equals("HEAD");
         try {
             Route route = head.route();
@@ -62,7 +61,7 @@ final class RestExchange implements Reply {
                 headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
             }
-            requireBodySize(contentLength);
+            requireBodySize(head.contentLength());
             Operation operation = route.operation();
             boolean events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
@@ -78,7 +77,7 @@ final class RestExchange implements Reply {
 
     private @Nullable Inflation decoder(RequestHead head, Channel channel) {
         String encoding = head.field("content-encoding");
-        if (encoding == null || encoding.equalsIgnoreCase("identity")) {
+        if (encoding == null || !head.compressed()) {
             return null;
         }
         ContentCoding coding = ContentCoding.of(encoding);
@@ -132,6 +131,16 @@ final class RestExchange implements Reply {
         }
     }
 
+    /** Whether the client is to wait before it sends more of the body. */
+    boolean paused() {
+        return !answered && sink != null && !sink.writable();
+    }
+
+    /** Whether it is worth the memory to have the body in one piece. */
+    boolean inOnePiece() {
+        return sink != null && sink.inOnePiece();
+    }
+
     /** The client has gone. */
     void cancel() {
         if (!answered) {
@@ -172,6 +181,11 @@ final class RestExchange implements Reply {
     @Override
     public boolean writable() {
         return writer.writable();
+    }
+
+    @Override
+    public void readMore() {
+        writer.readMore();
     }
 
     @Override

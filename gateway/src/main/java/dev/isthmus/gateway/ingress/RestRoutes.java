@@ -97,7 +97,8 @@ final class RestRoutes {
     }
 
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
-        return new Operation.Infer(model, new BodyForm.Rest(jsonLength(head), head.nonFinite()), stream);
+        long bodyLength = head.compressed() ? -1 : head.contentLength();
+        return new Operation.Infer(model, new BodyForm.Rest(jsonLength(head), bodyLength, head.nonFinite()), stream);
     }
 
     /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */

@@ -183,6 +183,11 @@ final class MeteredCall implements Reply {
         }
 
         @Override
+        public boolean inOnePiece() {
+            return sink.inOnePiece();
+        }
+
+        @Override
         public void resume() {
             sink.resume();
         }

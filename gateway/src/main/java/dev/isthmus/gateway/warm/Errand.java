@@ -88,7 +88,7 @@ final class Errand {
             left--;
             underWay++;
             Call call = new Call(
-                    new Operation.Infer(model, new BodyForm.Rest(RestBody.ALL_JSON, null), false),
+                    new Operation.Infer(model, new BodyForm.Rest(RestBody.ALL_JSON, -1, null), false),
                     Call.NO_DEADLINE,
                     Map.of(),
                     loop,

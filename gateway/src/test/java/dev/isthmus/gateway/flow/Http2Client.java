@@ -3,6 +3,7 @@ package dev.isthmus.gateway.flow;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
@@ -83,6 +84,11 @@ public final class Http2Client implements AutoCloseable {
             return String.join("", parts);
         }
 
+        /** Sends a part of the request's body; it has gone out when that is done. */
+        ChannelFuture data(byte[] body, int from, int to, boolean end) {
+            return stream.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.copiedBuffer(body, from, to - from), end));
+        }
+
         /** Whether it is read from here on; what is not read is not given back to the gateway's window. */
         void reading(boolean wanted) {
             stream.config().setAutoRead(wanted);
@@ -104,6 +110,13 @@ public final class Http2Client implements AutoCloseable {
      * @param headers names and values in turn
      */
     public Response post(String path, byte[] body, String... headers) {
+        Response response = begin(path, headers);
+        response.data(body, 0, body.length, true).syncUninterruptibly();
+        return response;
+    }
+
+    /** Sends the head of a request whose body follows. */
+    Response begin(String path, String... headers) {
         CompletableFuture<Response> made = new CompletableFuture<>();
         Http2StreamChannel stream = new Http2StreamChannelBootstrap(channel)
                 .handler(new ChannelInboundHandlerAdapter() {
@@ -125,9 +138,7 @@ public final class Http2Client implements AutoCloseable {
         for (int i = 0; i < headers.length; i += 2) {
             head.add(headers[i], headers[i + 1]);
         }
-        stream.write(new DefaultHttp2HeadersFrame(head)).addListener(Http2Client::check);
-        stream.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(body), true))
-                .syncUninterruptibly();
+        stream.writeAndFlush(new DefaultHttp2HeadersFrame(head)).addListener(Http2Client::check);
         return response;
     }
 

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.List;
@@ -208,6 +209,73 @@ class LandingTest {
             assertThat(connection.ahead.taken()).isLessThan(SplitConnection.SIZES.unproven());
             connection.receive(bytes(body(1000, 1)), 10);
             assertThat(connection.ahead.taken()).isLessThanOrEqualTo(SplitConnection.SIZES.most());
+        }
+    }
+
+    @Test
+    void bodyThatNeedNotBeOnePiece_takesNoMemoryAhead() {
+        try (SplitConnection connection = new SplitConnection()) {
+            connection.inOnePiece = false;
+            String request = binary(body(300, 1));
+            for (int i = 0; i < 2; i++) {
+                connection.receive(bytes(request.substring(0, request.length() - 1)), 50);
+                assertThat(connection.ahead.taken()).isZero();
+                connection.receive(bytes(request.substring(request.length() - 1)), 1);
+            }
+            assertThat(bodies(connection)).hasSize(2).containsOnly(body(300, 1));
+        }
+    }
+
+    @Test
+    void bodyThatNeedNotBeOnePieceAnyMore_givesItsMemoryBack() {
+        String request = binary(body(300, 1));
+        int head = request.length() - 300;
+        for (int split = 1; split < 299; split++) {
+            try (SplitConnection connection = new SplitConnection()) {
+                connection.receive(bytes(request.substring(0, head + split)), head, 20);
+                connection.inOnePiece = false;
+                connection.receive(bytes(request.substring(head + split, head + split + 1)), 1);
+                assertThat(connection.ahead.taken()).isZero();
+                connection.receive(bytes(request.substring(head + split + 1)), 7);
+                assertThat(bodies(connection)).as("split at %d", split).containsExactly(body(300, 1));
+            }
+        }
+    }
+
+    @Test
+    void bodyThatIsNotTaken_stopsReadingUntilItIs() {
+        try (SplitConnection connection = new SplitConnection()) {
+            String request = json(body(300, 1));
+            connection.writable = false;
+            connection.receive(bytes(request.substring(0, 100)), 100);
+            assertThat(connection.reading()).isFalse();
+            connection.readMore();
+            assertThat(connection.reading()).isTrue();
+            connection.receive(bytes(request.substring(100)), 1000);
+            assertThat(bodies(connection)).containsExactly(body(300, 1));
+        }
+    }
+
+    @Test
+    void bodyThatIsNotTaken_butComplete_isAnswered() {
+        try (SplitConnection connection = new SplitConnection()) {
+            connection.writable = false;
+            connection.receive(bytes(json(body(300, 1))), 1000);
+            assertThat(bodies(connection)).containsExactly(body(300, 1));
+            assertThat(connection.reading()).isTrue();
+        }
+    }
+
+    @Test
+    void requestBehindABody_thatWasRefusedBeforeItWasTaken_isServed() {
+        try (SplitConnection connection = new SplitConnection()) {
+            String request = json(body(300, 1));
+            connection.writable = false;
+            connection.receive(bytes(request.substring(0, 100)), 100);
+            connection.refuse(OipException.invalid("no"));
+            assertThat(connection.reading()).isTrue();
+            connection.receive(bytes(request.substring(100), json("abc")), 1000);
+            assertThat(bodies(connection)).containsExactly("{\"error\":\"no\"}", "abc");
         }
     }
 

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -19,6 +20,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** HTTP/1.1 over reads of chosen sizes, which go where a socket's would; every inference is answered with its own body. */
 @SuppressWarnings("deprecation") // of what channels call
@@ -34,6 +37,16 @@ final class SplitConnection implements AutoCloseable {
     private final RecvByteBufAllocator.Handle reads;
     private final Deque<Runnable> answers = new ArrayDeque<>();
     private final boolean later;
+    private @Nullable Opened last;
+
+    /** A call that was opened, and what came of its body. */
+    private record Opened(Reply reply, Gathering body) {}
+
+    /** Whether bodies are wanted in one piece. */
+    boolean inOnePiece = true;
+
+    /** Whether more of a body is taken. */
+    boolean writable = true;
 
     SplitConnection() {
         this(ByteBufAllocator.DEFAULT, 1 << 20, false);
@@ -61,7 +74,18 @@ final class SplitConnection implements AutoCloseable {
 
     private RequestSink open(Call call, Reply reply) {
         Gathering body = new Gathering(call.allocator());
+        last = new Opened(reply, body);
         return new RequestSink() {
+            @Override
+            public boolean inOnePiece() {
+                return inOnePiece;
+            }
+
+            @Override
+            public boolean writable() {
+                return writable;
+            }
+
             @Override
             public void data(ByteBuf chunk) {
                 body.add(chunk);
@@ -91,6 +115,24 @@ final class SplitConnection implements AutoCloseable {
         while (!answers.isEmpty()) {
             answers.remove().run();
         }
+    }
+
+    /** The call that was opened last takes more of its body again. */
+    void readMore() {
+        writable = true;
+        Objects.requireNonNull(last).reply().readMore();
+    }
+
+    /** The call that was opened last fails. */
+    void refuse(OipException refusal) {
+        Opened refused = Objects.requireNonNull(last);
+        refused.body().release();
+        refused.reply().fail(refusal);
+    }
+
+    /** Whether the socket is read. */
+    boolean reading() {
+        return channel.config().isAutoRead();
     }
 
     /** Has the bytes come, as many with each arrival as the sizes say, the last of them again and again. */

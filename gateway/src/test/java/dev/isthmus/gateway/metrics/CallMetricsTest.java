@@ -89,7 +89,7 @@ class CallMetricsTest {
     }
 
     private static Operation infer(String model) {
-        return new Operation.Infer(ModelRef.of(model), new BodyForm.Rest(-1, null), false);
+        return new Operation.Infer(ModelRef.of(model), new BodyForm.Rest(-1, -1, null), false);
     }
 
     private void pass(long millis) {

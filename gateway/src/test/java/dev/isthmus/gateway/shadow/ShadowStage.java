@@ -90,7 +90,8 @@ final class ShadowStage implements AutoCloseable {
     }
 
     Call call(Executor on) {
-        Operation operation = new Operation.Infer(ModelRef.of("m"), new BodyForm.Rest(RestBody.ALL_JSON, null), stream);
+        Operation operation =
+                new Operation.Infer(ModelRef.of("m"), new BodyForm.Rest(RestBody.ALL_JSON, -1, null), stream);
         return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), on, ByteBufAllocator.DEFAULT).withAffinity(17);
     }
 

@@ -33,6 +33,17 @@ public final class ProtobufWriter {
      *     cannot take is left out
      */
     public static ByteBuf request(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
+        return withRaw(allocator, requestHead(allocator, request, dialect), RAW_INPUT_CONTENTS, request.inputs());
+    }
+
+    /**
+     * A ModelInferRequest without its raw contents. These follow it, one for each tensor that is in the message: what
+     * {@link #rawInputHead} writes, and the tensor's bytes.
+     *
+     * @param request borrowed; the data of its tensors is not looked at
+     * @param dialect as above
+     */
+    public static ByteBuf requestHead(ByteBufAllocator allocator, InferRequest request, Dialect dialect) {
         boolean wideParameters = dialect.wideParameters();
         ByteBuf head = allocator.buffer();
         string(head, 1, request.model().name());
@@ -46,7 +57,18 @@ public final class ProtobufWriter {
             parameters(nested, 2, output.parameters(), wideParameters);
             message(head, 6, nested);
         }
-        return withRaw(allocator, head, RAW_INPUT_CONTENTS, request.inputs());
+        return head;
+    }
+
+    /** Bytes that {@link #rawInputHead} writes. */
+    public static int rawInputHeadSize(long size) {
+        return 1 + varintSize(size);
+    }
+
+    /** Writes what stands before the bytes of a raw input. */
+    public static void rawInputHead(ByteBuf out, long size) {
+        tag(out, RAW_INPUT_CONTENTS, ProtoCursor.BYTES);
+        varint(out, size);
     }
 
     /**

@@ -142,10 +142,35 @@ final class DocumentReader extends ObjectReader {
         return what;
     }
 
-    /** The tensors, complete and owned by the caller. */
-    List<Tensor> takeTensors() {
+    /** Whether all tensors are binary data of sizes that are known to be right, and together of so many bytes. */
+    boolean fixedBinary(long bytes) {
+        long left = bytes;
+        for (TensorDraft tensor : tensors) {
+            if (!tensor.fixedBinary() || tensor.binarySize() > left) {
+                return false;
+            }
+            left -= tensor.binarySize();
+        }
+        return left == 0;
+    }
+
+    /** The tensors before their binary data has come. */
+    List<Tensor> heads() {
+        requireDistinct();
+        if (ParameterValue.base64(parameters)) {
+            parameters.remove("content_type");
+        }
+        return tensors.stream().map(TensorDraft::head).toList();
+    }
+
+    private void requireDistinct() {
         settings.check().requireDistinct(tensors, TensorDraft::name);
         outputs.requireDistinct();
+    }
+
+    /** The tensors, complete and owned by the caller. */
+    List<Tensor> takeTensors() {
+        requireDistinct();
         boolean base64 = settings.request() && ParameterValue.base64(parameters);
         List<Tensor> taken = new ArrayList<>();
         try {

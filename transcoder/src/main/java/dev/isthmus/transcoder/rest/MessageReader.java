@@ -62,6 +62,11 @@ final class MessageReader {
         }
     }
 
+    /** Whether the JSON is complete, and what follows it in a body of this length is the data of all tensors. */
+    boolean fixedBinary(long bodyLength) {
+        return complete && jsonTaken == jsonLength && document.fixedBinary(bodyLength - jsonLength);
+    }
+
     /** Ends the body. */
     List<Tensor> finish() {
         if (jsonLength > jsonTaken || jsonLength == 0) {
@@ -70,8 +75,13 @@ final class MessageReader {
         }
         json.last();
         read();
-        tail.requireComplete();
+        requireComplete();
         return document.takeTensors();
+    }
+
+    /** That the binary data has come that was announced. */
+    void requireComplete() {
+        tail.requireComplete();
     }
 
     void release() {

@@ -7,6 +7,7 @@ import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads a REST inference request in chunks as they arrive. Not thread-safe. After {@link #finish()}, {@link #release()} or
@@ -55,20 +56,69 @@ public final class RestRequestReader {
      */
     public RestRequest finish() {
         try {
-            List<Tensor> inputs = reader.finish();
-            DocumentReader document = reader.document();
-            InferRequest request =
-                    new InferRequest(model, document.text("id"), document.parameters(), inputs, document.outputs());
-            return new RestRequest(
-                    request,
-                    document.forms(),
-                    document.plainInputs(),
-                    document.contestedJson(),
-                    document.base64(),
-                    foreign.name());
+            return request(reader.finish());
         } finally {
             reader.release();
         }
+    }
+
+    private RestRequest request(List<Tensor> inputs) {
+        DocumentReader document = reader.document();
+        InferRequest request =
+                new InferRequest(model, document.text("id"), document.parameters(), inputs, document.outputs());
+        return new RestRequest(
+                request,
+                document.forms(),
+                document.plainInputs(),
+                document.contestedJson(),
+                document.base64(),
+                foreign.name());
+    }
+
+    /**
+     * The request before its binary data has come; its tensors are empty. It is there once the JSON is complete, where every
+     * input is binary data of a datatype with a fixed size, and the sizes that are announced are those of the shapes and add
+     * up to the rest of the body. The data may then be had by {@link #takeBinary} as it comes, instead of by
+     * {@link #finish()}.
+     *
+     * @param bodyLength of the whole body
+     * @return null where there is no such request, or none yet
+     * @throws dev.isthmus.oip.OipException when the JSON breaks the protocol
+     */
+    public @Nullable RestRequest head(long bodyLength) {
+        if (!reader.fixedBinary(bodyLength)) {
+            return null;
+        }
+        try {
+            return request(reader.document().heads());
+        } catch (RuntimeException e) {
+            reader.release();
+            throw e;
+        }
+    }
+
+    /**
+     * Ends the body of a request of which there was a {@link #head}.
+     *
+     * @throws dev.isthmus.oip.OipException when it is not complete
+     */
+    public void requireComplete() {
+        try {
+            reader.requireComplete();
+        } catch (RuntimeException e) {
+            reader.release();
+            throw e;
+        }
+    }
+
+    /** Bytes of an input's binary data, by its place in the request. */
+    public long binarySize(int input) {
+        return reader.document().tensors().get(input).binarySize();
+    }
+
+    /** What has come of an input's binary data and was not taken before, owned by the caller. */
+    public ByteBuf takeBinary(int input) {
+        return reader.document().tensors().get(input).takeBinary();
     }
 
     /** Bytes of memory that are held: tensors as far as they have been read, and text that is kept. */

@@ -169,6 +169,23 @@ final class TensorDraft {
         parts.add(part);
     }
 
+    /** Whether its bytes follow as binary data whose size is known to be right before they have come. */
+    boolean fixedBinary() {
+        DataType type = dataType;
+        return binarySize >= 0 && type != null && type.fixedSize();
+    }
+
+    /** The tensor before its data has come. */
+    Tensor head() {
+        return new Tensor(
+                name, required(dataType, "datatype"), required(shape, "shape"), parameters, Unpooled.EMPTY_BUFFER);
+    }
+
+    /** What has come of its binary data and was not taken yet, owned by the caller. */
+    ByteBuf takeBinary() {
+        return binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
+    }
+
     /** The tensor, owned by the caller; its data is checked. */
     Tensor take(boolean inBase64) {
         DataType type = required(dataType, "datatype");

@@ -1,0 +1,140 @@
+package dev.isthmus.gateway.flow;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** A REST request with binary data whose body is sent bit by bit. */
+interface BinaryRequest extends AutoCloseable {
+    /** A body, its JSON in front. */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
+    record Body(byte[] bytes, int jsonLength) {
+        /** Inputs as they are in the JSON, and so many bytes behind it. */
+        static Body of(int behind, String... inputs) {
+            byte[] json = ("{\"id\":\"7\",\"inputs\":[" + String.join(",", inputs) + "]}")
+                    .getBytes(StandardCharsets.US_ASCII);
+            byte[] bytes = Arrays.copyOf(json, json.length + behind);
+            for (int i = json.length; i < bytes.length; i += 7) {
+                bytes[i] = (byte) (i * 31);
+            }
+            return new Body(bytes, json.length);
+        }
+
+        /** An input in one dimension that is so many bytes of binary data. */
+        static String input(String name, String datatype, long extent, long bytes) {
+            return "{\"name\":\"" + name + "\",\"datatype\":\"" + datatype + "\",\"shape\":[" + extent
+                    + "],\"parameters\":{\"binary_data_size\":" + bytes + "}}";
+        }
+
+        static Body of(int bytes) {
+            return of(bytes, input("x", "UINT8", bytes, bytes));
+        }
+    }
+
+    /** The ways to send one. */
+    enum Over {
+        HTTP1 {
+            @Override
+            BinaryRequest begin(int port, String model, Body body, String... fields) throws IOException {
+                return Http1.begin(port, model, body, fields);
+            }
+        },
+        HTTP2 {
+            @Override
+            BinaryRequest begin(int port, String model, Body body, String... fields) {
+                return Http2.begin(port, model, body, fields);
+            }
+        };
+
+        /**
+         * Opens a connection, and sends the head of a request.
+         *
+         * @param fields further names and values in turn
+         */
+        abstract BinaryRequest begin(int port, String model, Body body, String... fields) throws IOException;
+    }
+
+    /** Sends a part of the body; returns when the connection has taken it. */
+    void send(int from, int to) throws Exception;
+
+    int status() throws Exception;
+
+    /** The client goes. */
+    @Override
+    void close() throws IOException;
+
+    private static String path(String model) {
+        return "/v2/models/" + model + "/infer";
+    }
+
+    /** Over a connection of HTTP/1.1, which is there for more. */
+    record Http1(Http1Client connection, Body body) implements BinaryRequest {
+        static Http1 begin(int port, String model, Body body, String... fields) throws IOException {
+            Socket socket = new Socket();
+            // So that what is on its way is not much.
+            socket.setSendBufferSize(64 * 1024);
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+            Http1 request = new Http1(new Http1Client(socket), body);
+            request.head(model, fields);
+            return request;
+        }
+
+        void head(String model, String... fields) throws IOException {
+            StringBuilder head = new StringBuilder("POST " + path(model) + " HTTP/1.1\r\nhost: a\r\ncontent-length: "
+                    + body.bytes().length + "\r\ninference-header-content-length: " + body.jsonLength() + "\r\n");
+            for (int i = 0; i < fields.length; i += 2) {
+                head.append(fields[i]).append(": ").append(fields[i + 1]).append("\r\n");
+            }
+            connection.send(head + "\r\n");
+        }
+
+        @Override
+        public void send(int from, int to) throws IOException {
+            connection.send(Arrays.copyOfRange(body.bytes(), from, to));
+        }
+
+        @Override
+        public int status() throws IOException {
+            return connection.head().status();
+        }
+
+        @Override
+        public void close() throws IOException {
+            connection.close();
+        }
+    }
+
+    /** Over a stream of HTTP/2. */
+    record Http2(Http2Client connection, Http2Client.Response stream, Body body) implements BinaryRequest {
+        static Http2 begin(int port, String model, Body body, String... fields) {
+            List<String> all = new ArrayList<>(List.of(
+                    "content-length",
+                    Integer.toString(body.bytes().length),
+                    "inference-header-content-length",
+                    Integer.toString(body.jsonLength())));
+            all.addAll(List.of(fields));
+            Http2Client connection = new Http2Client(port);
+            return new Http2(connection, connection.begin(path(model), all.toArray(String[]::new)), body);
+        }
+
+        @Override
+        public void send(int from, int to) {
+            stream.data(body.bytes(), from, to, to == body.bytes().length).syncUninterruptibly();
+        }
+
+        @Override
+        public int status() throws Exception {
+            return Integer.parseInt(stream.head().status().toString());
+        }
+
+        @Override
+        public void close() {
+            connection.close();
+        }
+    }
+}

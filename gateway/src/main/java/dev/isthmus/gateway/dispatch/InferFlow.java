@@ -69,7 +69,7 @@ final class InferFlow implements RequestSink, Reply {
                 rest.jsonLength(),
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
-                Reading.of(routed.route().upstreams(), rest.jsonLength()),
+                Reading.of(routed.route(), rest.jsonLength()),
                 rules.limits());
     }
 

@@ -4,9 +4,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.Peer;
@@ -16,27 +14,23 @@ import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
-import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A REST request, read as its parts arrive. It is always read in full, so that an upstream sees only what is valid; where
- * the upstream takes the body as the client sent it and would lose nothing, that is what it gets.
+ * A REST request, read as its parts arrive, so that an upstream sees only what is valid. Where the upstream takes the body as
+ * the client sent it and would lose nothing, that is what it gets, and it is the judge of single numbers in it
+ * ({@link JsonText}).
  */
 final class JsonBody implements RequestBody {
-    private final RestRequestReader reader;
+    private final JsonText text;
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
     private final ModelRef asked;
     private final long jsonLength;
     private final NonFinite nonFinite;
     private final boolean events;
-    private final @Nullable Gathering original;
-    private @Nullable ByteBuf body;
-    private @Nullable RestRequest read;
 
     /** @param asked the model as the client names it */
     JsonBody(
@@ -48,124 +42,69 @@ final class JsonBody implements RequestBody {
             boolean events,
             Reading reading,
             WireLimits limits) {
-        this.reader = new RestRequestReader(
-                allocator, asked, jsonLength, reading.anyParameter(), limits.withSharedMemory(reading.sharedMemory()));
+        this.text = new JsonText(allocator, asked, jsonLength, reading, limits);
         this.transcoder = transcoder;
         this.allocator = allocator;
         this.asked = asked;
         this.jsonLength = jsonLength;
         this.nonFinite = nonFinite;
         this.events = events;
-        this.original = reading.original() ? new Gathering(allocator) : null;
     }
 
     @Override
     public void add(ByteBuf chunk) {
-        try {
-            reader.feed(chunk);
-            if (original != null) {
-                original.add(chunk.retainedDuplicate());
-            }
-        } finally {
-            chunk.release();
-        }
+        text.add(chunk);
     }
 
     @Override
     public long held() {
-        return reader.held() + (original == null ? 0 : original.bytes());
+        return text.held();
     }
 
     @Override
     public void end() {
-        read = reader.finish();
-        body = original == null ? null : original.take();
+        text.end();
     }
 
     @Override
     public Map<String, Parameter> parameters() {
-        return complete().request().parameters();
+        return text.request().request().parameters();
     }
 
     @Override
     public String id() {
-        return complete().request().id();
-    }
-
-    private RestRequest complete() {
-        RestRequest complete = read;
-        if (complete == null) {
-            throw new IllegalStateException("the body has not ended");
-        }
-        return complete;
+        return text.request().request().id();
     }
 
     @Override
     public Prepared prepare(Peer peer, ModelRef model) {
-        RestRequest complete = complete();
+        RestRequest complete = text.request();
         OutputForms wanted = complete.outputForms().with(nonFinite);
         // Binary data has no place in a server-sent event.
         OutputForms outputs = events ? wanted.withoutBinary() : wanted;
         String answered = model.name().equals(asked.name()) ? null : asked.name();
-        ByteBuf asItCame = body;
-        boolean untouched = asItCame != null && peer.wire() == Wire.REST && takesOriginal(complete, peer);
+        ByteBuf asItCame = text.text();
+        boolean untouched = asItCame != null && AsItCame.goesTo(peer, complete);
         boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
         AnswerForm form = new AnswerForm(
                 Wire.REST, answerUntouched, outputs, false, complete.request().id(), answered);
         if (asItCame != null && untouched) {
             return new Prepared(new InferMessage.Rest(new RestBody(asItCame, jsonLength)).retained(), form);
         }
-        String foreign = complete.foreignParameter();
+        RestRequest full = text.inFull();
+        String foreign = full.foreignParameter();
         if (foreign != null) {
             throw OipException.invalid("parameter '" + foreign
                     + "': a string, a number or a boolean is expected in a request "
                     + (jsonLength == RestBody.ALL_JSON ? "to this model" : "with binary data"));
         }
-        InferRequest request = complete.request().retained().withModel(model);
+        InferRequest request = full.request().retained().withModel(model);
         return new Prepared(
-                transcoder.request(allocator, new InferMessage.Request(request, complete.plainInputs()), peer), form);
-    }
-
-    /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
-    private static boolean takesOriginal(RestRequest read, Peer peer) {
-        OutputForms outputs = read.outputForms();
-        if (read.contestedInputs()
-                || (read.base64Inputs() && !peer.dialect().base64())
-                || !outputs.base64().isEmpty()
-                || !peer.dialect().takesId(read.request().id())
-                || (read.foreignParameter() != null && !peer.dialect().anyParameter())
-                || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
-            return false;
-        }
-        if (!peer.binaryTensorData()) {
-            return !outputs.anyBinary();
-        }
-        if (peer.dialect().lossyJson()) {
-            return (read.allBinary() || peer.dialect().keepsJson())
-                    && outputs.allBinary(read.request().outputs());
-        }
-        return outputs.explicit(read.request().outputs());
-    }
-
-    private static boolean inSharedMemory(InferRequest request) {
-        return request.inputs().stream().anyMatch(Tensor::shared)
-                || request.outputs().stream()
-                        .anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
+                transcoder.request(allocator, new InferMessage.Request(request, full.plainInputs()), peer), form);
     }
 
     @Override
     public void release() {
-        reader.release();
-        if (original != null) {
-            original.release();
-        }
-        if (body != null) {
-            body.release();
-            body = null;
-        }
-        if (read != null) {
-            read.request().release();
-            read = null;
-        }
+        text.release();
     }
 }

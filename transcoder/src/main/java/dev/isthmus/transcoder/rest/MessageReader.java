@@ -62,6 +62,11 @@ final class MessageReader {
         }
     }
 
+    /** Whether the document has ended. */
+    boolean complete() {
+        return complete;
+    }
+
     /** Ends the body. */
     List<Tensor> finish() {
         if (jsonLength > jsonTaken || jsonLength == 0) {

@@ -1,7 +1,5 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.oip.DataType;
-
 /**
  * Steps over arrays of numbers, eight bytes at a time. It makes sure that between brackets and commas there is one word of
  * the characters of numbers each, and counts the words; not that they are numbers, nor what numbers.
@@ -15,6 +13,9 @@ final class NumberSkim {
     private static final long LETTERS = 'e' * EACH;
     private static final long SMALL_LETTER = 0x20 * EACH;
     private static final long ZEROS = '0' * EACH;
+    // Added to a byte below 0x80, these set its highest bit: from '+' on, of "+,-.", and behind them.
+    private static final long FROM_PLUS = (0x80 - '+') * EACH;
+    private static final long BEHIND_POINT = (0x80 - '.' - 1) * EACH;
     /** Added to the value of a digit, it leaves the highest bit unset. */
     private static final long BEHIND_NINE = (0x80 - 10) * EACH;
 
@@ -30,7 +31,6 @@ final class NumberSkim {
     }
 
     private final Nesting nesting;
-    private final boolean fractions;
     private final int mostLevels;
     private final int mostBytes;
     private Before before = Before.OPENING;
@@ -46,14 +46,12 @@ final class NumberSkim {
     /**
      * A skim of an array, from behind its opening bracket.
      *
-     * @param type of numbers; in integers no fractions and exponents are taken
      * @param nesting gets the arrays and the elements in them
      * @param mostLevels arrays in each other
      * @param mostBytes characters of a number
      */
-    NumberSkim(DataType type, Nesting nesting, int mostLevels, int mostBytes) {
+    NumberSkim(Nesting nesting, int mostLevels, int mostBytes) {
         this.nesting = nesting;
-        this.fractions = type == DataType.FP32 || type == DataType.FP64;
         this.mostLevels = mostLevels;
         this.mostBytes = mostBytes;
         nesting.open(1, false);
@@ -91,10 +89,6 @@ final class NumberSkim {
      * or fewer than eight bytes.
      */
     private int words(byte[] window, int from, int end) {
-        // Of "+,-.", integers have the minus only, and no letter.
-        long marks = (0x80 - (fractions ? '+' : '-')) * EACH;
-        long behindMarks = (0x80 - (fractions ? '/' : '.')) * EACH;
-        long letter = fractions ? LETTERS : 0;
         long numberBefore = before == Before.NUMBER ? 0x80 : 0;
         long begun = 0;
         int bytes = length;
@@ -108,8 +102,8 @@ final class NumberSkim {
             long behindNumber = number << 8 | numberBefore;
             long misplaced = ~(behindNumber ^ notComma) & ~number;
             long notDigit = (word ^ ZEROS) + BEHIND_NINE;
-            long mark = (word + marks) & ~(word + behindMarks);
-            long notLetter = ((word | SMALL_LETTER) ^ letter) + LOW;
+            long mark = (word + FROM_PLUS) & ~(word + BEHIND_POINT);
+            long notLetter = ((word | SMALL_LETTER) ^ LETTERS) + LOW;
             if (((word | misplaced | (number & notDigit & ~mark & notLetter)) & HIGH) != 0) {
                 break;
             }
@@ -170,11 +164,7 @@ final class NumberSkim {
         boolean begins = before == Before.OPENING || before == Before.COMMA;
         length = begins ? 1 : length + 1;
         elements += begins ? 1 : 0;
-        refused |= (!begins && before != Before.NUMBER) || !isPart(c) || length > mostBytes;
+        refused |= (!begins && before != Before.NUMBER) || !JsonNumberGrammar.isPart(c) || length > mostBytes;
         before = Before.NUMBER;
-    }
-
-    private boolean isPart(byte c) {
-        return fractions ? JsonNumberGrammar.isPart(c) : (c >= '0' && c <= '9') || c == '-';
     }
 }

@@ -213,14 +213,12 @@ class DataSkimTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1.0,false", "1e0,false", "1E0,false", "+1,false", "1-1,true", "999,true", "01,true", "-,true"})
-    void numbersOfIntegers_haveNoFractionAndNoExponent(String element, boolean skimmed) {
-        for (int before = 0; before < 20; before++) {
-            String data = "[" + "0,".repeat(before) + element + ",1,2,3,4]";
-            assertThat(skims(request(DataType.INT8, "[" + (before + 5) + "]", data)))
-                    .as(data)
-                    .isEqualTo(skimmed);
-        }
+    @ValueSource(strings = {"128", "-129", "1.5", "01", "-", "1-1"})
+    void numbersOfIntegers_areRead(String element) {
+        String data = "[0,0,0," + element + ",1,2,3,4]";
+        assertThat(skims(request(DataType.INT8, "[8]", data))).isFalse();
+        assertThat(skims(request(DataType.INT8, "[8]", data.replace(element, "127"))))
+                .isTrue();
     }
 
     @ParameterizedTest
@@ -301,9 +299,7 @@ class DataSkimTest {
         String marks = "[],-+.0123456789eE \n\t/x:,,[]";
         int taken = 0;
         for (int round = 0; round < 20_000; round++) {
-            boolean floats = random.nextBoolean();
-            DataType type = floats ? DataType.FP32 : DataType.INT16;
-            StringBuilder data = new StringBuilder(valid(random, floats));
+            StringBuilder data = new StringBuilder(valid(random));
             for (int change = random.nextInt(3); change > 0; change--) {
                 int at = 1 + random.nextInt(data.length() - 1);
                 char mark = marks.charAt(random.nextInt(marks.length()));
@@ -313,28 +309,28 @@ class DataSkimTest {
                     default -> data.deleteCharAt(at - 1);
                 }
             }
-            String text = request(type, "[2,3]", data.toString());
+            String text = request(DataType.FP32, "[2,3]", data.toString());
             int cut = random.nextInt(text.length());
             boolean skimmed = skims(text, cut);
-            String tame = request(type, "[2,3]", data.toString().replaceAll(NUMBER, "1"));
+            String tame = request(DataType.FP32, "[2,3]", data.toString().replaceAll(NUMBER, "1"));
             if (skimmed) {
                 taken++;
                 assertThat(reads(tame)).as(text).isTrue();
-            } else if (floats || !data.toString().matches("(?s).*[.+eE].*")) {
+            } else {
                 assertThat(reads(text)).as(text).isFalse();
             }
         }
         assertThat(taken).isGreaterThan(5_000);
     }
 
-    private static String valid(SplittableRandom random, boolean floats) {
+    private static String valid(SplittableRandom random) {
         StringBuilder data = new StringBuilder();
         boolean nested = random.nextBoolean();
         String space = " ".repeat(random.nextInt(3));
         for (int i = 0; i < 6; i++) {
             data.append(i == 0 ? nested ? "[[" : "[" : nested && i == 3 ? "]," + space + "[" : "," + space);
             int integer = random.nextInt(2000) - 1000;
-            data.append(floats && random.nextInt(3) > 0 ? String.valueOf(random.nextDouble() * integer) : integer);
+            data.append(random.nextInt(3) > 0 ? String.valueOf(random.nextDouble() * integer) : integer);
         }
         return data.append(nested ? "]]" : "]").toString();
     }
@@ -349,8 +345,8 @@ class DataSkimTest {
             for (int i = 0; i < count; i++) {
                 data.append(i == 0 ? "" : separator).append(random.nextInt(1 << random.nextInt(1, 31)));
             }
-            String right = request(DataType.INT32, "[" + count + "]", data + "]");
-            String wrong = request(DataType.INT32, "[" + (count + 1) + "]", data + "]");
+            String right = request(DataType.FP64, "[" + count + "]", data + "]");
+            String wrong = request(DataType.FP64, "[" + (count + 1) + "]", data + "]");
             int[] cuts = random.ints(10, 0, right.length()).sorted().toArray();
             assertThat(skims(right, cuts)).isTrue();
             assertThat(skims(wrong, cuts)).isFalse();

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,6 +81,16 @@ public final class Gathering {
             if (parts.numComponents() > mostParts) {
                 parts.consolidate();
             }
+        }
+    }
+
+    /** Shows what there is so far, in order; what is shown is borrowed. */
+    public void show(Consumer<ByteBuf> to) {
+        if (before != null) {
+            to.accept(before);
+        }
+        if (last != null) {
+            to.accept(last);
         }
     }
 

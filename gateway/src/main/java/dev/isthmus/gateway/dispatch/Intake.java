@@ -75,7 +75,7 @@ final class Intake implements RequestSink {
                 rest,
                 rest.nonFinite() == null ? rules.nonFinite() : rest.nonFinite(),
                 infer.stream(),
-                Reading.of(routed.route().upstreams(), rest.jsonLength()),
+                Reading.of(routed.route(), rest.jsonLength()),
                 rules.limits());
     }
 

@@ -5,9 +5,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.Peer;
@@ -18,7 +16,6 @@ import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
-import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -26,21 +23,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A REST request, read as its parts arrive. It is always read in full, so that an upstream sees only what is valid; where
- * the upstream takes the body as the client sent it and would lose nothing, that is what it gets. Binary data of sizes that
- * are known to be right passes to a gRPC server as it comes.
+ * A REST request, read as its parts arrive, so that an upstream sees only what is valid. Where the upstream takes the body as
+ * the client sent it and would lose nothing, that is what it gets, and it is the judge of single numbers in it
+ * ({@link JsonText}). Binary data of sizes that are known to be right passes to a gRPC server as it comes.
  */
 final class JsonBody implements RequestBody {
-    private final RestRequestReader reader;
+    private final JsonText text;
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
     private final ModelRef asked;
     private final BodyForm.Rest sent;
     private final NonFinite nonFinite;
     private final boolean events;
-    private @Nullable Gathering original;
-    private @Nullable ByteBuf body;
-    private @Nullable RestRequest read;
     private @Nullable InParts parts;
 
     /**
@@ -58,39 +52,25 @@ final class JsonBody implements RequestBody {
             boolean events,
             Reading reading,
             WireLimits limits) {
-        this.reader = new RestRequestReader(
-                allocator,
-                asked,
-                sent.jsonLength(),
-                reading.anyParameter(),
-                limits.withSharedMemory(reading.sharedMemory()));
+        this.text = new JsonText(allocator, asked, sent.jsonLength(), reading, limits);
         this.transcoder = transcoder;
         this.allocator = allocator;
         this.asked = asked;
         this.sent = sent;
         this.nonFinite = nonFinite;
         this.events = events;
-        this.original = reading.original() ? new Gathering(allocator) : null;
     }
 
     @Override
     public void add(ByteBuf chunk) {
-        try {
-            reader.feed(chunk);
-            if (original != null) {
-                original.add(chunk.retainedDuplicate());
-            }
-        } finally {
-            chunk.release();
-        }
+        text.add(chunk);
     }
 
     @Override
     public @Nullable Passing passing() {
         if (parts == null) {
-            RestRequest head = reader.head(sent.bodyLength());
+            RestRequest head = text.head(sent.bodyLength());
             if (head != null && head.foreignParameter() == null) {
-                read = head;
                 parts = new InParts(head);
             }
         }
@@ -99,59 +79,55 @@ final class JsonBody implements RequestBody {
 
     @Override
     public long held() {
-        return reader.held() + (original == null ? 0 : original.bytes());
+        return text.held();
     }
 
     @Override
     public void end() {
         if (parts != null && parts.started()) {
-            reader.requireComplete();
-            return;
+            text.requireComplete();
+        } else {
+            text.end();
         }
-        read = reader.finish();
-        body = original == null ? null : original.take();
     }
 
     @Override
     public Map<String, Parameter> parameters() {
-        return complete().request().parameters();
+        return request().parameters();
     }
 
     @Override
     public String id() {
-        return complete().request().id();
+        return request().id();
     }
 
-    private RestRequest complete() {
-        RestRequest complete = read;
-        if (complete == null) {
-            throw new IllegalStateException("the body has not ended");
-        }
-        return complete;
+    private InferRequest request() {
+        return (parts == null ? text.request() : parts.head).request();
     }
 
     @Override
     public Prepared prepare(Peer peer, ModelRef model) {
-        RestRequest complete = complete();
+        RestRequest complete = text.request();
         OutputForms wanted = complete.outputForms().with(nonFinite);
         // Binary data has no place in a server-sent event.
         OutputForms outputs = events ? wanted.withoutBinary() : wanted;
-        ByteBuf asItCame = body;
-        boolean untouched = asItCame != null && peer.wire() == Wire.REST && takesOriginal(complete, peer);
+        ByteBuf asItCame = text.text();
+        boolean untouched = asItCame != null && AsItCame.goesTo(peer, complete);
         boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
         AnswerForm form = form(complete, model, outputs, answerUntouched);
         if (asItCame != null && untouched) {
             return new Prepared(new InferMessage.Rest(new RestBody(asItCame, sent.jsonLength())).retained(), form);
         }
-        String foreign = complete.foreignParameter();
+        RestRequest full = text.inFull();
+        String foreign = full.foreignParameter();
         if (foreign != null) {
             throw OipException.invalid("parameter '" + foreign
                     + "': a string, a number or a boolean is expected in a request "
                     + (sent.jsonLength() == RestBody.ALL_JSON ? "to this model" : "with binary data"));
         }
-        InferRequest request = complete.request().retained().withModel(model);
+        InferRequest request = full.request().retained().withModel(model);
         return new Prepared(
-                transcoder.request(allocator, new InferMessage.Request(request, complete.plainInputs()), peer), form);
+                transcoder.request(allocator, new InferMessage.Request(request, full.plainInputs()), peer), form);
     }
 
     private AnswerForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean untouched) {
@@ -160,47 +136,9 @@ final class JsonBody implements RequestBody {
                 Wire.REST, untouched, outputs, false, request.request().id(), answered);
     }
 
-    /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
-    private static boolean takesOriginal(RestRequest read, Peer peer) {
-        OutputForms outputs = read.outputForms();
-        if (read.contestedInputs()
-                || (read.base64Inputs() && !peer.dialect().base64())
-                || !outputs.base64().isEmpty()
-                || !peer.dialect().takesId(read.request().id())
-                || (read.foreignParameter() != null && !peer.dialect().anyParameter())
-                || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
-            return false;
-        }
-        if (!peer.binaryTensorData()) {
-            return !outputs.anyBinary();
-        }
-        if (peer.dialect().lossyJson()) {
-            return (read.allBinary() || peer.dialect().keepsJson())
-                    && outputs.allBinary(read.request().outputs());
-        }
-        return outputs.explicit(read.request().outputs());
-    }
-
-    private static boolean inSharedMemory(InferRequest request) {
-        return request.inputs().stream().anyMatch(Tensor::shared)
-                || request.outputs().stream()
-                        .anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
-    }
-
     @Override
     public void release() {
-        reader.release();
-        if (original != null) {
-            original.release();
-        }
-        if (body != null) {
-            body.release();
-            body = null;
-        }
-        if (read != null) {
-            read.request().release();
-            read = null;
-        }
+        text.release();
         if (parts != null) {
             parts.release();
         }
@@ -229,12 +167,8 @@ final class JsonBody implements RequestBody {
             if (peer.wire() != Wire.PROTOBUF) {
                 return null;
             }
-            RestParts begun = transcoder.parts(allocator, head.request().withModel(model), reader, peer);
+            RestParts begun = transcoder.parts(allocator, head.request().withModel(model), text.inParts(), peer);
             message = begun;
-            if (original != null) {
-                original.release();
-                original = null;
-            }
             return new Begun(
                     begun.length(), form(head, model, head.outputForms().with(nonFinite), false));
         }

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -12,21 +14,31 @@ import java.util.List;
  * @param anyParameter whether parameters that the protocol does not know are let pass
  * @param original whether the body is kept as it came
  * @param sharedMemory whether tensors may lie in shared memory
+ * @param skimmedFor the servers that the request, and copies of it, may go to, where numbers need not be read because all of
+ *     them may be sent the body as it came; else none
  */
-record Reading(boolean anyParameter, boolean original, boolean sharedMemory) {
+record Reading(boolean anyParameter, boolean original, boolean sharedMemory, List<Peer> skimmedFor) {
 
-    /** @param upstreams those that it may go to, which are asked for what they understand now */
-    static Reading of(List<Upstream> upstreams, long jsonLength) {
+    /** The servers are asked for what they understand now. */
+    static Reading of(Route route, long jsonLength) {
         boolean anyParameter = false;
         boolean original = false;
         boolean sharedMemory = false;
-        for (Upstream upstream : upstreams) {
+        boolean skimmed = jsonLength == RestBody.ALL_JSON;
+        List<Peer> peers = new ArrayList<>();
+        for (Upstream upstream : route.upstreams()) {
             Peer peer = upstream.peer();
             anyParameter |= peer.wire() == Wire.REST && peer.dialect().anyParameter();
             original |= keepsOriginal(peer, jsonLength);
             sharedMemory |= peer.sharedMemory();
+            skimmed &= mostlyOriginal(peer);
+            peers.add(peer);
         }
-        return new Reading(anyParameter, original, sharedMemory);
+        for (Upstream upstream : route.shadowUpstreams()) {
+            skimmed &= mostlyOriginal(upstream.peer());
+            peers.add(upstream.peer());
+        }
+        return new Reading(anyParameter, original, sharedMemory, skimmed ? peers : List.of());
     }
 
     /** Whether the server may be sent a body of this kind as it came: JSON alone goes to few that know binary data. */
@@ -38,5 +50,11 @@ record Reading(boolean anyParameter, boolean original, boolean sharedMemory) {
         return peer.binaryTensorData()
                 ? !json || !peer.dialect().lossyJson() || peer.dialect().keepsJson()
                 : json;
+    }
+
+    /** Whether the server is sent JSON as it came, but for what is rare in it: not one that is asked for binary data. */
+    private static boolean mostlyOriginal(Peer peer) {
+        return peer.wire() == Wire.REST
+                && !(peer.binaryTensorData() && peer.dialect().lossyJson());
     }
 }

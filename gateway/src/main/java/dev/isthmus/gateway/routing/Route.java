@@ -86,6 +86,13 @@ public final class Route {
         return upstreams;
     }
 
+    /** The upstreams of copied traffic. */
+    public List<Upstream> shadowUpstreams() {
+        return shadows.isEmpty()
+                ? List.of()
+                : shadows.stream().map(Arm::upstream).toList();
+    }
+
     /** The targets of copied traffic, in the order of the configuration. */
     public List<Target> shadows(ModelRef asked) {
         return shadows.isEmpty()

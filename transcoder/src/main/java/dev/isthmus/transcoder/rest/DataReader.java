@@ -5,14 +5,13 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Reads one tensor's {@code data}: flat, or nested as the shape says. Goes on where it stopped when more of the document has
  * come. Owns the raw form until {@link #take()}.
  */
-final class DataReader implements ValueReader {
+final class DataReader implements TensorData {
     /** What is allocated at once, however many elements a shape promises. */
     private static final int FIRST_BYTES = 1 << 20;
 
@@ -26,20 +25,13 @@ final class DataReader implements ValueReader {
     private final ByteBuf raw;
     private final int outerDepth;
     private final boolean runs;
+    private final Nesting nesting;
     private @Nullable NumberRun numbers;
     private boolean taken;
-    private long count;
     /** Where the length of the BYTES element stands that is being read as an array of its bytes; -1 for none. */
     private int bytesAt = -1;
 
     private boolean octets;
-    private int deepest;
-    private boolean elementSeen;
-
-    /** Items so far at each level of nesting, outermost first, and how many each level had. */
-    private final long[] items = new long[Shape.MAX_RANK + 1];
-
-    private final long[] extents = new long[Shape.MAX_RANK + 1];
 
     /**
      * A reader that stands before the value of {@code data}.
@@ -66,7 +58,7 @@ final class DataReader implements ValueReader {
         this.outerDepth = outerDepth;
         this.runs = NumberRun.takes(type);
         this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
-        Arrays.fill(extents, -1);
+        this.nesting = new Nesting(check, tensor);
     }
 
     @Override
@@ -93,15 +85,10 @@ final class DataReader implements ValueReader {
     }
 
     private void open(int level) {
-        boolean mayBeBytes = type == DataType.BYTES && level == deepest + 1;
-        if (level > Shape.MAX_RANK || bytesAt >= 0 || (elementSeen && level > deepest && !mayBeBytes)) {
-            throw ragged();
+        if (bytesAt >= 0) {
+            throw nesting.ragged();
         }
-        if (level > 1) {
-            items[level - 1]++;
-        }
-        items[level] = 0;
-        deepest = elementSeen ? deepest : Math.max(deepest, level);
+        nesting.open(level, type == DataType.BYTES);
     }
 
     private void close(int level) {
@@ -110,10 +97,7 @@ final class DataReader implements ValueReader {
             bytesAt = -1;
             return;
         }
-        if (extents[level] >= 0 && extents[level] != items[level]) {
-            throw ragged();
-        }
-        extents[level] = items[level];
+        nesting.close(level);
     }
 
     private void element(JsonTokenizer.Token token, JsonTokenizer json) {
@@ -125,12 +109,10 @@ final class DataReader implements ValueReader {
             octet(level, json);
             return;
         }
-        if (level != deepest || bytesAt >= 0) {
-            throw ragged();
+        if (bytesAt >= 0) {
+            throw nesting.ragged();
         }
-        elementSeen = true;
-        items[level]++;
-        count++;
+        nesting.elements(level, 1);
         elements.write(token, json, raw);
         requireSize();
         if (token == JsonTokenizer.Token.NUMBER && runs) {
@@ -146,8 +128,7 @@ final class DataReader implements ValueReader {
         int read;
         do {
             read = json.run(numbers, raw);
-            items[level] += read;
-            count += read;
+            nesting.elements(level, read);
             requireSize();
         } while (read > 0);
     }
@@ -155,13 +136,7 @@ final class DataReader implements ValueReader {
     /** A BYTES element may be an array of its bytes, 0 to 255; the array is no level of nesting then. */
     private void octet(int level, JsonTokenizer json) {
         if (bytesAt < 0) {
-            int outer = level - 1;
-            if (items[level] > 0 || (elementSeen && outer != deepest)) {
-                throw ragged();
-            }
-            deepest = outer;
-            elementSeen = true;
-            count++;
+            nesting.element(level);
             octets = true;
             bytesAt = raw.writerIndex();
             raw.writeIntLE(0);
@@ -180,53 +155,29 @@ final class DataReader implements ValueReader {
         }
     }
 
-    private RuntimeException ragged() {
-        return check.failure(tensor, "data: nested arrays of different sizes");
+    @Override
+    public void requireShape(Shape shape) {
+        nesting.requireShape(shape);
     }
 
-    /** That what was read has the shape; a flat array has any. */
-    void requireShape(Shape shape) {
-        long expected = check.elementCount(tensor, shape);
-        if (count != expected) {
-            throw check.failure(
-                    tensor, "shape " + shape + " needs " + expected + " elements, got " + count + " in data");
-        }
-        if (deepest <= 1 || count == 0) {
-            return;
-        }
-        boolean same = deepest == shape.rank();
-        for (int level = 1; same && level <= deepest; level++) {
-            same = extents[level] == shape.extent(level - 1);
-        }
-        if (!same) {
-            throw check.failure(
-                    tensor, "shape " + shape + " is expected of the nested arrays in data, got " + nesting());
-        }
-    }
-
-    private Shape nesting() {
-        long[] got = new long[deepest];
-        System.arraycopy(extents, 1, got, 0, deepest);
-        return Shape.of(got);
-    }
-
-    /** Whether any element is written in a way that servers read differently. */
-    boolean contested() {
+    @Override
+    public boolean contested() {
         return elements.contested() || octets;
     }
 
-    /** The raw form, owned by the caller. */
-    ByteBuf take() {
+    @Override
+    public ByteBuf take() {
         taken = true;
         return raw;
     }
 
-    /** Bytes of memory of the raw form, whether it was taken or not. */
-    long held() {
+    @Override
+    public long held() {
         return raw.capacity();
     }
 
-    void release() {
+    @Override
+    public void release() {
         if (!taken) {
             taken = true;
             raw.release();

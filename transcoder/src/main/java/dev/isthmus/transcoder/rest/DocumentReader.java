@@ -103,7 +103,7 @@ final class DocumentReader extends ObjectReader {
             if (tensors.size() == limit) {
                 throw settings.failure(key + ": at most " + limit + " are taken");
             }
-            tensors.add(new TensorDraft(settings.check(), settings.limits(), settings.allocator()));
+            tensors.add(new TensorDraft(settings));
             return new TensorReader(settings, tensors.getLast());
         });
     }

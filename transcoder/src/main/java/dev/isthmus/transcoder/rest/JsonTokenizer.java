@@ -298,6 +298,17 @@ final class JsonTokenizer {
         return count;
     }
 
+    /** Steps over the array that was just opened, to its closing bracket; false where more must be fed, or it refused. */
+    boolean skim(NumberSkim numbers) {
+        at = numbers.read(window, at, end);
+        if (numbers.closed()) {
+            expect = Expect.COMMA_OR_END;
+        } else if (last) {
+            throw failure("the document ends within an array");
+        }
+        return numbers.closed();
+    }
+
     private boolean string(int limit) {
         try {
             int close = strings.close(window, at, end);

@@ -67,6 +67,11 @@ final class MessageReader {
         return complete && jsonTaken == jsonLength && document.fixedBinary(bodyLength - jsonLength);
     }
 
+    /** Whether the document has ended. */
+    boolean complete() {
+        return complete;
+    }
+
     /** Ends the body. */
     List<Tensor> finish() {
         if (jsonLength > jsonTaken || jsonLength == 0) {

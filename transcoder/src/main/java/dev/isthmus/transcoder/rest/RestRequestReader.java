@@ -19,7 +19,7 @@ public final class RestRequestReader {
     private final MessageReader reader;
 
     /**
-     * A reader of one request.
+     * A reader of one request, in full.
      *
      * @param model from the URL
      * @param jsonLength as in {@link RestBody#jsonLength()}
@@ -28,9 +28,29 @@ public final class RestRequestReader {
      */
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {
+        this(allocator, model, jsonLength, anyParameter, limits, false);
+    }
+
+    private RestRequestReader(
+            ByteBufAllocator allocator,
+            ModelRef model,
+            long jsonLength,
+            boolean anyParameter,
+            WireLimits limits,
+            boolean skim) {
         this.model = model;
         this.foreign = new ForeignParameters(anyParameter);
-        this.reader = new MessageReader(new ReaderSettings(true, foreign, limits, allocator), jsonLength);
+        this.reader = new MessageReader(new ReaderSettings(true, skim, foreign, limits, allocator), jsonLength);
+    }
+
+    /**
+     * A reader of one request that is all JSON, for a server that is sent it as it came. It makes sure of the structure, of
+     * shapes and of the number of elements, but only steps over the elements that are numbers: tensors of them have no data
+     * then. Where it fails, the request may still be valid, and must be read in full.
+     */
+    public static RestRequestReader skimming(
+            ByteBufAllocator allocator, ModelRef model, boolean anyParameter, WireLimits limits) {
+        return new RestRequestReader(allocator, model, RestBody.ALL_JSON, anyParameter, limits, true);
     }
 
     /**
@@ -46,6 +66,11 @@ public final class RestRequestReader {
             reader.release();
             throw e;
         }
+    }
+
+    /** Whether the whole document has come, and with it all that {@link #finish()} needs. */
+    public boolean complete() {
+        return reader.complete();
     }
 
     /**

@@ -14,7 +14,7 @@ public final class RestResponseReader {
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
         this.reader = new MessageReader(
-                new ReaderSettings(false, new ForeignParameters(true), limits, allocator), jsonLength);
+                new ReaderSettings(false, false, new ForeignParameters(true), limits, allocator), jsonLength);
     }
 
     /**

@@ -7,9 +7,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.util.Base64;
@@ -22,24 +20,22 @@ final class TensorDraft {
     /** So many small parts are put together at once; a buffer of many parts is copied by Netty when it is written. */
     private static final int SMALL_PARTS = 256;
 
+    private final ReaderSettings settings;
     private final TensorCheck check;
-    private final WireLimits limits;
-    private final ByteBufAllocator allocator;
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
     private String name = "";
     private @Nullable DataType dataType;
     private @Nullable Shape shape;
-    private @Nullable DataReader reader;
+    private @Nullable TensorData reader;
     private @Nullable KeptData kept;
     private @Nullable ByteBuf data;
     private @Nullable Gathering binary;
     private long binarySize = -1;
     private boolean base64;
 
-    TensorDraft(TensorCheck check, WireLimits limits, ByteBufAllocator allocator) {
-        this.check = check;
-        this.limits = limits;
-        this.allocator = allocator;
+    TensorDraft(ReaderSettings settings) {
+        this.settings = settings;
+        this.check = settings.check();
     }
 
     String name() {
@@ -47,7 +43,7 @@ final class TensorDraft {
     }
 
     void name(String value) {
-        check.requireName(value, limits);
+        check.requireName(value, settings.limits());
         name = value;
     }
 
@@ -80,15 +76,19 @@ final class TensorDraft {
     ValueReader openData(int depth) {
         DataType type = dataType;
         if (type == null) {
-            kept = new KeptData(check, name, limits, depth);
+            kept = new KeptData(check, name, settings.limits(), depth);
             return kept;
         }
-        reader = reader(type, depth);
+        long expected = expectedBytes(type);
+        reader = settings.skim() && DataSkim.takes(type)
+                ? new DataSkim(check, name, type, settings.limits(), depth)
+                : reader(type, expected, depth);
         return reader;
     }
 
-    private DataReader reader(DataType type, int depth) {
-        return new DataReader(check, name, type, expectedBytes(type), limits.bodyBytes(), depth, allocator);
+    private DataReader reader(DataType type, long expectedBytes, int depth) {
+        return new DataReader(
+                check, name, type, expectedBytes, settings.limits().bodyBytes(), depth, settings.allocator());
     }
 
     private long expectedBytes(DataType type) {
@@ -103,9 +103,9 @@ final class TensorDraft {
         }
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
-        check.requireMemory(name, parameters, limits);
+        check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
-            reader = reader(type, 0);
+            reader = reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
         }
         requireOneSource();
@@ -163,7 +163,7 @@ final class TensorDraft {
     void addBinary(ByteBuf part) {
         Gathering parts = binary;
         if (parts == null) {
-            parts = new Gathering(allocator, SMALL_PARTS);
+            parts = new Gathering(settings.allocator(), SMALL_PARTS);
             binary = parts;
         }
         parts.add(part);
@@ -186,7 +186,7 @@ final class TensorDraft {
         return binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
     }
 
-    /** The tensor, owned by the caller; its data is checked. */
+    /** The tensor, owned by the caller; its data is checked, and empty where it was skimmed. */
     Tensor take(boolean inBase64) {
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
@@ -194,7 +194,7 @@ final class TensorDraft {
             data = binary.take();
         }
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
-        if (!shared()) {
+        if (!shared() && !(reader instanceof DataSkim)) {
             check.requireRaw(name, type, extents, complete);
         }
         if (inBase64 && type == DataType.BYTES && binarySize < 0) {
@@ -210,7 +210,7 @@ final class TensorDraft {
     }
 
     private ByteBuf decoded(ByteBuf texts) {
-        ByteBuf out = allocator.buffer(texts.readableBytes());
+        ByteBuf out = settings.allocator().buffer(texts.readableBytes());
         try {
             for (int at = texts.readerIndex(); at < texts.writerIndex(); ) {
                 int length = texts.getIntLE(at);

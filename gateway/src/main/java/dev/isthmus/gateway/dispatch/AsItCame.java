@@ -1,0 +1,41 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.OutputForms;
+import dev.isthmus.transcoder.rest.RestRequest;
+
+/** When a REST request goes to a REST server as it came. */
+final class AsItCame {
+    private AsItCame() {}
+
+    /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
+    static boolean goesTo(Peer peer, RestRequest read) {
+        OutputForms outputs = read.outputForms();
+        if (peer.wire() != Wire.REST
+                || read.contestedInputs()
+                || (read.base64Inputs() && !peer.dialect().base64())
+                || !outputs.base64().isEmpty()
+                || !peer.dialect().takesId(read.request().id())
+                || (read.foreignParameter() != null && !peer.dialect().anyParameter())
+                || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
+            return false;
+        }
+        if (!peer.binaryTensorData()) {
+            return !outputs.anyBinary();
+        }
+        if (peer.dialect().lossyJson()) {
+            return (read.allBinary() || peer.dialect().keepsJson())
+                    && outputs.allBinary(read.request().outputs());
+        }
+        return outputs.explicit(read.request().outputs());
+    }
+
+    private static boolean inSharedMemory(InferRequest request) {
+        return request.inputs().stream().anyMatch(Tensor::shared)
+                || request.outputs().stream()
+                        .anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
+    }
+}

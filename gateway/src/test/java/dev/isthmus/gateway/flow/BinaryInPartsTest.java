@@ -10,6 +10,8 @@ import dev.isthmus.gateway.flow.BinaryRequest.Body;
 import dev.isthmus.gateway.flow.BinaryRequest.Over;
 import dev.isthmus.proto.ModelInferRequest;
 import io.netty.util.internal.PlatformDependent;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -316,41 +318,45 @@ class BinaryInPartsTest {
 
     /** Why a request is gathered, and what becomes of it. */
     enum Gathered {
-        KEPT_FOR_A_RETRY("kept", 200, Body.of(LARGE)),
-        STRINGS("m", 400, Body.of(LARGE + 1, Body.input("x", "UINT8", LARGE, LARGE), Body.input("s", "BYTES", 1, 1))),
-        MIXED(
-                "m",
-                200,
-                Body.of(
-                        LARGE,
-                        Body.input("x", "UINT8", LARGE, LARGE),
-                        "{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[5]}")),
-        TOO_LITTLE("m", 400, Body.of(LARGE, Body.input("x", "UINT8", LARGE + 1, LARGE + 1)));
+        KEPT_FOR_A_RETRY("kept", 200),
+        STRINGS("m", 400),
+        MIXED("m", 200),
+        TOO_LITTLE("m", 400);
 
         final String model;
         final int status;
-        final Body body;
 
-        Gathered(String model, int status, Body body) {
+        Gathered(String model, int status) {
             this.model = model;
             this.status = status;
-            this.body = body;
+        }
+
+        Body body() {
+            String large = Body.input("x", "UINT8", LARGE, LARGE);
+            return switch (this) {
+                case KEPT_FOR_A_RETRY -> Body.of(LARGE);
+                case STRINGS -> Body.of(LARGE + 1, large, Body.input("s", "BYTES", 1, 1));
+                case MIXED ->
+                    Body.of(LARGE, large, "{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[5]}");
+                case TOO_LITTLE -> Body.of(LARGE, Body.input("x", "UINT8", LARGE + 1, LARGE + 1));
+            };
         }
     }
 
     @ParameterizedTest
     @EnumSource
     void otherRequests_areGathered(Gathered why) throws Exception {
-        try (BinaryRequest request = begin(Over.HTTP1, why.model, why.body)) {
-            int length = why.body.bytes().length;
+        Body body = why.body();
+        try (BinaryRequest request = begin(Over.HTTP1, why.model, body)) {
+            int length = body.bytes().length;
             request.send(0, length - 1);
-            await().atMost(Duration.ofSeconds(30)).until(() -> held() >= length - 1 - why.body.jsonLength());
+            await().atMost(Duration.ofSeconds(30)).until(() -> held() >= length - 1 - body.jsonLength());
             assertThat(server.calls).isEmpty();
             request.send(length - 1, length);
             if (why.status == 200) {
                 FramePeer.Stream call = server.call();
                 call.open(LARGE);
-                assertArrives(call, why.body, LARGE);
+                assertArrives(call, body, LARGE);
                 answer(call);
             }
             assertThat(request.status()).isEqualTo(why.status);
@@ -360,8 +366,8 @@ class BinaryInPartsTest {
     @Test
     void bodyOfUnknownLength_isGathered() throws Exception {
         Body body = Body.of(LARGE);
-        try (Http1Client client = new Http1Client(
-                new java.net.Socket("127.0.0.1", gateway.addresses().get(0).getPort()))) {
+        int port = gateway.addresses().get(0).getPort();
+        try (Http1Client client = new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port))) {
             byte[] end = "\r\n0\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
             client.send("POST /v2/models/m/infer HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n"
                             + "inference-header-content-length: " + body.jsonLength() + "\r\n\r\n"

@@ -96,8 +96,8 @@ class JsonTextTest {
 
     @Test
     void inFull_ofABadNumber_failsAndLeavesTheRest() {
-        JsonText text = ended(SKIM, FLOATS.replace("2.5", "1e99"));
-        assertThatThrownBy(text::inFull).isInstanceOf(OipException.class).hasMessageContaining("1e99");
+        JsonText text = ended(SKIM, FLOATS.replace("2.5", "1.."));
+        assertThatThrownBy(text::inFull).isInstanceOf(OipException.class);
         assertThat(text.request().request().id()).isEqualTo("a");
         text.release();
     }

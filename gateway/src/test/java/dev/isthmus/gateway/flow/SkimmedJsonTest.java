@@ -70,11 +70,11 @@ class SkimmedJsonTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            FP32  | 4 | [ 1e0 , 2.50, -3,4]
-            FP64  | 2 | [0.1000000000000000055511151231257827,2]
+            FP32  | 4 | [ 1e-0 , 2.50, -3,4]
+            FP64  | 2 | [0.10000000000000000555111512312578,2]
             INT64 | 3 | [1,2 ,9223372036854775807 ]
             UINT8 | 2 | [ 255,0\t]
-            FP32  | 2 | [1e999,1.]
+            FP32  | 2 | [1e-999,1.]
             FP64  | 3 | [-0,--1,007]
             """)
     void body_reachesTheServerByteForByte(String type, int count, String data) throws Exception {

@@ -2,7 +2,8 @@ package dev.isthmus.transcoder.rest;
 
 /**
  * Steps over arrays of numbers, eight bytes at a time. It makes sure that between brackets and commas there is one word of
- * the characters of numbers each, and counts the words; not that they are numbers, nor what numbers.
+ * the characters of numbers each, and counts the words; not that they are numbers, nor what numbers. Exponents must be
+ * negative.
  */
 final class NumberSkim {
     private static final long EACH = 0x0101010101010101L;
@@ -10,8 +11,6 @@ final class NumberSkim {
     private static final long HIGH = ~LOW;
     private static final long COMMAS = ',' * EACH;
     private static final long SPACES = ' ' * EACH;
-    private static final long LETTERS = 'e' * EACH;
-    private static final long SMALL_LETTER = 0x20 * EACH;
     private static final long ZEROS = '0' * EACH;
     // Added to a byte below 0x80, these set its highest bit: from '+' on, of "+,-.", and behind them.
     private static final long FROM_PLUS = (0x80 - '+') * EACH;
@@ -39,6 +38,8 @@ final class NumberSkim {
     private long elements;
     /** Bytes of the number before, at the most. */
     private int length;
+    /** Whether an exponent has begun, whose sign is to come. */
+    private boolean exponent;
 
     private boolean refused;
     private boolean closed;
@@ -61,7 +62,7 @@ final class NumberSkim {
     int read(byte[] window, int from, int end) {
         int at = from;
         while (at < end && !refused) {
-            if (before == Before.COMMA || before == Before.NUMBER) {
+            if (!exponent && (before == Before.COMMA || before == Before.NUMBER)) {
                 at = words(window, at, end);
             }
             for (int until = Math.min(at + Long.BYTES, end); at < until; at++) {
@@ -85,8 +86,8 @@ final class NumberSkim {
     }
 
     /**
-     * Steps over numbers with single commas right behind them, and spaces behind these; says where there is something else,
-     * or fewer than eight bytes.
+     * Steps over numbers without exponents, with single commas right behind them and spaces behind these; says where there is
+     * something else, or fewer than eight bytes.
      */
     private int words(byte[] window, int from, int end) {
         long numberBefore = before == Before.NUMBER ? 0x80 : 0;
@@ -103,8 +104,7 @@ final class NumberSkim {
             long misplaced = ~(behindNumber ^ notComma) & ~number;
             long notDigit = (word ^ ZEROS) + BEHIND_NINE;
             long mark = (word + FROM_PLUS) & ~(word + BEHIND_POINT);
-            long notLetter = ((word | SMALL_LETTER) ^ LETTERS) + LOW;
-            if (((word | misplaced | (number & notDigit & ~mark & notLetter)) & HIGH) != 0) {
+            if (((word | misplaced | (number & notDigit & ~mark)) & HIGH) != 0) {
                 break;
             }
             begun += Long.bitCount(number & ~behindNumber);
@@ -120,6 +120,8 @@ final class NumberSkim {
     }
 
     private void step(byte c) {
+        refused |= exponent && c != '-';
+        exponent = c == 'e' || c == 'E';
         switch (c) {
             case '[' -> open();
             case ']' -> close();

@@ -38,8 +38,6 @@ class BinaryInPartsTest {
     /** Of which a client can send half while a server takes nothing. */
     private static final int LARGE = 400_000;
 
-    private static final int PIECE = 64 << 10;
-
     private FramePeer.Server server;
     private Gateway gateway;
     private @TempDir Path directory;
@@ -138,7 +136,7 @@ class BinaryInPartsTest {
     void tensors_arriveByteForByte(Over over, String model, String name, String version) throws Exception {
         Body body = Body.of(HUGE + 12, Body.input("x", "FP32", 3, 12), Body.input("y", "UINT8", HUGE, HUGE));
         try (BinaryRequest request = begin(over, model, body)) {
-            AtomicInteger sent = sending(request, body);
+            AtomicInteger sent = request.sendAll();
             FramePeer.Stream call = server.call();
             call.open(1 << 30);
             ModelInferRequest message = complete(call);
@@ -155,25 +153,6 @@ class BinaryInPartsTest {
             assertThat(request.status()).isEqualTo(200);
             assertThat(sent).hasValue(body.bytes().length);
         }
-    }
-
-    /** Has all of the body sent, as fast as it is taken; tells how much was. */
-    private static AtomicInteger sending(BinaryRequest request, Body body) {
-        AtomicInteger sent = new AtomicInteger();
-        Thread.ofVirtual().start(() -> {
-            int length = body.bytes().length;
-            while (sent.get() < length) {
-                int to = Math.min(length, sent.get() + PIECE);
-                try {
-                    request.send(sent.get(), to);
-                } catch (Exception e) {
-                    // The test is over.
-                    return;
-                }
-                sent.set(to);
-            }
-        });
-        return sent;
     }
 
     @ParameterizedTest
@@ -196,7 +175,7 @@ class BinaryInPartsTest {
     void serverThatDoesNotRead_stopsTheClient_andLittleIsHeld(Over over) throws Exception {
         Body body = Body.of(HUGE);
         try (BinaryRequest request = begin(over, "m", body)) {
-            AtomicInteger sent = sending(request, body);
+            AtomicInteger sent = request.sendAll();
             FramePeer.Stream call = begun();
             AtomicInteger before = new AtomicInteger(-1);
             await().pollInterval(Duration.ofMillis(300))
@@ -287,7 +266,7 @@ class BinaryInPartsTest {
             connection.get("/v2/health/live");
             BinaryRequest.Http1 second = new BinaryRequest.Http1(connection, next);
             second.head("m");
-            AtomicInteger sent = sending(second, next);
+            AtomicInteger sent = second.sendAll();
             assertArrives(call, body, LARGE);
             answer(call);
             assertThat(connection.response().status()).isEqualTo(200);

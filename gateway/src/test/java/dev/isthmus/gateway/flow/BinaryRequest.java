@@ -8,9 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** A REST request with binary data whose body is sent bit by bit. */
 interface BinaryRequest extends AutoCloseable {
+    int PIECE = 64 << 10;
+
     /** A body, its JSON in front. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     record Body(byte[] bytes, int jsonLength) {
@@ -61,6 +64,27 @@ interface BinaryRequest extends AutoCloseable {
 
     /** Sends a part of the body; returns when the connection has taken it. */
     void send(int from, int to) throws Exception;
+
+    Body body();
+
+    /** Has all of the body sent, as fast as it is taken; tells how much was. */
+    default AtomicInteger sendAll() {
+        AtomicInteger sent = new AtomicInteger();
+        Thread.ofVirtual().start(() -> {
+            int length = body().bytes().length;
+            while (sent.get() < length) {
+                int to = Math.min(length, sent.get() + PIECE);
+                try {
+                    send(sent.get(), to);
+                } catch (Exception e) {
+                    // The test is over.
+                    return;
+                }
+                sent.set(to);
+            }
+        });
+        return sent;
+    }
 
     int status() throws Exception;
 

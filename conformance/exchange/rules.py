@@ -178,7 +178,7 @@ ANSWERS = [
          and all("does not exist" in m["error_message"] for m in x.got["messages"]),
          {"kserve grpc": "stream_infer stream_error"}),
     Rule("unprocessable-is-400", "R3 R4: FastAPI's 422 is 400 with its first detail as text", forms.unprocessable,
-         {"mlserver rest": "json_BF16 json_in_binary_out_BF16 fp32_huge_exp"}),
+         {"mlserver rest": "json_BF16 json_in_binary_out_BF16"}),
     Rule("status-outside-the-table", "R4: an HTTP status without a google.rpc.Code is its class's, the body stays",
          lambda x, d: d.field == "status" and (d.want, d.got) == (418, 400), {"mlserver rest": "fail_mlserver"}),
     Rule("model-folder", "the recording has MODELS for the models' folder; an error is one line over REST", forms.model_folder,

@@ -454,7 +454,7 @@ def report(path):
                              f"{percentile(lat, .99):,.0f} | {tail} | {added[0]} | {added[1]} | "
                              f"{spread('peak_rss_mb') if proxied else '-'} |")
     lines += ratios(data["results"])
-    lines += ["\n**Idle RSS, MB** (after start, before any request)\n", "| target | RSS |", "|---|---|"]
+    lines += ["\n**Idle RSS, MB** (ready, and loaded as targets.json says, before anything is measured)\n", "| target | RSS |", "|---|---|"]
     lines += [f"| {n} | {statistics.median(v):.0f} |" for n, v in data["idle_rss_mb"].items() if n != "direct"]
     return "\n".join(lines)
 

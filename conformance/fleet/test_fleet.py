@@ -209,6 +209,8 @@ def test_model_on_one_server_only(grpc):
 
 
 def test_a_killed_server_costs_nothing(rest, grpc):
+    # The test before unloaded a model, and a server that does so says that it is not ready.
+    eventually(lambda: metric("isthmus_endpoint_healthy", upstream="triton") == 2)
     os.kill(int(os.environ["TRITON_B_PID"]), signal.SIGKILL)
     for n in range(100):
         for client, module in ((grpc, tg), (rest, th)):

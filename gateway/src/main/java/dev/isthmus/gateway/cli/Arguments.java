@@ -34,8 +34,8 @@ final class Arguments {
      * @throws UsageException for an option that the command does not have, and for too few or too many operands
      */
     static Arguments of(Command command, List<String> given) throws UsageException {
-        Options options = new Options().addOption(HELP);
-        command.options().forEach(options::addOption);
+        Options options = new Options();
+        options(command).forEach(options::addOption);
         CommandLine line;
         try {
             line = DefaultParser.builder()
@@ -128,8 +128,8 @@ final class Arguments {
         return pairs;
     }
 
-    /** The options of a command, for its help. */
-    static List<Option> shown(Command command) {
+    /** All options of a command. */
+    static List<Option> options(Command command) {
         List<Option> all = new ArrayList<>(command.options());
         all.add(HELP);
         return all;

@@ -18,7 +18,7 @@ final class Help {
     static void of(Command command, PrintWriter out) {
         out.println(usage(command));
         command.description().forEach(out::println);
-        options(Arguments.shown(command), out);
+        options(Arguments.options(command), out);
     }
 
     /** How a command is called. */

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.UpstreamConfig;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -100,7 +101,9 @@ public final class Cluster implements Upstream {
     /** Where a request of this size is kept for another try it is sent whole. */
     @Override
     public long passesFrom() {
-        return wire == Wire.PROTOBUF ? Math.max(SMALLEST_IN_PARTS, tries.rules().kept()) : Long.MAX_VALUE;
+        return wire == Wire.PROTOBUF
+                ? Math.max(GrpcDeframer.LARGE, tries.rules().kept())
+                : Long.MAX_VALUE;
     }
 
     @Override

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * {@linkplain #open opened}, and is then taken part by part.
  */
 public final class GrpcDeframer {
+    /** A message that is not longer is not worth taking in parts, in bytes. */
+    public static final long LARGE = 64 << 10;
+
     /** What {@link #open} says where there is nothing to open. */
     public static final long NOT_OPENED = -1;
 

@@ -20,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * comes, in parts from when its head is there.
  */
 final class UnaryRequest {
-    /** A message that is not longer is not worth it, in bytes. */
-    private static final long LARGE = 64 << 10;
-
     private final GrpcDeframer deframer;
     private final ByteBufAllocator allocator;
     /** While the head of the message is looked for. */
@@ -52,7 +49,7 @@ final class UnaryRequest {
      */
     void read() {
         if (length < 0 && head != null && !complete) {
-            length = deframer.open(LARGE);
+            length = deframer.open(GrpcDeframer.LARGE);
         }
         if (length >= 0 && !complete) {
             ByteBuf part = deframer.part();

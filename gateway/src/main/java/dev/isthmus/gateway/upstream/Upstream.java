@@ -18,9 +18,6 @@ import java.util.List;
  * callbacks. Every failure arrives at the reply; nothing is thrown. The call's deadline is kept here.
  */
 public interface Upstream extends AutoCloseable {
-    /** Smaller messages are not worth sending in parts, in bytes. */
-    long SMALLEST_IN_PARTS = 64 << 10;
-
     /** The name from the configuration. */
     String name();
 

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.fleet.FleetBench.Seen;
-import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.buffer.ByteBuf;
@@ -223,8 +223,8 @@ class OpenRequestTest {
     @Test
     void passesFrom_isWhatRetriesKeep_butNeverLittle() {
         assertPassesFrom(new Retry(1, Set.of(), 0.2, 1 << 20), 1 << 20);
-        assertPassesFrom(new Retry(1, Set.of(), 0.2, 100), Upstream.SMALLEST_IN_PARTS);
-        assertPassesFrom(new Retry(0, Set.of(), 0.2, 1 << 20), Upstream.SMALLEST_IN_PARTS);
+        assertPassesFrom(new Retry(1, Set.of(), 0.2, 100), GrpcDeframer.LARGE);
+        assertPassesFrom(new Retry(0, Set.of(), 0.2, 1 << 20), GrpcDeframer.LARGE);
     }
 
     private static void assertPassesFrom(Retry retry, long bytes) {

@@ -110,23 +110,6 @@ class BinaryInPartsTest {
                 .isTrue();
     }
 
-    private static void awaitReset(FramePeer.Stream stream) {
-        await().atMost(Duration.ofSeconds(30)).until(stream::wasReset);
-        assertThat(stream.ended()).isFalse();
-    }
-
-    private static void answer(FramePeer.Stream call) {
-        byte[] answer = Infer.answer(Infer.request("m", "7", 0), 1).toByteArray();
-        byte[] framed = ByteBuffer.allocate(answer.length + 5)
-                .put((byte) 0)
-                .putInt(answer.length)
-                .put(answer)
-                .array();
-        call.headers(false, ":status", "200", "content-type", "application/grpc");
-        call.data(framed, 0, framed.length, false);
-        call.headers(true, "grpc-status", "0");
-    }
-
     private static ByteString tensor(Body body, int from, int to) {
         return ByteString.copyFrom(body.bytes(), body.jsonLength() + from, to - from);
     }
@@ -149,7 +132,7 @@ class BinaryInPartsTest {
                     .isTrue();
             assertThat(message.getRawInputContents(1).equals(tensor(body, 12, HUGE + 12)))
                     .isTrue();
-            answer(call);
+            call.answer("7");
             assertThat(request.status()).isEqualTo(200);
             assertThat(sent).hasValue(body.bytes().length);
         }
@@ -165,7 +148,7 @@ class BinaryInPartsTest {
             awaitReceived(call, body.bytes().length / 2 - body.jsonLength());
             rest(request, body);
             assertArrives(call, body, LARGE);
-            answer(call);
+            call.answer("7");
             assertThat(request.status()).isEqualTo(200);
         }
     }
@@ -191,7 +174,7 @@ class BinaryInPartsTest {
             }
             call.open(1 << 30);
             assertArrives(call, body, HUGE);
-            answer(call);
+            call.answer("7");
             assertThat(request.status()).isEqualTo(200);
             assertThat(held()).isZero();
         }
@@ -203,7 +186,7 @@ class BinaryInPartsTest {
         BinaryRequest request = half(over, Body.of(LARGE));
         FramePeer.Stream call = begun();
         request.close();
-        awaitReset(call);
+        call.awaitReset();
         await().until(() -> held() == 0);
     }
 
@@ -214,7 +197,7 @@ class BinaryInPartsTest {
             FramePeer.Stream call = begun();
             call.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "8");
             assertThat(request.status()).isEqualTo(429);
-            awaitReset(call);
+            call.awaitReset();
         }
     }
 
@@ -232,9 +215,9 @@ class BinaryInPartsTest {
     void serverThatAnswersHalfWay_isHeard(Over over) throws Exception {
         try (BinaryRequest request = half(over, Body.of(LARGE))) {
             FramePeer.Stream call = begun();
-            answer(call);
+            call.answer("7");
             assertThat(request.status()).isEqualTo(200);
-            awaitReset(call);
+            call.awaitReset();
         }
     }
 
@@ -268,13 +251,13 @@ class BinaryInPartsTest {
             second.head("m");
             AtomicInteger sent = second.sendAll();
             assertArrives(call, body, LARGE);
-            answer(call);
+            call.answer("7");
             assertThat(connection.response().status()).isEqualTo(200);
             assertThat(connection.response().status()).isEqualTo(200);
             FramePeer.Stream after = server.call();
             after.open(2 * LARGE);
             assertArrives(after, next, 2 * LARGE);
-            answer(after);
+            after.answer("7");
             assertThat(connection.response().status()).isEqualTo(200);
             assertThat(sent).hasValue(next.bytes().length);
         }
@@ -290,7 +273,7 @@ class BinaryInPartsTest {
             call.open(LARGE);
             request.send(LARGE / 2, body.bytes().length);
             assertArrives(call, body, LARGE);
-            answer(call);
+            call.answer("7");
             assertThat(request.status()).isEqualTo(200);
         }
     }
@@ -336,7 +319,7 @@ class BinaryInPartsTest {
                 FramePeer.Stream call = server.call();
                 call.open(LARGE);
                 assertArrives(call, body, LARGE);
-                answer(call);
+                call.answer("7");
             }
             assertThat(request.status()).isEqualTo(why.status);
         }
@@ -358,7 +341,7 @@ class BinaryInPartsTest {
             FramePeer.Stream call = server.call();
             call.open(LARGE);
             assertArrives(call, body, LARGE);
-            answer(call);
+            call.answer("7");
             assertThat(client.response().status()).isEqualTo(200);
         }
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.config.Endpoint;
@@ -109,6 +110,20 @@ final class FramePeer implements AutoCloseable {
 
         void reset() {
             frame(RST_STREAM, 0, id, Unpooled.buffer().writeInt(8));
+        }
+
+        /** Waits until the other side has reset it, which did not end it before. */
+        void awaitReset() {
+            await().atMost(Duration.ofSeconds(30)).until(this::wasReset);
+            assertThat(ended()).isFalse();
+        }
+
+        /** Answers an inference with a number, and ends it. */
+        void answer(String id) {
+            byte[] framed = Infer.framed(Infer.answer(Infer.request("m", id, 0), 1));
+            headers(false, ":status", "200", "content-type", "application/grpc");
+            data(framed, 0, framed.length, false);
+            headers(true, "grpc-status", "0");
         }
 
         /** Waits for the end of the other side, and tells the status. */

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.flow;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.MessageLite;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
@@ -84,6 +85,16 @@ final class Infer {
                 .setInferResponse(response)
                 .build()
                 .toByteArray();
+    }
+
+    /** A message behind gRPC's prefix. */
+    static byte[] framed(MessageLite message) {
+        byte[] bytes = message.toByteArray();
+        return ByteBuffer.allocate(bytes.length + 5)
+                .put((byte) 0)
+                .putInt(bytes.length)
+                .put(bytes)
+                .array();
     }
 
     /** Triton's report of a failure in a stream. */

@@ -8,7 +8,6 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.ConfigLoader;
 import dev.isthmus.proto.ModelInferRequest;
 import io.netty.util.internal.PlatformDependent;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -91,21 +90,11 @@ class RequestsInPartsTest {
     }
 
     private static byte[] framed(ModelInferRequest.Builder request) {
-        byte[] message = request.build().toByteArray();
-        return ByteBuffer.allocate(message.length + 5)
-                .put((byte) 0)
-                .putInt(message.length)
-                .put(message)
-                .array();
+        return Infer.framed(request.build());
     }
 
     private static void awaitReceived(FramePeer.Stream stream, int bytes) {
         await().atMost(Duration.ofSeconds(30)).until(() -> stream.received() >= bytes);
-    }
-
-    private static void awaitReset(FramePeer.Stream stream) {
-        await().atMost(Duration.ofSeconds(30)).until(stream::wasReset);
-        assertThat(stream.ended()).isFalse();
     }
 
     /** A call half of whose message was sent, and whose first bytes are at the server. */
@@ -132,21 +121,9 @@ class RequestsInPartsTest {
         asked.data(message, message.length / 2, message.length, true);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
-        answer(call);
+        call.answer("1");
         assertThat(asked.status()).isEqualTo("0");
         assertThat(asked.received()).isPositive();
-    }
-
-    private static void answer(FramePeer.Stream call) {
-        byte[] answer = Infer.answer(Infer.request("m", "1", 0), 1).toByteArray();
-        byte[] framed = ByteBuffer.allocate(answer.length + 5)
-                .put((byte) 0)
-                .putInt(answer.length)
-                .put(answer)
-                .array();
-        call.headers(false, ":status", "200", "content-type", "application/grpc");
-        call.data(framed, 0, framed.length, false);
-        call.headers(true, "grpc-status", "0");
     }
 
     @Test
@@ -161,6 +138,18 @@ class RequestsInPartsTest {
         call.open(LARGE);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
+    }
+
+    /** Sends what is left as the gateway lets the client. */
+    private static void sendRest(FramePeer.Stream asked, byte[] message, int from) {
+        int sent = from;
+        while (sent < message.length) {
+            int before = sent;
+            await().atMost(Duration.ofSeconds(30)).until(() -> CLIENT_WINDOW + asked.credit.get() > before);
+            int allowed = Math.min(message.length, CLIENT_WINDOW + (int) asked.credit.get());
+            asked.data(message, sent, allowed, allowed == message.length);
+            sent = allowed;
+        }
     }
 
     @Test
@@ -178,13 +167,7 @@ class RequestsInPartsTest {
         assertThat(call.received()).isEqualTo(FramePeer.WINDOW);
         assertThat(sent).isLessThanOrEqualTo(FramePeer.WINDOW + 2 * CLIENT_WINDOW);
         call.open(FOR_LONG);
-        while (sent < message.length) {
-            int before = sent;
-            await().atMost(Duration.ofSeconds(30)).until(() -> CLIENT_WINDOW + asked.credit.get() > before);
-            int allowed = Math.min(message.length, CLIENT_WINDOW + (int) asked.credit.get());
-            asked.data(message, sent, allowed, allowed == message.length);
-            sent = allowed;
-        }
+        sendRest(asked, message, sent);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
     }
@@ -194,7 +177,7 @@ class RequestsInPartsTest {
         FramePeer.Stream asked = half(framed(request("m", LARGE)));
         FramePeer.Stream call = begun();
         asked.reset();
-        awaitReset(call);
+        call.awaitReset();
     }
 
     @Test
@@ -204,7 +187,7 @@ class RequestsInPartsTest {
         FramePeer.Stream call = begun();
         asked.data(message, 0, 0, true);
         assertThat(asked.status()).isEqualTo("13");
-        awaitReset(call);
+        call.awaitReset();
     }
 
     @Test
@@ -222,7 +205,7 @@ class RequestsInPartsTest {
         assertThat(asked.status()).isEqualTo("3");
         assertThat(asked.fields.get("grpc-message"))
                 .isEqualTo("input 'y': shape [400000] of UINT8 needs 400000 bytes, got 199997");
-        awaitReset(call);
+        call.awaitReset();
     }
 
     @Test
@@ -231,17 +214,17 @@ class RequestsInPartsTest {
         FramePeer.Stream call = begun();
         call.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "9");
         assertThat(asked.status()).isEqualTo("9");
-        awaitReset(call);
+        call.awaitReset();
     }
 
     @Test
     void serverThatAnswersHalfWay_isHeard() throws Exception {
         FramePeer.Stream asked = half(framed(request("m", LARGE)));
         FramePeer.Stream call = begun();
-        answer(call);
+        call.answer("1");
         assertThat(asked.status()).isEqualTo("0");
         assertThat(asked.received()).isPositive();
-        awaitReset(call);
+        call.awaitReset();
     }
 
     @Test
@@ -332,14 +315,7 @@ class RequestsInPartsTest {
         asked.data(message, 0, CLIENT_WINDOW, false);
         FramePeer.Stream call = server.call();
         call.open(1 << 30);
-        int sent = CLIENT_WINDOW;
-        while (sent < message.length) {
-            int before = sent;
-            await().atMost(Duration.ofSeconds(30)).until(() -> CLIENT_WINDOW + asked.credit.get() > before);
-            int allowed = Math.min(message.length, CLIENT_WINDOW + (int) asked.credit.get());
-            asked.data(message, sent, allowed, allowed == message.length);
-            sent = allowed;
-        }
+        sendRest(asked, message, CLIENT_WINDOW);
         await().atMost(Duration.ofSeconds(60)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
     }

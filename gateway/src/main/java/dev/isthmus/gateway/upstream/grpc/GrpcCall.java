@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  * a connection for it. Lives on the event loop of the call.
  */
 final class GrpcCall implements StreamListener {
-    /** A message that is not longer comes whole. */
-    private static final int WHOLE = 64 * 1024;
     /** Of what a listener that was slow to take it is given at once. */
     private static final int PART = 256 * 1024;
 
@@ -307,7 +305,7 @@ final class GrpcCall implements StreamListener {
     /** Whether a message is open now: its parts come next. */
     private boolean open(GrpcDeframer from) {
         if (from.missing() == 0 && listener.takesParts()) {
-            long length = from.open(WHOLE);
+            long length = from.open(GrpcDeframer.LARGE);
             if (length != GrpcDeframer.NOT_OPENED) {
                 listener.opened(length);
             }

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.upstream.InferStream;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
@@ -115,7 +116,7 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public long passesFrom() {
-        return SMALLEST_IN_PARTS;
+        return GrpcDeframer.LARGE;
     }
 
     @Override

@@ -153,6 +153,10 @@ class Bench:
             dialect = pairs.pop("dialect", "v2")
             self.targets[name] = {"ports": {k: int(v) for k, v in pairs.items()}, "dialect": dialect,
                                   "pid": int(pid) if pid else None}
+        for option, given, known in (("--targets", args.targets, self.targets), ("--roles", args.roles, ROLE_WORKLOADS),
+                                     ("--workloads", args.workloads, WORKLOADS)):
+            for name in set(given or ()) - set(known):
+                sys.exit(f"peers: {option}: one of {', '.join(known)} is expected, got '{name}'")
         self.results = {}
         self.idle = {}
 
@@ -351,7 +355,7 @@ class Bench:
                           f"{'  SUSPECT ' + r['suspect'] if 'suspect' in r else ''}{r.get('error', '')}", flush=True)
 
     def run(self):
-        names = self.args.targets or list(self.targets)
+        names = list(self.args.targets or self.targets)
         missing = []
         for name in list(names):
             command = self.targets[name].get("command")
@@ -387,31 +391,41 @@ GOALS = {
 }
 
 
+def cpu(cell):
+    """CPU of the proxy in microseconds a request, one figure a repeat."""
+    return [r["cpu_ms_per_1000"] for r in cell["sat"] if r.get("cpu_ms_per_1000")]
+
+
+def span(figures):
+    if not figures:
+        return ""
+    low, high = min(figures), max(figures)
+    unit, scale = ("ms", 1000) if high >= 1000 else ("µs", 1)
+    texts = [f"{f / scale:.3g}" if scale > 1 else f"{f:.0f}" for f in (low, high)]
+    return f"{texts[0]} {unit}" if texts[0] == texts[1] else f"{texts[0]} to {texts[1]} {unit}"
+
+
 def ratios(results):
-    """One line a cell: what Isthmus needs beside its peers, and its goal."""
+    """One line a cell: what Isthmus needs beside its peers, run by run, and its goal."""
     peers = ("haproxy", "nginx", "envoy")
-    lines = ["\nCPU of the proxy, microseconds a request (median):\n",
-             "| path | " + " | ".join(peers) + " | isthmus | of Envoy's | goal |", "|---|" + "---|" * (len(peers) + 3)]
+    lines = ["\nCPU of the proxy a request, of all runs; beside Envoy's of the same run; the goal is for the median:\n",
+             "| path | " + " | ".join(peers) + " | isthmus | of Envoy's | goal | |", "|---|" + "---|" * (len(peers) + 4)]
     for role, workloads in results.items():
         for workload, rows in workloads.items():
-            found = {}
-            for name, cell in rows.items():
-                cpu = [r["cpu_ms_per_1000"] for r in cell["sat"] if r.get("cpu_ms_per_1000")]
-                if cpu:
-                    found[name.split("-")[0]] = statistics.median(cpu)
+            found = {name.split("-")[0]: cpu(cell) for name, cell in rows.items() if cpu(cell)}
             # Binary REST to gRPC is something that no peer does: they are measured with REST on both sides.
             if role == "transcode-bin":
                 for name, cell in results.get("rest-bin", {}).get(workload, {}).items():
-                    cpu = [r["cpu_ms_per_1000"] for r in cell["sat"] if r.get("cpu_ms_per_1000")]
-                    if cpu and not name.startswith("isthmus"):
-                        found.setdefault(name.split("-")[0], statistics.median(cpu))
+                    if not name.startswith("isthmus"):
+                        found.setdefault(name.split("-")[0], cpu(cell))
             if "isthmus" not in found:
                 continue
-            ratio = f"{found['isthmus'] / found['envoy']:.2f}" if "envoy" in found else ""
+            own = found["isthmus"]
+            beside = ", ".join(f"{a / b:.2f}" for a, b in zip(own, found.get("envoy", []), strict=False))
             goal = GOALS.get((role, workload))
-            verdict = "" if goal is None else f"{goal:,} {'met' if found['isthmus'] <= goal else 'missed'}"
-            lines.append(f"| {role} {workload} | " + " | ".join(f"{found[p]:,.0f}" if p in found else "" for p in peers)
-                         + f" | {found['isthmus']:,.0f} | {ratio} | {verdict} |")
+            verdict = "" if goal is None else "met" if statistics.median(own) <= goal else "missed"
+            cells = [span(found.get(p, [])) for p in peers] + [span(own), beside, span([goal] if goal else []), verdict]
+            lines.append(f"| {role} {workload} | " + " | ".join(cells) + " |")
     return lines
 
 

@@ -331,8 +331,18 @@ final class GrpcCall implements StreamListener {
 
     @Override
     public void closed(StreamEnd end) {
-        if (!over && ending == null) {
+        if (over || ending != null) {
+            return;
+        }
+        if (late()) {
+            timedOut();
+        } else {
             ending(false, () -> fail(pool.texts().of(end)));
         }
+    }
+
+    /** Whether the time is up, which a server that was told of it may have seen before us. */
+    private boolean late() {
+        return timer != null && timer.getDelay(TimeUnit.NANOSECONDS) <= 0;
     }
 }

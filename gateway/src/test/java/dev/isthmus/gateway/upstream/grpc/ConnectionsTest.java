@@ -3,10 +3,12 @@ package dev.isthmus.gateway.upstream.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import io.netty.handler.codec.http2.Http2Error;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -88,6 +90,25 @@ class ConnectionsTest {
             OipException failure =
                     calls.infer(upstream, calls.bench.callWithin(SHORT), 1).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+        }
+    }
+
+    @Test
+    void reset_ofAServerThatMindsTheDeadline_isTheDeadline() throws Exception {
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch reset = new CountDownLatch(1);
+        Call call = calls.bench.callWithin(SHORT);
+        try (var server = FrameServer.answering((peer, stream) -> {
+            asked.countDown();
+            await().until(() -> System.nanoTime() - call.deadlineNanos() > 0);
+            peer.words(FrameServer.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
+            reset.countDown();
+        })) {
+            RecordedReply reply = calls.infer(calls.to(server.endpoint()), call, 1);
+            asked.await();
+            // The loop is late, as on a busy machine: it hears of the reset before it looks at the time.
+            calls.bench.loop().submit(() -> reset.await(30, TimeUnit.SECONDS));
+            assertThat(reply.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
         }
     }
 

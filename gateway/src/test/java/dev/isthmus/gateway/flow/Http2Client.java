@@ -111,7 +111,8 @@ public final class Http2Client implements AutoCloseable {
      */
     public Response post(String path, byte[] body, String... headers) {
         Response response = begin(path, headers);
-        response.data(body, 0, body.length, true).syncUninterruptibly();
+        // One that is refused may be answered before all of it was sent.
+        response.data(body, 0, body.length, true).awaitUninterruptibly();
         return response;
     }
 

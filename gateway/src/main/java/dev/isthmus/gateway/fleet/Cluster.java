@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** The servers of one configured upstream, seen as one: a call that fails on one may go to another. */
 public final class Cluster implements Upstream {
@@ -95,25 +96,29 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return guarded(call, new Question.Inference(model, message, false), reply);
+        return sent(call, new Question.Inference(model, message, false), reply);
     }
 
-    /** Where a request of this size is kept for another try it is sent whole. */
+    /** Where a request is kept, and a try has less time than the call, it is sent whole: its client may be slow. */
     @Override
     public long passesFrom() {
-        return wire == Wire.PROTOBUF
-                ? Math.max(GrpcDeframer.LARGE, tries.rules().kept())
-                : Long.MAX_VALUE;
+        if (wire != Wire.PROTOBUF) {
+            return Long.MAX_VALUE;
+        }
+        boolean whole = tries.eachTryNanos() != Long.MAX_VALUE;
+        return whole ? Math.max(GrpcDeframer.LARGE, tries.rules().kept()) : GrpcDeframer.LARGE;
     }
 
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        Question.Open question = new Question.Open(model, length);
-        return new OpenCall(question, guarded(call, question, reply));
+        OpenRequest question =
+                new OpenRequest(model, length, length <= tries.rules().kept());
+        Attempts attempts = guarded(call, question, reply);
+        return attempts == null ? RequestSink.ENDED : new OpenCall(question, attempts);
     }
 
     /** The request of a call, for the server that it is at. */
-    private record OpenCall(Question.Open question, Cancellation call) implements RequestSink {
+    private record OpenCall(OpenRequest question, Attempts call) implements RequestSink {
         @Override
         public void data(ByteBuf part) {
             question.data(part);
@@ -121,7 +126,13 @@ public final class Cluster implements Upstream {
 
         @Override
         public void end() {
+            call.sent();
             question.end();
+        }
+
+        @Override
+        public long held() {
+            return question.held();
         }
 
         @Override
@@ -142,24 +153,30 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return guarded(call, new Question.Inference(model, message, true), reply);
+        return sent(call, new Question.Inference(model, message, true), reply);
     }
 
     @Override
     public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return guarded(call, new Question.Passed(generate, body), reply);
+        return sent(call, new Question.Passed(generate, body), reply);
     }
 
-    private Cancellation guarded(Call call, Question question, Reply reply) {
+    /** Null where it was refused. */
+    private @Nullable Attempts guarded(Call call, Question question, Reply reply) {
         Guard.Pass pass;
         try {
             pass = guard.enter(question.endless());
         } catch (OipException refused) {
             question.release();
             reply.fail(refused);
-            return Cancellation.NONE;
+            return null;
         }
         return Attempts.start(tries, call, question, pass, reply);
+    }
+
+    private Cancellation sent(Call call, Question question, Reply reply) {
+        Attempts attempts = guarded(call, question, reply);
+        return attempts == null ? Cancellation.NONE : attempts;
     }
 
     @Override

@@ -75,10 +75,16 @@ final class Try implements Reply {
         underWay.resume();
     }
 
+    /** All of the request has been sent. */
+    void sent() {
+        tracked.sent();
+    }
+
     private void end(Outcome outcome) {
+        boolean sends = attempts.clientSends();
         over = true;
         stopTimer();
-        tracked.end(outcome);
+        tracked.end(outcome, sends);
     }
 
     private void stopTimer() {
@@ -168,6 +174,8 @@ final class Try implements Reply {
 
     @Override
     public void readMore() {
-        client.readMore();
+        if (!over) {
+            attempts.takesMore();
+        }
     }
 }

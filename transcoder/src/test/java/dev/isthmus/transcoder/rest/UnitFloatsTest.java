@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class UnitFloatsTest {
-    private static final int CASES = 500_000;
+    private static final int CASES = 200_000;
 
     private final SplittableRandom random = new SplittableRandom(7);
     private final UnitFloats floats = new UnitFloats();

@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Reads plain numbers that follow each other in an array, eight bytes at a time: each behind a comma, in the grammar of JSON,
- * of at most 18 digits, and such that no server reads it differently. The first that is not is left to the tokenizer, which
- * takes or refuses it.
+ * of at most 18 digits, or 24 where it is a float ({@link UnitFloats}), and such that no server reads it differently. The
+ * first that is not is left to the tokenizer, which takes or refuses it.
  */
 final class NumberRun {
     /** So many bytes behind the end must be in the window, of whatever value: they may be looked at. */

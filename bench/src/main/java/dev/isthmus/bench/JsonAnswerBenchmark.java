@@ -40,7 +40,7 @@ import org.openjdk.jmh.annotations.Warmup;
 @Measurement(iterations = 5, time = 1)
 @Fork(1)
 public class JsonAnswerBenchmark {
-    @Param({"F9", "SHORT", "U8", "I64", "D17", "H4"})
+    @Param({"F9", "NORMAL", "SHORT", "U8", "I64", "D17", "H4"})
     private Numbers numbers = Numbers.F9;
 
     private final ByteBuf raw = ByteBufAllocator.DEFAULT.directBuffer();

@@ -11,6 +11,8 @@ import java.util.SplittableRandom;
 public enum Numbers {
     /** Floats as they are printed: 0.48627451. */
     F9(DataType.FP32, ","),
+    /** An image that is normalised, as it is printed: -0.3269673, 1.2047733. */
+    NORMAL(DataType.FP32, ","),
     /** Doubles for a tensor of floats, as Python prints them: 0.4862745106220245, with a space behind each comma. */
     F17(DataType.FP32, ", "),
     /** 0.5 */
@@ -42,6 +44,7 @@ public enum Numbers {
     private String next(SplittableRandom random) {
         return switch (this) {
             case F9, NESTED -> Float.toString((float) random.nextDouble());
+            case NORMAL -> Float.toString((float) random.nextGaussian());
             case F17, D17 -> Double.toString(random.nextDouble());
             case H4 -> half((float) random.nextDouble());
             case SHORT -> Double.toString(random.nextInt(20) / 2.0);

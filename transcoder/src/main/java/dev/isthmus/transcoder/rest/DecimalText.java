@@ -22,11 +22,11 @@ final class DecimalText {
      * @return behind the last byte
      */
     static int write(long first, long upper, long lower, int point, byte[] to, int at) {
-        if (point > 0 && point <= 7) {
-            return mixed(first, upper, lower, point, to, at);
+        if (point > -3 && point <= 1) {
+            return small(first, upper, lower, point, to, at);
         }
-        return point > -3 && point <= 0
-                ? fraction(first, upper, lower, point, to, at)
+        return point > 1 && point <= 7
+                ? mixed(first, upper, lower, point, to, at)
                 : scientific(first, upper, lower, point, to, at);
     }
 
@@ -36,14 +36,15 @@ final class DecimalText {
                 : 17 - (Long.numberOfLeadingZeros(lower) >>> 3);
     }
 
-    /** 0.00123 */
-    private static int fraction(long first, long upper, long lower, int point, byte[] to, int at) {
+    /** 1.23, 0.123 and 0.00123, all in one way: what a tensor has of each would be guessed wrong too often. */
+    private static int small(long first, long upper, long lower, int point, byte[] to, int at) {
         ArrayView.INTS.set(to, at, ZERO_POINT_ZEROS);
-        int i = at + 2 - point;
-        to[i] = (byte) ('0' + first);
-        EightDigits.write(upper, to, i + 1);
-        EightDigits.write(lower, to, i + 9);
-        return i + digits(upper, lower);
+        int others = at + 3 - point;
+        int overPoint = (point + 3) >> 2;
+        to[others - 1 - overPoint] = (byte) ('0' + first);
+        EightDigits.write(upper, to, others);
+        EightDigits.write(lower, to, others + 8);
+        return Math.max(others - 1 + digits(upper, lower), at + 3);
     }
 
     /** 1.23, 1230.0: the digits before the point stay where they are, those behind it move by one. */

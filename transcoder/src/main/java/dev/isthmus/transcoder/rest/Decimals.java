@@ -28,7 +28,7 @@ final class Decimals {
      * By so many last places the double may be off: at most three roundings (significand, two powers), each of half a last
      * place or, where the exponent changes, a whole one.
      */
-    private static final long OFF = 4;
+    private static final int OFF = 4;
 
     private Decimals() {}
 
@@ -46,10 +46,14 @@ final class Decimals {
             return Float.NaN;
         }
         double near = scaled(significand, exponent);
-        long below = Double.doubleToRawLongBits(near) & BELOW_FLOAT;
         boolean normal = near >= Float.MIN_NORMAL && near < Float.MAX_VALUE;
         boolean exact = exponent >= 0 && near <= LARGEST_EXACT;
-        return exact || (normal && Math.abs(below - HALF_WAY) > OFF) ? (float) near : Float.NaN;
+        return exact || (normal && !nearHalfWay(near, OFF)) ? (float) near : Float.NaN;
+    }
+
+    /** Whether a double is no more than so many last places from half-way between two floats. */
+    static boolean nearHalfWay(double value, int off) {
+        return ((Double.doubleToRawLongBits(value) - HALF_WAY + off) & BELOW_FLOAT) <= 2L * off;
     }
 
     private static double scaled(long significand, int exponent) {

@@ -26,6 +26,11 @@ final class EightDigits {
         return Long.numberOfTrailingZeros(others) >>> 3;
     }
 
+    /** Those before the first of those that {@link #others} found, and zeros behind them. */
+    static long before(long eight, long others) {
+        return eight & (((others & -others) >>> 7) - 1);
+    }
+
     /** The number that the first of eight are, 0 to 8 digits: zeros are put before them, then pairs and fours are joined. */
     static long value(long eight, int digits) {
         // In two halves: to shift by 64 is to shift by nothing.

@@ -7,6 +7,8 @@ package dev.isthmus.transcoder.rest;
 final class FloatText {
     private static final int LEAST_POWER = -36;
     private static final int MOST_POWER = 45;
+    /** The bits that a scaled number has behind its last one. */
+    private static final long REST = 0x7fff_ffffL;
 
     /** 10^n, n from LEAST_POWER, scaled to 63 bits and rounded up. */
     private static final long[] POWERS = new long[MOST_POWER - LEAST_POWER + 1];
@@ -31,10 +33,9 @@ final class FloatText {
      * @return behind the last byte
      */
     static int write(int bits, byte[] to, int at) {
-        int i = at;
-        if (bits < 0) {
-            to[i++] = '-';
-        }
+        // Where there is no sign, it is written over.
+        to[at] = '-';
+        int i = at + (bits >>> 31);
         int fraction = bits & 0x7f_ffff;
         int biased = (bits >>> 23) & 0xff;
         if (biased == 0) {
@@ -42,7 +43,7 @@ final class FloatText {
         }
         int significand = fraction | 0x80_0000;
         int power = biased - 150;
-        if (power <= 0 && power > -24 && (significand & ((1 << -power) - 1)) == 0) {
+        if (Integer.numberOfTrailingZeros(significand) >= -power && power <= 0) {
             // An integer below 2^24: all of its digits.
             int whole = significand >>> -power;
             return decimal(whole, 0, to, i);
@@ -61,7 +62,7 @@ final class FloatText {
         int exponent = narrow ? ShortestDecimal.log10OfThreeQuarters(power) : ShortestDecimal.log10OfPower2(power);
         // The interval's ends and the float, four times, over 10^exponent: integers, with the last bit set where
         // something was cut off.
-        int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 2;
+        int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 33;
         long ten = POWERS[-exponent - LEAST_POWER];
         long middle = 4L * significand;
         long value = scaled(middle, ten, scale);
@@ -70,12 +71,10 @@ final class FloatText {
         return decimal((int) ShortestDecimal.within(value, least, most), exponent, to, at);
     }
 
-    /** number x ten x 2^(scale - 64), cut off; the last bit tells whether anything was. */
+    /** number x ten x 2^(scale - 95), cut off; the last bit tells whether anything was, of 31 bits behind it. */
     private static long scaled(long number, long ten, int scale) {
-        long shifted = number << scale;
-        long whole = Math.multiplyHigh(ten, shifted);
-        long rest = (ten * shifted) >>> 33;
-        return rest == 0 ? whole : whole | 1;
+        long product = Math.multiplyHigh(ten, number << scale);
+        return (product >>> 31) | (((product & REST) + REST) >>> 31);
     }
 
     /** Writes {@code number x 10^exponent}; the number has at most nine digits. */

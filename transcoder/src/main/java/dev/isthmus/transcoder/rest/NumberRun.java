@@ -5,8 +5,8 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * Reads plain numbers that follow each other in an array, eight bytes at a time: each behind a comma, in the grammar of JSON,
- * of at most 18 digits, and such that no server reads it differently. The first that is not is left to the tokenizer, which
- * takes or refuses it.
+ * of at most 18 digits, or 24 where it is a float ({@link UnitFloats}), and such that no server reads it differently. The
+ * first that is not is left to the tokenizer, which takes or refuses it.
  */
 final class NumberRun {
     /** So many bytes behind the end must be in the window, of whatever value: they may be looked at. */
@@ -18,10 +18,14 @@ final class NumberRun {
     private static final int ELEMENTS = 512;
     private static final int NOT_PLAIN = -1;
 
+    /** So many floats are read as any before the next is tried as one of the kind that most are. */
+    private static final int MIXED = 16;
+
     private final DataType type;
     private final int most;
     private final byte[] elements;
     private final PlainNumber number = new PlainNumber();
+    private final UnitFloats units = new UnitFloats();
     private final OctetPairs pairs = new OctetPairs();
     private int position;
 
@@ -71,8 +75,20 @@ final class NumberRun {
 
     private int floats(byte[] window, int start, int end) {
         int count = 0;
+        int until;
+        position = start;
+        do {
+            int known = units.read(window, position, end, elements, count);
+            until = Math.min(most, known + MIXED);
+            count = anyFloats(window, units.position(), end, known, until);
+        } while (count == until && count < most);
+        return count;
+    }
+
+    private int anyFloats(byte[] window, int start, int end, int before, int until) {
+        int count = before;
         int at = start;
-        while (count < most) {
+        while (count < until) {
             int begin = begin(window, at, end);
             int sign = window[begin] == '-' ? 1 : 0;
             int next = number.read(window, begin + sign);
@@ -167,7 +183,7 @@ final class NumberRun {
         return begin < end && next > NOT_PLAIN && next < end && ends(window[next]);
     }
 
-    private static boolean ends(byte c) {
+    static boolean ends(byte c) {
         return c == ',' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
     }
 }

@@ -43,22 +43,22 @@ final class ShortestDecimal {
      * @param most the largest that does
      */
     static long within(long value, long least, long most) {
+        // Zeros and ones instead of branches, which would be guessed wrong too often.
         long down = value >>> 2;
-        long downTen = down / 10 * 10;
-        boolean lowTen = least <= downTen << 2;
-        boolean highTen = (downTen + 10) << 2 <= most;
-        if (down >= 10 && lowTen != highTen) {
-            return lowTen ? downTen : downTen + 10;
-        }
-        boolean low = least <= down << 2;
-        boolean high = (down + 1) << 2 <= most;
-        boolean up;
-        if (low == high) {
-            long half = value - (4 * down + 2);
-            up = half > 0 || (half == 0 && (down & 1) == 1);
-        } else {
-            up = high;
-        }
-        return up ? down + 1 : down;
+        long ten = down / 10 * 10;
+        long lowTen = atMost(least, ten << 2);
+        long highTen = atMost((ten + 10) << 2, most);
+        long low = atMost(least, down << 2);
+        long high = atMost((down + 1) << 2, most);
+        long one = low ^ high;
+        long nearer = ((value & 3) + (down & 1) + 1) >>> 2;
+        long chosen = down + ((high & one) | (nearer & ~one));
+        long tenOnly = -(lowTen ^ highTen);
+        return down < 10 ? chosen : chosen + (tenOnly & (ten + 10 * highTen - chosen));
+    }
+
+    /** 1 where a number is at most another, 0 where it is larger; of less than 63 bits both. */
+    private static long atMost(long number, long other) {
+        return ((other - number) >>> 63) ^ 1;
     }
 }

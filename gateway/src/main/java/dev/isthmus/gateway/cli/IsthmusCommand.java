@@ -17,7 +17,7 @@ public final class IsthmusCommand {
             .get();
     private static final List<Command> COMMANDS = List.of(
             new Serve(),
-            new Training(Duration.ofSeconds(30)),
+            new Training(Duration.ofSeconds(10)),
             new ConfigCommands.Validate(),
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),

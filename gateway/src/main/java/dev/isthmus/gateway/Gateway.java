@@ -305,9 +305,12 @@ public final class Gateway implements AutoCloseable {
         return current.ready();
     }
 
-    /** Stops accepting and ends everything. */
+    /** Stops accepting and ends everything; once is enough. */
     @Override
     public synchronized void close() {
+        if (loops.isShuttingDown()) {
+            return;
+        }
         listeners.close();
         if (admin != null) {
             admin.close();

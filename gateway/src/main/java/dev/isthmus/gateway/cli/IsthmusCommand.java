@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Version;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.commons.cli.Option;
@@ -16,7 +17,7 @@ public final class IsthmusCommand {
             .get();
     private static final List<Command> COMMANDS = List.of(
             new Serve(),
-            new Training(),
+            new Training(Duration.ofSeconds(10)),
             new ConfigCommands.Validate(),
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),

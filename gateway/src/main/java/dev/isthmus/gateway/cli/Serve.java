@@ -45,8 +45,11 @@ final class Serve implements Command {
 
     @Override
     public int run(Arguments arguments, Console console) throws UsageException {
+        return serving(arguments).run(console);
+    }
+
+    static Serving serving(Arguments arguments) throws UsageException {
         return new Serving(
-                        arguments.file(CONFIG), arguments.text(HOST), arguments.port(PORT), !arguments.has(UNWATCHED))
-                .run(console);
+                arguments.file(CONFIG), arguments.text(HOST), arguments.port(PORT), !arguments.has(UNWATCHED));
     }
 }

@@ -34,7 +34,7 @@ record Serving(
     int run(Console console) {
         PrintWriter err = console.err();
         try {
-            start(console.out());
+            start(console.out(), new WarmUp());
             return 0;
         } catch (ConfigException e) {
             e.problems().forEach(err::println);
@@ -48,8 +48,8 @@ record Serving(
         return IsthmusCommand.REFUSED;
     }
 
-    private void start(PrintWriter out) throws Exception {
-        WarmUp warmUp = new WarmUp();
+    /** Starts it and leaves it running. */
+    Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (file == null) {
             GatewayConfig embedded = overridden(GatewayConfig.embedded());
             Gateway gateway = Gateway.start(() -> embedded, warmUp::over);
@@ -57,7 +57,7 @@ record Serving(
             new Demo(gateway.addresses().get(0), out).run();
             // Not before the demo, which would have to share the cores with it.
             warmUp.begin(embedded.health().warmUp());
-            return;
+            return gateway;
         }
         ConfigFile source = new ConfigFile(file, this::overridden);
         Gateway gateway = Gateway.start(source, warmUp::over);
@@ -65,6 +65,7 @@ record Serving(
         warmUp.begin(gateway.config().health().warmUp());
         ConfigWatch watch = ConfigWatch.start(source, gateway::reload, watched);
         Hangup.on(watch::ask);
+        return gateway;
     }
 
     private GatewayConfig overridden(GatewayConfig config) {

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.warm.WarmUp;
 import java.io.PrintWriter;
 import java.io.Writer;
@@ -15,12 +14,19 @@ import java.util.List;
  * that are free.
  */
 final class Training implements Command {
-    private static final Duration MOST = Duration.ofSeconds(20);
     private static final String CONFIG = """
             listeners: [{host: 127.0.0.1, port: 0}]
             local: {embedded_models: true}
             default_upstream: local
+            health: {warm_up: 0s}
             """;
+
+    private final Duration most;
+
+    /** @param most how long its warm-up may take */
+    Training(Duration most) {
+        this.most = most;
+    }
 
     @Override
     public String name() {
@@ -42,18 +48,21 @@ final class Training implements Command {
         Path file = Files.createTempFile("isthmus-train", ".yaml");
         try {
             Files.writeString(file, CONFIG);
-            run(new ConfigFile(file, config -> config));
+            run(file, console.out());
         } finally {
             Files.delete(file);
         }
         return 0;
     }
 
-    private static void run(ConfigFile file) throws Exception {
+    /** By the way that {@code serve} goes, so that its classes are in the cache. */
+    private void run(Path file, PrintWriter out) throws Exception {
+        Arguments given =
+                Arguments.of(new Serve(), List.of("--config", file.toString(), "--host", "127.0.0.1", "--no-watch"));
         WarmUp warmUp = new WarmUp();
-        try (Gateway gateway = Gateway.start(file, warmUp::over)) {
+        try (Gateway gateway = Serve.serving(given).start(out, warmUp)) {
             new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();
-            warmUp.run(MOST);
+            warmUp.run(most);
         }
     }
 }

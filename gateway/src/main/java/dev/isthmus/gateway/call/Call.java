@@ -53,7 +53,9 @@ public record Call(
 
     /** The same call, which belongs on the server of this affinity, be it for the state of a sequence. */
     public Call withAffinity(long other, boolean ofSequence) {
-        return new Call(operation, deadlineNanos, headers, client, other, ofSequence, loop, allocator);
+        return other == affinity && ofSequence == sequence
+                ? this
+                : new Call(operation, deadlineNanos, headers, client, other, ofSequence, loop, allocator);
     }
 
     /** The same call with another deadline. */

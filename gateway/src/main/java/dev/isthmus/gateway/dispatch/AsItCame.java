@@ -1,15 +1,26 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestRequest;
+import java.util.List;
 
 /** When a REST request goes to a REST server as it came. */
 final class AsItCame {
     private AsItCame() {}
+
+    /** Whether all of these servers do. */
+    static boolean goesTo(List<Peer> peers, RestRequest read) {
+        boolean all = true;
+        for (Peer peer : peers) {
+            all &= goesTo(peer, read);
+        }
+        return all;
+    }
 
     /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
     static boolean goesTo(Peer peer, RestRequest read) {
@@ -34,8 +45,13 @@ final class AsItCame {
     }
 
     private static boolean inSharedMemory(InferRequest request) {
-        return request.inputs().stream().anyMatch(Tensor::shared)
-                || request.outputs().stream()
-                        .anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
+        boolean any = false;
+        for (Tensor input : request.inputs()) {
+            any |= input.shared();
+        }
+        for (RequestedOutput output : request.outputs()) {
+            any |= output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION);
+        }
+        return any;
     }
 }

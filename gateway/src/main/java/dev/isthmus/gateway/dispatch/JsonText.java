@@ -73,7 +73,7 @@ final class JsonText {
             if (reader.complete()) {
                 RestRequest complete = reader.finish();
                 read = complete;
-                return reading.skimmedFor().stream().allMatch(peer -> AsItCame.goesTo(peer, complete));
+                return AsItCame.goesTo(reading.skimmedFor(), complete);
             }
             return true;
         } catch (OipException refused) {

@@ -10,7 +10,9 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
+import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.DefaultHttpResponse;
+import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.FullHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -167,7 +169,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public void respond(RestResponse response) {
             FullHttpResponse full = new DefaultFullHttpResponse(
-                    HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(response.status()), response.body());
+                    HttpVersion.HTTP_1_1,
+                    HttpResponseStatus.valueOf(response.status()),
+                    response.body(),
+                    new DefaultHttpHeaders(),
+                    EmptyHttpHeaders.INSTANCE);
             full.headers()
                     .setInt(HttpHeaderNames.CONTENT_LENGTH, response.body().readableBytes());
             head(full, response);

@@ -10,14 +10,16 @@ import org.jspecify.annotations.Nullable;
 /** The head of an HTTP/1.1 request. */
 final class Http1Head extends RequestHead {
     private final HttpRequest request;
+    private final long contentLength;
 
     Http1Head(HttpRequest request) {
         this.request = request;
+        this.contentLength = HttpUtil.getContentLength(request, -1L);
     }
 
     @Override
     long contentLength() {
-        return HttpUtil.getContentLength(request, -1L);
+        return contentLength;
     }
 
     @Override
@@ -38,7 +40,8 @@ final class Http1Head extends RequestHead {
 
     @Override
     List<String> all(CharSequence name) {
-        return request.headers().getAll(name);
+        // Most are asked for in vain, and getAll makes a list all the same.
+        return request.headers().contains(name) ? request.headers().getAll(name) : List.of();
     }
 
     @Override

@@ -8,6 +8,8 @@ import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.util.AsciiString;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -17,9 +19,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The head of an HTTP request, whichever version of HTTP it came over. Names of fields are asked for in lower case. */
+/**
+ * The head of an HTTP request, whichever version of HTTP it came over. Names of fields are asked for in lower case,
+ * best as an {@code AsciiString}, which knows its hash.
+ */
 abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
-    private static final String TIMEOUT = "x-request-timeout-ms";
+    private static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
+    private static final AsciiString GRPC_TIMEOUT = AsciiString.cached("grpc-timeout");
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int LONGEST = 10;
     private static final String NON_FINITE = "nonfinite=";
@@ -43,7 +49,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     /** Whether the body is to be inflated, be it by a coding that is not known here. */
     boolean compressed() {
-        String encoding = field("content-encoding");
+        String encoding = field(HttpHeaderNames.CONTENT_ENCODING);
         return encoding != null && !encoding.equalsIgnoreCase("identity");
     }
 
@@ -100,7 +106,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     long deadline() {
         String millis = field(TIMEOUT);
         if (millis == null) {
-            return GrpcTimeout.deadline(field("grpc-timeout"), System.nanoTime());
+            return GrpcTimeout.deadline(field(GRPC_TIMEOUT), System.nanoTime());
         }
         if (millis.length() > LONGEST || !MILLISECONDS.matcher(millis).matches()) {
             throw OipException.invalid(
@@ -112,7 +118,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     /** Whether the client wants its answer as server-sent events. */
     boolean acceptsEvents() {
-        for (String header : all("accept")) {
+        for (String header : all(HttpHeaderNames.ACCEPT)) {
             for (String each : header.split(",", -1)) {
                 if (each.trim().toLowerCase(Locale.ROOT).startsWith("text/event-stream")) {
                     return true;
@@ -125,7 +131,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** How the client wants NaN and the infinities, by a parameter of its header Accept; null where it does not say. */
     @Nullable
     NonFinite nonFinite() {
-        for (String header : all("accept")) {
+        for (String header : all(HttpHeaderNames.ACCEPT)) {
             String lower = header.toLowerCase(Locale.ROOT);
             int at = lower.indexOf(NON_FINITE);
             if (at >= 0) {

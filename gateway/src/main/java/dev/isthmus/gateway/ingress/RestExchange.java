@@ -14,6 +14,7 @@ import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -65,8 +66,9 @@ final class RestExchange implements Reply {
             Operation operation = route.operation();
             boolean events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
-            ContentCoding accepted =
-                    settings.compressAbove() < 0 ? null : ContentCoding.accepted(head.field("accept-encoding"));
+            ContentCoding accepted = settings.compressAbove() < 0
+                    ? null
+                    : ContentCoding.accepted(head.field(HttpHeaderNames.ACCEPT_ENCODING));
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
             opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);
@@ -76,7 +78,7 @@ final class RestExchange implements Reply {
     }
 
     private @Nullable Inflation decoder(RequestHead head, Channel channel) {
-        String encoding = head.field("content-encoding");
+        String encoding = head.field(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding == null || !head.compressed()) {
             return null;
         }

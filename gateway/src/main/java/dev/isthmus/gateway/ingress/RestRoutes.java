@@ -7,6 +7,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -18,6 +19,7 @@ import java.util.List;
  */
 final class RestRoutes {
     private static final int MAX_SEGMENT = 255;
+    private static final AsciiString JSON_LENGTH = AsciiString.cached(RestResponse.JSON_LENGTH);
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
     private RestRoutes() {}
@@ -162,7 +164,7 @@ final class RestRoutes {
 
     /** How long the JSON is at the front of the body (binary tensor data extension, R16). */
     private static long jsonLength(RequestHead head) {
-        List<String> values = head.all("inference-header-content-length");
+        List<String> values = head.all(JSON_LENGTH);
         if (values.isEmpty()) {
             return RestBody.ALL_JSON;
         }

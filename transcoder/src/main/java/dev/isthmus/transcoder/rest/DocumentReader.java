@@ -5,7 +5,6 @@ import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,15 +53,15 @@ final class DocumentReader extends ObjectReader {
         return outputs.list();
     }
 
-    /** The names of the inputs that came as JSON which every server reads alike. */
+    /** The names of the inputs, which are distinct, that came as JSON which every server reads alike. */
     Set<String> plainInputs() {
-        Set<String> names = new HashSet<>();
+        List<String> names = new ArrayList<>();
         for (TensorDraft tensor : tensors) {
             if (tensor.plainJson()) {
                 names.add(tensor.name());
             }
         }
-        return names;
+        return Set.of(names.toArray(String[]::new));
     }
 
     boolean contestedJson() {

@@ -31,7 +31,7 @@ public record OutputForms(
 
     public OutputForms {
         binaryByName = Map.copyOf(binaryByName);
-        base64 = Set.copyOf(base64);
+        base64 = base64.isEmpty() ? Set.of() : Set.copyOf(base64);
     }
 
     public OutputForms with(NonFinite policy) {

@@ -9,8 +9,9 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.EventLoop;
-import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpRequestEncoder;
+import io.netty.handler.codec.http.HttpResponseDecoder;
 import io.netty.handler.timeout.IdleStateHandler;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -198,7 +199,8 @@ final class ConnectionPool {
             connection = new Connection(ConnectionPool.this, channel);
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
-                    .addLast(new HttpClientCodec(http, false, false))
+                    // Not HttpClientCodec: nobody asks with HEAD or CONNECT, which it is there for.
+                    .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
                     .addLast(connection);
         }
     }

@@ -11,10 +11,12 @@ import io.netty.channel.ChannelFuture;
 import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
+import io.netty.handler.codec.http.DefaultHttpHeadersFactory;
 import io.netty.handler.codec.http.DefaultHttpRequest;
 import io.netty.handler.codec.http.EmptyHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
+import io.netty.handler.codec.http.HttpHeadersFactory;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
@@ -43,6 +45,10 @@ final class Question {
             HttpHeaderNames.TE,
             HttpHeaderNames.UPGRADE,
             RestAnswers.JSON_LENGTH);
+
+    /** What is made here need not be looked through once more. */
+    private static final HttpHeadersFactory OURS =
+            DefaultHttpHeadersFactory.headersFactory().withValidation(false);
 
     private static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
 
@@ -112,10 +118,10 @@ final class Question {
     }
 
     private static HttpHeaders headers(Map<String, String> forwarded) {
-        HttpHeaders headers = new DefaultHttpHeaders();
         if (forwarded.isEmpty()) {
-            return headers;
+            return OURS.newHeaders();
         }
+        HttpHeaders headers = new DefaultHttpHeaders();
         try {
             forwarded.forEach(headers::set);
         } catch (IllegalArgumentException e) {

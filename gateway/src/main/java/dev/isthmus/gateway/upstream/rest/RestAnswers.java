@@ -102,10 +102,10 @@ record RestAnswers(UpstreamFailures failures) {
     }
 
     private long jsonLength(HttpHeaders headers, int bodyLength) {
-        List<String> values = headers.getAll(JSON_LENGTH);
-        if (values.isEmpty()) {
+        if (!headers.contains(JSON_LENGTH)) {
             return RestBody.ALL_JSON;
         }
+        List<String> values = headers.getAll(JSON_LENGTH);
         String value = values.getFirst();
         if (values.size() > 1 || !LENGTH.matcher(value).matches() || Long.parseLong(value) > bodyLength) {
             throw failures.badAnswer(

@@ -158,8 +158,8 @@ public record UpstreamConfig(
             double budget,
 
             @Doc(
-                    "Requests of more bytes are not kept for a further try: one that passes to a gRPC server as it comes is tried"
-                            + " again only where no server took any of it.")
+                    "Requests of more bytes are not kept for a further try; large tensors pass to gRPC servers as they come,"
+                            + " and are tried again only where no server took any of them.")
             @Size
             int maxBody) {
         public static final Retry DEFAULT = new Retry(1, Set.of(RetryOn.UNSENT, RetryOn.UNAVAILABLE), 0.2, 4 << 20);

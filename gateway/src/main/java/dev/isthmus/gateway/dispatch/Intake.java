@@ -141,7 +141,7 @@ final class Intake implements RequestSink {
 
     @Override
     public long held() {
-        return flow.over() ? 0 : body.held() + (upload == null ? 0 : upload.held());
+        return flow.over() ? 0 : body.held();
     }
 
     @Override

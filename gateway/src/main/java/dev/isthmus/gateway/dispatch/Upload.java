@@ -65,11 +65,6 @@ final class Upload implements Reply, Cancellation {
         return !complete && !passing.waits();
     }
 
-    /** Bytes that are kept of what has gone on, for another server. */
-    long held() {
-        return server.held();
-    }
-
     @Override
     public void cancel() {
         if (!over) {

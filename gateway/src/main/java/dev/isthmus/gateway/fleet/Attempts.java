@@ -48,7 +48,7 @@ final class Attempts implements Cancellation {
      * @param question taken
      * @param pass of a call that is guarded; null for others
      */
-    static Attempts start(Tries shared, Call call, Question question, Guard.@Nullable Pass pass, Reply client) {
+    static Cancellation start(Tries shared, Call call, Question question, Guard.@Nullable Pass pass, Reply client) {
         Attempts attempts = new Attempts(shared, call, question, pass, client);
         Replica first = attempts.pick();
         if (first == null) {
@@ -96,27 +96,9 @@ final class Attempts implements Cancellation {
         return question.waitsForClient();
     }
 
-    /** Whether more of the request is to come. */
-    boolean clientSends() {
-        return question.clientSends();
-    }
-
-    /** The server takes more of the request. */
-    void takesMore() {
-        question.takesMore();
-        client.readMore();
-    }
-
-    /** All of the request has come: from here on the time that passes is the server's. */
-    void sent() {
-        if (current != null) {
-            current.sent();
-        }
-    }
-
     /** The first answer has come: from here on nothing is repeated. */
     void answered() {
-        question.answered();
+        question.release();
         if (pass != null) {
             pass.answered();
         }

@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** The servers of one configured upstream, seen as one: a call that fails on one may go to another. */
 public final class Cluster implements Upstream {
@@ -96,29 +95,25 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return sent(call, new Question.Inference(model, message, false), reply);
+        return guarded(call, new Question.Inference(model, message, false), reply);
     }
 
-    /** Where a request is kept, and a try has less time than the call, it is sent whole: its client may be slow. */
+    /** Where a request of this size is kept for another try it is sent whole. */
     @Override
     public long passesFrom() {
-        if (wire != Wire.PROTOBUF) {
-            return Long.MAX_VALUE;
-        }
-        boolean whole = tries.eachTryNanos() != Long.MAX_VALUE;
-        return whole ? Math.max(GrpcDeframer.LARGE, tries.rules().kept()) : GrpcDeframer.LARGE;
+        return wire == Wire.PROTOBUF
+                ? Math.max(GrpcDeframer.LARGE, tries.rules().kept())
+                : Long.MAX_VALUE;
     }
 
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        OpenRequest question =
-                new OpenRequest(model, length, length <= tries.rules().kept());
-        Attempts attempts = guarded(call, question, reply);
-        return attempts == null ? RequestSink.ENDED : new OpenCall(question, attempts);
+        Question.Open question = new Question.Open(model, length);
+        return new OpenCall(question, guarded(call, question, reply));
     }
 
     /** The request of a call, for the server that it is at. */
-    private record OpenCall(OpenRequest question, Attempts call) implements RequestSink {
+    private record OpenCall(Question.Open question, Cancellation call) implements RequestSink {
         @Override
         public void data(ByteBuf part) {
             question.data(part);
@@ -126,13 +121,7 @@ public final class Cluster implements Upstream {
 
         @Override
         public void end() {
-            call.sent();
             question.end();
-        }
-
-        @Override
-        public long held() {
-            return question.held();
         }
 
         @Override
@@ -153,30 +142,24 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return sent(call, new Question.Inference(model, message, true), reply);
+        return guarded(call, new Question.Inference(model, message, true), reply);
     }
 
     @Override
     public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return sent(call, new Question.Passed(generate, body), reply);
+        return guarded(call, new Question.Passed(generate, body), reply);
     }
 
-    /** Null where it was refused. */
-    private @Nullable Attempts guarded(Call call, Question question, Reply reply) {
+    private Cancellation guarded(Call call, Question question, Reply reply) {
         Guard.Pass pass;
         try {
             pass = guard.enter(question.endless());
         } catch (OipException refused) {
             question.release();
             reply.fail(refused);
-            return null;
+            return Cancellation.NONE;
         }
         return Attempts.start(tries, call, question, pass, reply);
-    }
-
-    private Cancellation sent(Call call, Question question, Reply reply) {
-        Attempts attempts = guarded(call, question, reply);
-        return attempts == null ? Cancellation.NONE : attempts;
     }
 
     @Override

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
@@ -32,7 +33,7 @@ interface Question {
     /** Whether the answer may take as long as it wants. */
     boolean endless();
 
-    /** What it takes to keep it for another try, in bytes. */
+    /** The size of its body. */
     long bytes();
 
     /** Whether a server has taken all that the client has given of it, and more is to come. */
@@ -40,25 +41,12 @@ interface Question {
         return false;
     }
 
-    /** Whether more of it is to come. */
-    default boolean clientSends() {
-        return false;
-    }
-
-    /** The server that it was sent to takes more of it. */
-    default void takesMore() {}
-
     /**
      * Sends it.
      *
      * @param last whether it is not sent again, so that the body goes with it
      */
     Cancellation send(Upstream server, Call call, Reply reply, boolean last);
-
-    /** An answer has come: it is not sent again. */
-    default void answered() {
-        release();
-    }
 
     /** Gives the body back. Idempotent. */
     void release();
@@ -155,6 +143,101 @@ interface Question {
                 kept.release();
             }
         }
+    }
+
+    /**
+     * An inference whose request comes in parts once a server takes them. It may be asked again until the first of them went
+     * on.
+     */
+    final class Open implements Question {
+        private final ModelRef model;
+        private final long length;
+        private @Nullable RequestSink server;
+        private boolean begun;
+        private boolean ended;
+        /** Whether the server took no more when it was asked last. */
+        private boolean full;
+
+        private int sendings;
+
+        /** @param length of the message in bytes */
+        Open(ModelRef model, long length) {
+            this.model = model;
+            this.length = length;
+        }
+
+        @Override
+        public ModelRef model() {
+            return model;
+        }
+
+        @Override
+        public Repeat repeat() {
+            return begun ? Repeat.NEVER : Repeat.INFERENCE;
+        }
+
+        @Override
+        public boolean endless() {
+            return false;
+        }
+
+        /** Nothing is kept of it. */
+        @Override
+        public long bytes() {
+            return 0;
+        }
+
+        @Override
+        public Cancellation send(Upstream to, Call call, Reply reply, boolean last) {
+            server = null;
+            int sending = ++sendings;
+            RequestSink opened = to.inferParts(call, model, length, reply);
+            if (sending == sendings) {
+                // Otherwise it failed at once, and went to another one meanwhile.
+                server = opened;
+                if (opened.writable()) {
+                    reply.readMore();
+                }
+            }
+            return new Opened(opened);
+        }
+
+        private record Opened(RequestSink sink) implements Cancellation {
+            @Override
+            public void cancel() {
+                sink.cancel();
+            }
+
+            @Override
+            public void resume() {
+                sink.resume();
+            }
+        }
+
+        /** Whether there is a server that takes the next part. */
+        boolean writable() {
+            full = server == null || !server.writable();
+            return !full;
+        }
+
+        @Override
+        public boolean waitsForClient() {
+            return begun && !ended && !full;
+        }
+
+        /** @param part taken */
+        void data(ByteBuf part) {
+            begun = true;
+            requireNonNull(server).data(part);
+        }
+
+        void end() {
+            ended = true;
+            requireNonNull(server).end();
+        }
+
+        @Override
+        public void release() {}
     }
 
     /** A body that is passed on unread. */

@@ -75,16 +75,10 @@ final class Try implements Reply {
         underWay.resume();
     }
 
-    /** All of the request has been sent. */
-    void sent() {
-        tracked.sent();
-    }
-
     private void end(Outcome outcome) {
-        boolean sends = attempts.clientSends();
         over = true;
         stopTimer();
-        tracked.end(outcome, sends);
+        tracked.end(outcome);
     }
 
     private void stopTimer() {
@@ -174,8 +168,6 @@ final class Try implements Reply {
 
     @Override
     public void readMore() {
-        if (!over) {
-            attempts.takesMore();
-        }
+        client.readMore();
     }
 }

@@ -38,8 +38,8 @@ public interface Upstream extends AutoCloseable {
     Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply);
 
     /**
-     * Requests whose encoded message is larger may be sent in parts, by {@link #inferParts}: smaller ones are sent whole, or are
-     * not worth it. {@link Long#MAX_VALUE} where no request may.
+     * Requests whose encoded message is larger may be sent in parts, by {@link #inferParts}: smaller ones are kept for another
+     * try, or are not worth it. {@link Long#MAX_VALUE} where no request may.
      */
     default long passesFrom() {
         return Long.MAX_VALUE;
@@ -50,8 +50,7 @@ public interface Upstream extends AutoCloseable {
      * {@link #infer} gets. Only where {@link #passesFrom()} is not {@link Long#MAX_VALUE}, and the peer's wire is protobuf.
      *
      * <p>Nothing may be given to the sink before it is writable: {@link Reply#readMore()} says when it is, be it before this
-     * returns. Once a part was given the call is tried at another server only where what was given is kept for that; the sink
-     * {@linkplain RequestSink#held() holds} it. The request ends with the
+     * returns. Until then the call may be tried at another server; once a part was given it never is. The request ends with the
      * sink's {@code end()}, which is for the caller to call after the last byte: a server is never told the end of a message of
      * another length. The call's time counts from here.
      *

@@ -19,9 +19,7 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
-import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -38,12 +36,6 @@ final class FakeServer implements Upstream {
         final Reply reply;
         /** Whether it takes parts. */
         boolean open;
-        /** How many parts it takes before it takes no more. */
-        int takes = Integer.MAX_VALUE;
-        /** What to do with the next part, once it was taken. */
-        Runnable onPart = () -> {};
-        /** The parts. */
-        final ByteArrayOutputStream content = new ByteArrayOutputStream();
 
         boolean cancelled;
         boolean ended;
@@ -69,7 +61,6 @@ final class FakeServer implements Upstream {
         }
 
         void fail(ErrorCode code, Processed processed) {
-            open = false;
             reply.fail(new OipException(code, code.name(), null, processed));
         }
 
@@ -95,27 +86,16 @@ final class FakeServer implements Upstream {
             reply.readMore();
         }
 
-        /** Takes this many parts more, and no more for now. */
-        void open(int parts) {
-            takes = parts;
-            open();
-        }
-
         @Override
         public void data(ByteBuf part) {
-            assertThat(writable()).isTrue();
-            takes--;
+            assertThat(open).isTrue();
             sent += part.readableBytes();
-            content.writeBytes(ByteBufUtil.getBytes(part));
             part.release();
-            Runnable next = onPart;
-            onPart = () -> {};
-            next.run();
         }
 
         @Override
         public boolean writable() {
-            return open && takes > 0;
+            return open;
         }
 
         @Override

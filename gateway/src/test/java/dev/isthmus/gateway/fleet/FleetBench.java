@@ -17,7 +17,6 @@ import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -25,7 +24,6 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -45,7 +43,6 @@ final class FleetBench implements AutoCloseable {
     private final UpstreamConfig config;
     private final Cluster cluster;
     private long now = 1_000;
-    private int given;
 
     /** What a client sees. */
     static final class Seen implements Reply {
@@ -180,16 +177,6 @@ final class FleetBench implements AutoCloseable {
         return new InferMessage.Protobuf(body);
     }
 
-    /** So many bytes, which are none but themselves. */
-    ByteBuf part(int size) {
-        ByteBuf part = UnpooledByteBufAllocator.DEFAULT.buffer(size);
-        for (int i = 0; i < size; i++) {
-            part.writeByte(given++);
-        }
-        bodies.add(part);
-        return part;
-    }
-
     ByteBuf body() {
         return ((InferMessage.Protobuf) message(10)).message();
     }
@@ -226,18 +213,10 @@ final class FleetBench implements AutoCloseable {
     }
 
     long tries(Outcome outcome) {
-        return timer(outcome).count();
-    }
-
-    /** How long all tries took that ended so. */
-    double millis(Outcome outcome) {
-        return timer(outcome).totalTime(TimeUnit.MILLISECONDS);
-    }
-
-    private Timer timer(Outcome outcome) {
         return meters.get("isthmus.upstream.requests")
-                .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
-                .timer();
+                .tag("outcome", outcome.name().toLowerCase(java.util.Locale.ROOT))
+                .timer()
+                .count();
     }
 
     double gauge(String meter) {

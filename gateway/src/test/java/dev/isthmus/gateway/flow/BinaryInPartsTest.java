@@ -54,10 +54,8 @@ class BinaryInPartsTest {
                         upstreams:
                           server: {protocol: grpc, endpoints: ["127.0.0.1:%d"], retry: {retries: 0}}
                           keeping: {protocol: grpc, endpoints: ["127.0.0.1:%2$d"], retry: {max_body: 1MiB}}
-                          hurrying: {protocol: grpc, endpoints: ["127.0.0.1:%2$d"], try_timeout: 30s}
                         models:
                           kept: {upstream: keeping}
-                          hurried: {upstream: hurrying}
                           renamed: {upstream: server, model: quite_another_name, version: "12"}
                         default_upstream: server
                         """, share, server.endpoint().port()))));
@@ -280,30 +278,9 @@ class BinaryInPartsTest {
         }
     }
 
-    @Test
-    void keptRequest_isHeld_andSentOnceMoreWhereItsServerFailsAfterAllOfIt() throws Exception {
-        Body body = Body.of(LARGE);
-        try (BinaryRequest request = begin(Over.HTTP1, "kept", body)) {
-            int length = body.bytes().length;
-            request.send(0, length / 2);
-            FramePeer.Stream failed = server.call();
-            failed.open(LARGE);
-            await().atMost(Duration.ofSeconds(30)).until(() -> held() >= length / 2 - body.jsonLength());
-            request.send(length / 2, length);
-            await().atMost(Duration.ofSeconds(30)).until(failed::ended);
-            failed.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "14");
-            FramePeer.Stream call = server.call();
-            call.open(LARGE);
-            assertArrives(call, body, LARGE);
-            call.answer("7");
-            assertThat(request.status()).isEqualTo(200);
-            await().until(() -> held() == 0);
-        }
-    }
-
     /** Why a request is gathered, and what becomes of it. */
     enum Gathered {
-        TIME_OF_A_TRY("hurried", 200),
+        KEPT_FOR_A_RETRY("kept", 200),
         STRINGS("m", 400),
         MIXED("m", 200),
         TOO_LITTLE("m", 400);
@@ -319,7 +296,7 @@ class BinaryInPartsTest {
         Body body() {
             String large = Body.input("x", "UINT8", LARGE, LARGE);
             return switch (this) {
-                case TIME_OF_A_TRY -> Body.of(LARGE);
+                case KEPT_FOR_A_RETRY -> Body.of(LARGE);
                 case STRINGS -> Body.of(LARGE + 1, large, Body.input("s", "BYTES", 1, 1));
                 case MIXED ->
                     Body.of(LARGE, large, "{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[5]}");

@@ -50,10 +50,8 @@ class RequestsInPartsTest {
                         upstreams:
                           server: {protocol: grpc, endpoints: ["127.0.0.1:%d"], retry: {retries: 0}}
                           keeping: {protocol: grpc, endpoints: ["127.0.0.1:%2$d"], retry: {max_body: 1MiB}}
-                          hurrying: {protocol: grpc, endpoints: ["127.0.0.1:%2$d"], try_timeout: 30s}
                         models:
                           kept: {upstream: keeping}
-                          hurried: {upstream: hurrying}
                           fallen: {upstream: server, fallback: {upstream: keeping}}
                           shadowed: {upstream: server, shadow: [{upstream: keeping}]}
                           limited: {upstream: server, rates: [{bytes_per_second: 100KiB}]}
@@ -236,26 +234,9 @@ class RequestsInPartsTest {
         assertThat(asked.status()).isEqualTo("14");
     }
 
-    @Test
-    void keptRequest_isSentOnceMore_whereItsServerFailsHalfWay() throws Exception {
-        byte[] message = framed(request("kept", LARGE));
-        FramePeer.Stream asked = half(message);
-        FramePeer.Stream failed = begun();
-        failed.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "14");
-        FramePeer.Stream call = begun();
-        call.open(LARGE);
-        awaitReceived(call, message.length / 2);
-        asked.data(message, message.length / 2, message.length, true);
-        await().atMost(Duration.ofSeconds(30)).until(call::ended);
-        assertThat(Arrays.equals(call.content(), message)).isTrue();
-        call.answer("1");
-        assertThat(asked.status()).isEqualTo("0");
-        failed.awaitReset();
-    }
-
     /** Why a request is gathered. */
     enum Gathered {
-        TIME_OF_A_TRY("hurried"),
+        KEPT_FOR_A_RETRY("kept"),
         FALLBACK("fallen"),
         SHADOW("shadowed"),
         SMALL("m"),
@@ -272,7 +253,7 @@ class RequestsInPartsTest {
 
         byte[] message() {
             return switch (this) {
-                case TIME_OF_A_TRY, FALLBACK, SHADOW -> framed(RequestsInPartsTest.request(model, LARGE));
+                case KEPT_FOR_A_RETRY, FALLBACK, SHADOW -> framed(RequestsInPartsTest.request(model, LARGE));
                 case SMALL -> framed(RequestsInPartsTest.request(model, 60_000));
                 case COMPRESSED -> {
                     byte[] message = framed(RequestsInPartsTest.request(model, LARGE));

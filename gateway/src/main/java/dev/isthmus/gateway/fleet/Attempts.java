@@ -48,7 +48,7 @@ final class Attempts implements Cancellation {
      * @param question taken
      * @param pass of a call that is guarded; null for others
      */
-    static Cancellation start(Tries shared, Call call, Question question, Guard.@Nullable Pass pass, Reply client) {
+    static Attempts start(Tries shared, Call call, Question question, Guard.@Nullable Pass pass, Reply client) {
         Attempts attempts = new Attempts(shared, call, question, pass, client);
         Replica first = attempts.pick();
         if (first == null) {
@@ -94,6 +94,18 @@ final class Attempts implements Cancellation {
     /** Whether the request is still to come, and the server would take more of it. */
     boolean waitsForClient() {
         return question.waitsForClient();
+    }
+
+    /** Whether more of the request is to come. */
+    boolean clientSends() {
+        return question.clientSends();
+    }
+
+    /** All of the request has come: from here on the time that passes is the server's. */
+    void sent() {
+        if (current != null) {
+            current.sent();
+        }
     }
 
     /** The first answer has come: from here on nothing is repeated. */

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** The servers of one configured upstream, seen as one: a call that fails on one may go to another. */
 public final class Cluster implements Upstream {
@@ -95,7 +96,7 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return guarded(call, new Question.Inference(model, message, false), reply);
+        return sent(call, new Question.Inference(model, message, false), reply);
     }
 
     /** Where a request of this size is kept for another try it is sent whole. */
@@ -109,11 +110,12 @@ public final class Cluster implements Upstream {
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
         Question.Open question = new Question.Open(model, length);
-        return new OpenCall(question, guarded(call, question, reply));
+        Attempts attempts = guarded(call, question, reply);
+        return attempts == null ? RequestSink.ENDED : new OpenCall(question, attempts);
     }
 
     /** The request of a call, for the server that it is at. */
-    private record OpenCall(Question.Open question, Cancellation call) implements RequestSink {
+    private record OpenCall(Question.Open question, Attempts call) implements RequestSink {
         @Override
         public void data(ByteBuf part) {
             question.data(part);
@@ -121,6 +123,7 @@ public final class Cluster implements Upstream {
 
         @Override
         public void end() {
+            call.sent();
             question.end();
         }
 
@@ -142,24 +145,30 @@ public final class Cluster implements Upstream {
 
     @Override
     public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return guarded(call, new Question.Inference(model, message, true), reply);
+        return sent(call, new Question.Inference(model, message, true), reply);
     }
 
     @Override
     public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return guarded(call, new Question.Passed(generate, body), reply);
+        return sent(call, new Question.Passed(generate, body), reply);
     }
 
-    private Cancellation guarded(Call call, Question question, Reply reply) {
+    /** Null where it was refused. */
+    private @Nullable Attempts guarded(Call call, Question question, Reply reply) {
         Guard.Pass pass;
         try {
             pass = guard.enter(question.endless());
         } catch (OipException refused) {
             question.release();
             reply.fail(refused);
-            return Cancellation.NONE;
+            return null;
         }
         return Attempts.start(tries, call, question, pass, reply);
+    }
+
+    private Cancellation sent(Call call, Question question, Reply reply) {
+        Attempts attempts = guarded(call, question, reply);
+        return attempts == null ? Cancellation.NONE : attempts;
     }
 
     @Override

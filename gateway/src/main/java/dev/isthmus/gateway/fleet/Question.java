@@ -41,6 +41,11 @@ interface Question {
         return false;
     }
 
+    /** Whether more of it is to come. */
+    default boolean clientSends() {
+        return false;
+    }
+
     /**
      * Sends it.
      *
@@ -218,6 +223,11 @@ interface Question {
         boolean writable() {
             full = server == null || !server.writable();
             return !full;
+        }
+
+        @Override
+        public boolean clientSends() {
+            return !ended;
         }
 
         @Override

@@ -7,7 +7,7 @@ final class Tracked {
     private final Replica replica;
     private final ClusterMetrics metrics;
     private final LongSupplier nanoTime;
-    private final long start;
+    private long start;
     private long nanos;
     private boolean answered;
     private boolean ended;
@@ -19,6 +19,11 @@ final class Tracked {
         this.nanoTime = nanoTime;
         this.start = nanoTime.getAsLong();
         replica.started();
+    }
+
+    /** The last part of the request goes out: the time before was the client's. */
+    void sent() {
+        start = nanoTime.getAsLong();
     }
 
     /** An answer has come; the first one counts. */
@@ -34,9 +39,15 @@ final class Tracked {
     }
 
     void end(Outcome outcome) {
+        end(outcome, false);
+    }
+
+    /** @param clientSends whether the request has not been sent, so that the time says nothing of the server */
+    void end(Outcome outcome, boolean clientSends) {
         if (!ended) {
             ended = true;
-            long until = answered ? nanos : nanoTime.getAsLong() - start;
+            long unanswered = clientSends ? 0 : nanoTime.getAsLong() - start;
+            long until = answered ? nanos : unanswered;
             replica.ended(outcome, until);
             metrics.tried(outcome, until);
         }

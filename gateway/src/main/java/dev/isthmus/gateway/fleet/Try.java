@@ -75,10 +75,15 @@ final class Try implements Reply {
         underWay.resume();
     }
 
+    /** All of the request has been sent. */
+    void sent() {
+        tracked.sent();
+    }
+
     private void end(Outcome outcome) {
         over = true;
         stopTimer();
-        tracked.end(outcome);
+        tracked.end(outcome, attempts.clientSends());
     }
 
     private void stopTimer() {

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -24,6 +25,7 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -213,10 +215,18 @@ final class FleetBench implements AutoCloseable {
     }
 
     long tries(Outcome outcome) {
+        return timer(outcome).count();
+    }
+
+    /** How long all tries took that ended so. */
+    double millis(Outcome outcome) {
+        return timer(outcome).totalTime(TimeUnit.MILLISECONDS);
+    }
+
+    private Timer timer(Outcome outcome) {
         return meters.get("isthmus.upstream.requests")
-                .tag("outcome", outcome.name().toLowerCase(java.util.Locale.ROOT))
-                .timer()
-                .count();
+                .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+                .timer();
     }
 
     double gauge(String meter) {

@@ -221,6 +221,24 @@ class OpenRequestTest {
     }
 
     @Test
+    void time_thatTheClientTakesToSend_isNotTheServers() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Open open = Open.at(bench);
+            only(bench).open();
+            open.give(1);
+            bench.advance(500);
+            open.give(LENGTH - 1).request.end();
+            bench.advance(20);
+            only(bench).answer();
+            assertThat(bench.millis(Outcome.ANSWERED)).isEqualTo(20);
+            Open gone = Open.at(bench);
+            bench.advance(500);
+            gone.request.cancel();
+            assertThat(bench.millis(Outcome.CANCELLED)).isZero();
+        }
+    }
+
+    @Test
     void passesFrom_isWhatRetriesKeep_butNeverLittle() {
         assertPassesFrom(new Retry(1, Set.of(), 0.2, 1 << 20), 1 << 20);
         assertPassesFrom(new Retry(1, Set.of(), 0.2, 100), GrpcDeframer.LARGE);

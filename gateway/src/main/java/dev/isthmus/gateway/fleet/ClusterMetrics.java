@@ -57,7 +57,8 @@ final class ClusterMetrics implements AutoCloseable {
 
     private Timer timer(Outcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
-                .description("Tries at a server, until the first answer or the failure.")
+                .description("Tries at a server, from the last part of the request to the first answer or the failure;"
+                        + " 0 where the request was never complete.")
                 .tags(upstream.and("outcome", label(outcome)))
                 .serviceLevelObjectives(BOUNDS)::register);
     }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -13,6 +14,12 @@ import java.util.TreeSet;
  * @param prefixes lower-case beginnings of names
  */
 public record HeaderNames(Set<String> exact, List<String> prefixes) {
+    /** How long the JSON is at the front of a body (binary tensor data extension). */
+    public static final AsciiString JSON_LENGTH = AsciiString.cached("inference-header-content-length");
+
+    /** What a client or the gateway gives an HTTP call, in milliseconds. */
+    public static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
+
     private static final Set<String> NEVER = Set.of(
             "accept",
             "accept-encoding",
@@ -22,7 +29,7 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
             "content-type",
             "expect",
             "host",
-            "inference-header-content-length",
+            JSON_LENGTH.toString(),
             "keep-alive",
             "proxy-authenticate",
             "proxy-authorization",
@@ -34,7 +41,7 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
             "triton_grpc_error",
             "upgrade",
             "user-agent",
-            "x-request-timeout-ms");
+            TIMEOUT.toString());
 
     public HeaderNames {
         exact = Set.copyOf(exact);

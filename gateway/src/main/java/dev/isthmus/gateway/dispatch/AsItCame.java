@@ -15,11 +15,12 @@ final class AsItCame {
 
     /** Whether all of these servers do. */
     static boolean goesTo(List<Peer> peers, RestRequest read) {
-        boolean all = true;
         for (Peer peer : peers) {
-            all &= goesTo(peer, read);
+            if (!goesTo(peer, read)) {
+                return false;
+            }
         }
-        return all;
+        return true;
     }
 
     /** Whether the server reads the body as the client sent it without losing anything, and answers as it was asked. */
@@ -45,13 +46,16 @@ final class AsItCame {
     }
 
     private static boolean inSharedMemory(InferRequest request) {
-        boolean any = false;
         for (Tensor input : request.inputs()) {
-            any |= input.shared();
+            if (input.shared()) {
+                return true;
+            }
         }
         for (RequestedOutput output : request.outputs()) {
-            any |= output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION);
+            if (output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION)) {
+                return true;
+            }
         }
-        return any;
+        return false;
     }
 }

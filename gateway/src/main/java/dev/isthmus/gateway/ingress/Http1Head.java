@@ -40,7 +40,11 @@ final class Http1Head extends RequestHead {
 
     @Override
     List<String> all(CharSequence name) {
-        // Most are asked for in vain, and getAll makes a list all the same.
+        return all(request, name);
+    }
+
+    /** All values of a field. Most are asked for in vain, where getAll makes a list all the same. */
+    static List<String> all(HttpRequest request, CharSequence name) {
         return request.headers().contains(name) ? request.headers().getAll(name) : List.of();
     }
 

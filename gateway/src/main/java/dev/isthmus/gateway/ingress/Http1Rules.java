@@ -27,9 +27,7 @@ final class Http1Rules {
         if (hosts > 1 || (hosts == 0 && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
             return OipException.invalid("one Host header is expected, got " + hosts);
         }
-        List<String> codings = request.headers().contains(HttpHeaderNames.TRANSFER_ENCODING)
-                ? request.headers().getAll(HttpHeaderNames.TRANSFER_ENCODING)
-                : List.of();
+        List<String> codings = Http1Head.all(request, HttpHeaderNames.TRANSFER_ENCODING);
         boolean plain = codings.isEmpty()
                 || (codings.size() == 1
                         && codings.get(0).equalsIgnoreCase("chunked")

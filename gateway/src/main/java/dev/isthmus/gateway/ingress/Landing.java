@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.transcoder.Gathering;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -48,7 +49,7 @@ final class Landing {
 
     /** Whether a request is read into it: what is decoded as it comes (JSON, compressed bodies) need not lie in one piece. */
     boolean worth(RequestHead head, long bodySize) {
-        return bodySize > sizes.worth() && head.field(RestResponse.JSON_LENGTH) != null && !head.compressed();
+        return bodySize > sizes.worth() && head.field(HeaderNames.JSON_LENGTH) != null && !head.compressed();
     }
 
     /** A body begins whose parts go through {@link #place}. */

@@ -4,12 +4,12 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
-import io.netty.util.AsciiString;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  * best as an {@code AsciiString}, which knows its hash.
  */
 abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
-    private static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
-    private static final AsciiString GRPC_TIMEOUT = AsciiString.cached("grpc-timeout");
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int LONGEST = 10;
     private static final String NON_FINITE = "nonfinite=";
@@ -104,9 +102,9 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     /** When a REST client gives up, on the scale of {@link System#nanoTime()}: by either of two headers. */
     long deadline() {
-        String millis = field(TIMEOUT);
+        String millis = field(HeaderNames.TIMEOUT);
         if (millis == null) {
-            return GrpcTimeout.deadline(field(GRPC_TIMEOUT), System.nanoTime());
+            return GrpcTimeout.deadline(field(GrpcNames.TIMEOUT), System.nanoTime());
         }
         if (millis.length() > LONGEST || !MILLISECONDS.matcher(millis).matches()) {
             throw OipException.invalid(

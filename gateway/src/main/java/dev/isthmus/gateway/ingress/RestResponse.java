@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
@@ -13,7 +14,7 @@ import java.util.Map;
  * @param headers lower-case names; all but those of the connection, and the length of the body only where it is not sent
  */
 record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
-    static final String JSON_LENGTH = "inference-header-content-length";
+    private static final String JSON_LENGTH = HeaderNames.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
 
     static RestResponse json(int status, byte[] json) {

@@ -2,12 +2,12 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
-import io.netty.util.AsciiString;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +19,6 @@ import java.util.List;
  */
 final class RestRoutes {
     private static final int MAX_SEGMENT = 255;
-    private static final AsciiString JSON_LENGTH = AsciiString.cached(RestResponse.JSON_LENGTH);
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
     private RestRoutes() {}
@@ -164,7 +163,7 @@ final class RestRoutes {
 
     /** How long the JSON is at the front of the body (binary tensor data extension, R16). */
     private static long jsonLength(RequestHead head) {
-        List<String> values = head.all(JSON_LENGTH);
+        List<String> values = head.all(HeaderNames.JSON_LENGTH);
         if (values.isEmpty()) {
             return RestBody.ALL_JSON;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -20,7 +21,6 @@ import io.netty.handler.codec.http.HttpHeadersFactory;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
-import io.netty.util.AsciiString;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -44,13 +44,11 @@ final class Question {
             HttpHeaderNames.HOST,
             HttpHeaderNames.TE,
             HttpHeaderNames.UPGRADE,
-            RestAnswers.JSON_LENGTH);
+            HeaderNames.JSON_LENGTH);
 
     /** What is made here need not be looked through once more. */
     private static final HttpHeadersFactory OURS =
             DefaultHttpHeadersFactory.headersFactory().withValidation(false);
-
-    private static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
 
     private final HttpMethod method;
     private final String path;
@@ -86,7 +84,7 @@ final class Question {
                 .set(HttpHeaderNames.CONTENT_LENGTH, body.content().readableBytes())
                 .set(HttpHeaderNames.CONTENT_TYPE, body.binary() ? "application/octet-stream" : "application/json");
         if (body.binary()) {
-            headers.set(RestAnswers.JSON_LENGTH, body.jsonLength());
+            headers.set(HeaderNames.JSON_LENGTH, body.jsonLength());
         }
         return new Question(HttpMethod.POST, path, headers, body.content());
     }
@@ -113,7 +111,7 @@ final class Question {
 
     /** Tells the server how long the client waits. */
     Question within(long nanos) {
-        headers.set(TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
+        headers.set(HeaderNames.TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
         return this;
     }
 

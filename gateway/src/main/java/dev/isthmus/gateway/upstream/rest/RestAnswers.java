@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -9,7 +10,6 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.util.AsciiString;
 import java.io.IOException;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -17,8 +17,6 @@ import java.util.regex.Pattern;
 /** What the responses of a REST server mean. Each method takes the body. */
 record RestAnswers(UpstreamFailures failures) {
     /** Bytes of JSON before the binary tensors (binary tensor data extension). */
-    static final AsciiString JSON_LENGTH = AsciiString.cached("inference-header-content-length");
-
     private static final int OK = 200;
     /** Ten digits hold every length of a buffer and fit into a long. */
     private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");
@@ -102,10 +100,10 @@ record RestAnswers(UpstreamFailures failures) {
     }
 
     private long jsonLength(HttpHeaders headers, int bodyLength) {
-        if (!headers.contains(JSON_LENGTH)) {
+        if (!headers.contains(HeaderNames.JSON_LENGTH)) {
             return RestBody.ALL_JSON;
         }
-        List<String> values = headers.getAll(JSON_LENGTH);
+        List<String> values = headers.getAll(HeaderNames.JSON_LENGTH);
         String value = values.getFirst();
         if (values.size() > 1 || !LENGTH.matcher(value).matches() || Long.parseLong(value) > bodyLength) {
             throw failures.badAnswer(

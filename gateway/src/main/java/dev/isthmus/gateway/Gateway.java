@@ -22,6 +22,7 @@ import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -70,7 +71,16 @@ public final class Gateway implements AutoCloseable {
      * @throws Exception when a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
-        return start(config, null, () -> true);
+        return start(config, ByteBufAllocator.DEFAULT);
+    }
+
+    /**
+     * As {@link #start(GatewayConfig)}.
+     *
+     * @param allocator of all connections' buffers
+     */
+    public static Gateway start(GatewayConfig config, ByteBufAllocator allocator) throws Exception {
+        return start(config, null, allocator, () -> true);
     }
 
     /**
@@ -88,17 +98,18 @@ public final class Gateway implements AutoCloseable {
      * @param warm whether it may be called ready yet; asked each time
      */
     public static Gateway start(ConfigSource source, BooleanSupplier warm) throws Exception {
-        return start(source.load(), source, warm);
+        return start(source.load(), source, ByteBufAllocator.DEFAULT, warm);
     }
 
-    private static Gateway start(GatewayConfig config, @Nullable ConfigSource source, BooleanSupplier warm)
+    private static Gateway start(
+            GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
         Transport transport = Transport.best();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
         Gateway gateway;
         try {
-            gateway = new Gateway(config, source, transport, loops, warm);
+            gateway = new Gateway(config, source, transport, loops, allocator, warm);
         } catch (RuntimeException e) {
             end(loops);
             throw e;
@@ -117,6 +128,7 @@ public final class Gateway implements AutoCloseable {
             @Nullable ConfigSource source,
             Transport transport,
             EventLoopGroup loops,
+            ByteBufAllocator allocator,
             BooleanSupplier warm) {
         this.source = source;
         this.loops = loops;
@@ -134,7 +146,7 @@ public final class Gateway implements AutoCloseable {
         ground = new Generation.Ground(
                 loops,
                 new UpstreamPool(),
-                Upstreams.Ground.real(loops.next(), metrics.registry()),
+                Upstreams.Ground.real(loops.next(), allocator, metrics.registry()),
                 Choices.of(System::nanoTime),
                 new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -145,6 +157,7 @@ public final class Gateway implements AutoCloseable {
         listeners = new Listeners(
                 transport,
                 loops,
+                allocator,
                 new Entry(
                         (call, reply) -> enter().entry().rest().open(call, reply),
                         (call, reply) -> enter().entry().grpc().open(call, reply),

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.net.Transport;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -13,14 +14,16 @@ import java.util.List;
 final class Listeners implements AutoCloseable {
     private final Transport transport;
     private final EventLoopGroup loops;
+    private final ByteBufAllocator allocator;
     private final Entry entry;
     private volatile List<Bound> bound = List.of();
 
     private record Bound(Listener listener, IngressServer server) {}
 
-    Listeners(Transport transport, EventLoopGroup loops, Entry entry) {
+    Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, Entry entry) {
         this.transport = transport;
         this.loops = loops;
+        this.allocator = allocator;
         this.entry = entry;
     }
 
@@ -39,7 +42,7 @@ final class Listeners implements AutoCloseable {
                 }
             }
             InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());
-            Bound made = new Bound(listener, IngressServer.listen(transport, loops, address, entry));
+            Bound made = new Bound(listener, IngressServer.listen(transport, loops, allocator, address, entry));
             fresh.add(made);
             next.add(made);
         }

@@ -47,9 +47,9 @@ final class Upstreams implements AutoCloseable {
     record Ground(Surroundings around, CheckedModels checked) {
 
         /** Real time and this machine's name servers; nothing is checked yet. Not to be called on a loop. */
-        static Ground real(EventLoop loop, MeterRegistry meters) {
-            Surroundings around = Surroundings.real(
-                    loop, ByteBufAllocator.DEFAULT, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop));
+        static Ground real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters) {
+            Surroundings around =
+                    Surroundings.real(loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop));
             return new Ground(around, new CheckedModels());
         }
     }
@@ -78,6 +78,7 @@ final class Upstreams implements AutoCloseable {
     }
 
     private static Upstream remote(Remote remote, Ground ground) {
+        Surroundings around = ground.around();
         UpstreamConfig config = remote.config();
         String name = remote.name();
         var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
@@ -91,11 +92,10 @@ final class Upstreams implements AutoCloseable {
                     remote.maxBodySize(),
                     remote.returned());
             return switch (config.protocol()) {
-                case GRPC -> new GrpcUpstream(settings, knowledge, ByteBufAllocator.DEFAULT);
-                case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
+                case GRPC -> new GrpcUpstream(settings, knowledge, around.allocator());
+                case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, around.allocator());
             };
         };
-        Surroundings around = ground.around();
         ReplicaSet replicas =
                 ReplicaSet.start(name, config, opening, () -> ground.checked().of(name), around);
         return new Cluster(name, config, knowledge, replicas, around.meters());

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
@@ -20,16 +21,23 @@ public final class IngressServer implements AutoCloseable {
     /**
      * Binds and accepts. Blocks until the port is bound.
      *
+     * @param allocator of the connections' buffers
      * @throws Exception when the port cannot be bound
      */
     public static IngressServer listen(
-            Transport transport, EventLoopGroup loops, InetSocketAddress address, Entry entry) throws Exception {
+            Transport transport,
+            EventLoopGroup loops,
+            ByteBufAllocator allocator,
+            InetSocketAddress address,
+            Entry entry)
+            throws Exception {
         Channel channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
                 .option(ChannelOption.SO_BACKLOG, BACKLOG)
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
+                .childOption(ChannelOption.ALLOCATOR, allocator)
                 .childHandler(new Pipelines(entry))
                 .bind(address)
                 .sync()

@@ -17,6 +17,7 @@ import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -34,16 +35,15 @@ final class Echo implements AutoCloseable {
             -1);
 
     private final IngressServer server;
-    private final Messages small;
-    private final Messages large;
+    private final Sizes sizes;
 
     /** Listens on loopback. Blocks. */
-    Echo(Transport transport, EventLoopGroup loops, Messages small, Messages large) throws Exception {
-        this.small = small;
-        this.large = large;
+    Echo(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, Sizes sizes) throws Exception {
+        this.sizes = sizes;
         this.server = IngressServer.listen(
                 transport,
                 loops,
+                allocator,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 new Entry(Taking::new, Taking::new, () -> SETTINGS));
     }
@@ -90,7 +90,7 @@ final class Echo implements AutoCloseable {
         }
 
         private InferMessage answer(BodyForm form) {
-            Messages size = bytes < large.tensorBytes() ? small : large;
+            Messages size = sizes.of(bytes);
             return switch (form) {
                 case BodyForm.Protobuf protobuf -> size.answer(Wire.PROTOBUF, false);
                 case BodyForm.Rest rest -> size.answer(Wire.REST, rest.jsonLength() >= 0);

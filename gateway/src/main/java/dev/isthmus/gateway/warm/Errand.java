@@ -25,12 +25,14 @@ final class Errand {
     private final ModelRef model;
     private final InferMessage request;
     private final int times;
+    private final ByteBufAllocator allocator;
 
-    Errand(Upstream gateway, ModelRef model, InferMessage request, int times) {
+    Errand(Upstream gateway, ModelRef model, InferMessage request, int times, ByteBufAllocator allocator) {
         this.gateway = gateway;
         this.model = model;
         this.request = request;
         this.times = times;
+        this.allocator = allocator;
     }
 
     void release() {
@@ -92,7 +94,7 @@ final class Errand {
                     Call.NO_DEADLINE,
                     Map.of(),
                     loop,
-                    ByteBufAllocator.DEFAULT);
+                    allocator);
             gateway.infer(call, model, request.retained(), new Outcome(this));
         }
 

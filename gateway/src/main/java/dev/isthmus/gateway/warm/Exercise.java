@@ -12,7 +12,9 @@ import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Wire;
+import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -26,18 +28,18 @@ import java.util.concurrent.TimeUnit;
 
 /** The requests of a warm-up: all ways through a gateway with two upstreams, small and large, in equal rounds. */
 final class Exercise {
-    private static final int SMALL = 16;
     private static final int SMALL_A_ROUND = 500;
-    private static final int LARGE = 20_000;
-    private static final int LARGE_A_ROUND = 4;
+    private static final int TEXT_A_ROUND = 4;
+    private static final int IMAGE_A_ROUND = 16;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-    private final List<Errand> errands;
+    private final List<Errand> errands = new ArrayList<>();
     private final EventLoop loop;
+    private final ByteBufAllocator allocator;
 
-    private Exercise(Upstream rest, Upstream grpc, EventLoop loop) {
+    private Exercise(EventLoop loop, ByteBufAllocator allocator) {
         this.loop = loop;
-        this.errands = errands(rest, grpc);
+        this.allocator = allocator;
     }
 
     /**
@@ -49,17 +51,21 @@ final class Exercise {
      */
     static int run(Pace pace, long endNanos) throws Exception {
         Transport transport = Transport.best();
+        // One of its own, that ends with it: an allocator keeps some of what it once had.
+        ByteBufAllocator allocator = new AdaptiveByteBufAllocator(true);
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 1, new DefaultThreadFactory("isthmus-warm-loop", true), transport.ioHandlerFactory());
-        try (Echo echo = new Echo(transport, loops, new Messages(SMALL), new Messages(LARGE));
-                Gateway gateway = Gateway.start(config(echo.port()))) {
+        try (Sizes sizes = new Sizes();
+                Echo echo = new Echo(transport, loops, allocator, sizes);
+                Gateway gateway = Gateway.start(config(echo.port()), allocator)) {
             int port = gateway.addresses().get(0).getPort();
             UpstreamSettings settings = UpstreamSettings.of(
                     "warm-up", new Endpoint("127.0.0.1", port), TIMEOUT, TIMEOUT, Messages.MOST_BYTES);
-            try (Upstream rest = new RestUpstream(
-                            settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
-                    Upstream grpc = new GrpcUpstream(settings, PeerKnowledge.unknown(), ByteBufAllocator.DEFAULT)) {
-                return new Exercise(rest, grpc, loops.next()).rounds(pace, endNanos);
+            try (Upstream rest = new RestUpstream(settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, allocator);
+                    Upstream grpc = new GrpcUpstream(settings, PeerKnowledge.unknown(), allocator)) {
+                Exercise exercise = new Exercise(loops.next(), allocator);
+                exercise.addAll(rest, grpc, sizes);
+                return exercise.rounds(pace, endNanos);
             }
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -70,25 +76,31 @@ final class Exercise {
         String text = """
                 listeners: [{host: 127.0.0.1, port: 0}]
                 upstreams:
-                  grpc: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], retry: {retries: 0}}
-                  rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"], retry: {retries: 0}, binary_tensor_data: true}
-                models: {grpc: {upstream: grpc}, rest: {upstream: rest}}
+                  grpc: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"]}
+                  passing: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], retry: {retries: 0}}
+                  rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"], binary_tensor_data: true}
+                models: {passing: {upstream: passing}, rest: {upstream: rest}}
+                default_upstream: grpc
                 """.formatted(port);
         return ConfigLoader.parse("warm-up", text, Path.of("."));
     }
 
-    private static List<Errand> errands(Upstream rest, Upstream grpc) {
-        List<Errand> all = new ArrayList<>();
-        for (String model : List.of("grpc", "rest")) {
-            ModelRef ref = ModelRef.of(model);
-            for (Messages size : List.of(new Messages(SMALL), new Messages(LARGE))) {
-                int times = size.tensorBytes() == SMALL * Float.BYTES ? SMALL_A_ROUND : LARGE_A_ROUND;
-                all.add(new Errand(rest, ref, size.request(ref, Wire.REST, false), times));
-                all.add(new Errand(rest, ref, size.request(ref, Wire.REST, true), times));
-                all.add(new Errand(grpc, ref, size.request(ref, Wire.PROTOBUF, false), times));
-            }
+    /** Large tensors are gathered for another try where there may be one, and go on as they come where not. */
+    private void addAll(Upstream rest, Upstream grpc, Sizes sizes) {
+        for (ModelRef model : List.of(ModelRef.of("grpc"), ModelRef.of("rest"))) {
+            add(rest, model, sizes.small().request(model, Wire.REST, false), SMALL_A_ROUND);
+            add(rest, model, sizes.small().request(model, Wire.REST, true), SMALL_A_ROUND);
+            add(grpc, model, sizes.small().request(model, Wire.PROTOBUF, false), SMALL_A_ROUND);
+            add(rest, model, sizes.text().request(model, Wire.REST, false), TEXT_A_ROUND);
         }
-        return all;
+        for (ModelRef model : List.of(ModelRef.of("grpc"), ModelRef.of("rest"), ModelRef.of("passing"))) {
+            add(rest, model, sizes.image().request(model, Wire.REST, true), IMAGE_A_ROUND);
+            add(grpc, model, sizes.image().request(model, Wire.PROTOBUF, false), IMAGE_A_ROUND);
+        }
+    }
+
+    private void add(Upstream client, ModelRef model, InferMessage request, int times) {
+        errands.add(new Errand(client, model, request, times, allocator));
     }
 
     private int rounds(Pace pace, long endNanos) throws Exception {

@@ -21,8 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Requests and answers with one FP32 tensor of a size, encoded afresh for who asks. Any thread. */
-final class Messages {
+/** Requests and answers with one FP32 tensor of a size, encoded afresh for who asks. Any thread. Owns the tensor. */
+final class Messages implements AutoCloseable {
     static final int MOST_BYTES = 1 << 20;
 
     private static final ByteBufAllocator ALLOCATOR = UnpooledByteBufAllocator.DEFAULT;
@@ -30,9 +30,20 @@ final class Messages {
     private static final String MODEL = "echo";
 
     private final int floats;
+    private final ByteBuf data;
 
     Messages(int floats) {
         this.floats = floats;
+        this.data = ALLOCATOR.directBuffer(tensorBytes(), tensorBytes());
+        for (int i = 0; i < floats; i++) {
+            // As pixels are: of nine digits, and of both signs.
+            data.writeFloatLE((i * 37 % 255) / 255f - 0.25f);
+        }
+    }
+
+    @Override
+    public void close() {
+        data.release();
     }
 
     int tensorBytes() {
@@ -55,11 +66,6 @@ final class Messages {
     }
 
     private Tensor tensor(String name) {
-        ByteBuf data = ALLOCATOR.directBuffer(tensorBytes(), tensorBytes());
-        for (int i = 0; i < floats; i++) {
-            // As pixels are: of nine digits, and of both signs.
-            data.writeFloatLE((i * 37 % 255) / 255f - 0.25f);
-        }
-        return new Tensor(name, DataType.FP32, Shape.of(1, floats), Map.of(), data);
+        return new Tensor(name, DataType.FP32, Shape.of(1, floats), Map.of(), data.retainedDuplicate());
     }
 }

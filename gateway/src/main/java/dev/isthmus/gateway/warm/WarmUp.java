@@ -14,7 +14,8 @@ public final class WarmUp {
     static final ThreadGroup THREADS = new ThreadGroup("isthmus-warm-up");
 
     private static final Logger LOG = LoggerFactory.getLogger(WarmUp.class);
-    private static final int LEAST_ROUNDS = 12;
+    private static final int FIRST_ROUNDS = 3;
+    private static final int LEAST_ROUNDS = 10;
     private static final int PATIENCE = 4;
     private static final long NANOS_A_MILLI = 1_000_000;
 
@@ -42,8 +43,7 @@ public final class WarmUp {
     public void run(Duration most) {
         long begun = System.nanoTime();
         try {
-            FutureTask<Integer> exercise =
-                    new FutureTask<>(() -> Exercise.run(new Pace(LEAST_ROUNDS, PATIENCE), begun + most.toNanos()));
+            FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(begun + most.toNanos()));
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             int requests = exercise.get();
             LOG.info(
@@ -59,5 +59,14 @@ public final class WarmUp {
             System.gc();
             over = true;
         }
+    }
+
+    /**
+     * Twice, shortly and in earnest: what the end of the first does to event loops, which the compilers had not seen, would
+     * otherwise discard what they made of the code that everything runs on, just when clients come.
+     */
+    private static int exercise(long endNanos) throws Exception {
+        return Exercise.run(new Pace(FIRST_ROUNDS, 0), endNanos)
+                + Exercise.run(new Pace(LEAST_ROUNDS, PATIENCE), endNanos);
     }
 }

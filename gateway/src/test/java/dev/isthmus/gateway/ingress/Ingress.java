@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.net.Transport;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.io.BufferedInputStream;
@@ -35,6 +36,7 @@ final class Ingress implements AutoCloseable {
         server = IngressServer.listen(
                 transport,
                 loops,
+                ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 new Entry(calls, calls, () -> settings));
     }

@@ -22,7 +22,7 @@ class WarmUpTest {
     void round_isAnsweredInFull() throws Exception {
         Pace oneRound = new Pace(1, 0);
         assertThat(Exercise.run(oneRound, System.nanoTime() + TimeUnit.MINUTES.toNanos(2)))
-                .isEqualTo(2 * 3 * (500 + 4));
+                .isEqualTo(2 * (3 * 500 + 4) + 3 * 2 * 16);
     }
 
     @Test

@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufAllocatorMetricProvider;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -23,6 +25,19 @@ class WarmUpTest {
         Pace oneRound = new Pace(1, 0);
         assertThat(Exercise.run(oneRound, System.nanoTime() + TimeUnit.MINUTES.toNanos(2)))
                 .isEqualTo(2 * (3 * 500 + 4) + 3 * 2 * 16);
+    }
+
+    @Test
+    void round_leavesTheAllocatorOfClientsAlone() throws Exception {
+        long before = clientsMemory();
+        Exercise.run(new Pace(1, 0), System.nanoTime() + TimeUnit.MINUTES.toNanos(2));
+        assertThat(clientsMemory()).isEqualTo(before);
+    }
+
+    private static long clientsMemory() {
+        return ((ByteBufAllocatorMetricProvider) ByteBufAllocator.DEFAULT)
+                .metric()
+                .usedDirectMemory();
     }
 
     @Test

@@ -31,10 +31,14 @@ interface Question {
     Repeat repeat();
 
     /** Whether the answer may take as long as it wants. */
-    boolean endless();
+    default boolean endless() {
+        return false;
+    }
 
-    /** The size of its body. */
-    long bytes();
+    /** What it takes to keep it for another try, in bytes. */
+    default long bytes() {
+        return 0;
+    }
 
     /** Whether a server has taken all that the client has given of it, and more is to come. */
     default boolean waitsForClient() {
@@ -53,8 +57,8 @@ interface Question {
      */
     Cancellation send(Upstream server, Call call, Reply reply, boolean last);
 
-    /** Gives the body back. Idempotent. */
-    void release();
+    /** Gives back what it keeps of the body. Idempotent. */
+    default void release() {}
 
     /** A question without a body, which is always safe to ask. */
     record Plain(ModelRef model, Sending sending) implements Question {
@@ -71,22 +75,9 @@ interface Question {
         }
 
         @Override
-        public boolean endless() {
-            return false;
-        }
-
-        @Override
-        public long bytes() {
-            return 0;
-        }
-
-        @Override
         public Cancellation send(Upstream server, Call call, Reply reply, boolean last) {
             return sending.send(server, call, reply);
         }
-
-        @Override
-        public void release() {}
     }
 
     /** An inference. */
@@ -151,8 +142,8 @@ interface Question {
     }
 
     /**
-     * An inference whose request comes in parts once a server takes them. It may be asked again until the first of them went
-     * on.
+     * An inference whose request comes in parts once a server takes them. Nothing is kept of it: it may be asked again until
+     * the first of them went on.
      */
     final class Open implements Question {
         private final ModelRef model;
@@ -179,17 +170,6 @@ interface Question {
         @Override
         public Repeat repeat() {
             return begun ? Repeat.NEVER : Repeat.INFERENCE;
-        }
-
-        @Override
-        public boolean endless() {
-            return false;
-        }
-
-        /** Nothing is kept of it. */
-        @Override
-        public long bytes() {
-            return 0;
         }
 
         @Override
@@ -245,9 +225,6 @@ interface Question {
             ended = true;
             requireNonNull(server).end();
         }
-
-        @Override
-        public void release() {}
     }
 
     /** A body that is passed on unread. */

@@ -26,7 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The requests of a warm-up: all ways through a gateway with two upstreams, small and large, in equal rounds. */
+/** The requests of a warm-up: all ways through a gateway with upstreams of both protocols, small and large, in equal rounds. */
 final class Exercise {
     private static final int SMALL_A_ROUND = 500;
     private static final int TEXT_A_ROUND = 4;

@@ -16,7 +16,6 @@ import java.util.regex.Pattern;
 
 /** What the responses of a REST server mean. Each method takes the body. */
 record RestAnswers(UpstreamFailures failures) {
-    /** Bytes of JSON before the binary tensors (binary tensor data extension). */
     private static final int OK = 200;
     /** Ten digits hold every length of a buffer and fit into a long. */
     private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");

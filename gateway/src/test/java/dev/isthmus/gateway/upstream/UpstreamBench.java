@@ -66,6 +66,13 @@ public final class UpstreamBench implements AutoCloseable {
         loop.submit(() -> {}).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
+    /** Waits until the loop has polled its sockets since, and has done what was due then. */
+    public void settleAfterPoll() throws Exception {
+        loop.submit(() -> loop.schedule(() -> {}, 1, TimeUnit.MILLISECONDS))
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS)
+                .get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+
     public void awaitNothingHeld() {
         await().atMost(PATIENCE).untilAsserted(() -> {
             assertThat(allocator.metric().usedDirectMemory()).isZero();

@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.timeout.IdleStateEvent;
 import io.netty.util.ReferenceCountUtil;
@@ -34,9 +35,13 @@ final class Connection extends ChannelInboundHandlerAdapter {
         return exchanges > 0;
     }
 
-    /** Whether nobody used it for so long that a loss is the server's tidying up, and not the end of the next exchange. */
+    /** Whether nobody used it for so long that the server may just have closed it. */
     boolean stale() {
         return used() && pool.nanoTime() - idleSince >= STALE_NANOS;
+    }
+
+    EventLoop loop() {
+        return channel.eventLoop();
     }
 
     boolean active() {

@@ -87,7 +87,9 @@ final class ConnectionPool {
         while (kept != null && !kept.active()) {
             kept = idle.pollLast();
         }
-        if (kept != null) {
+        if (kept != null && kept.stale() && !exchange.safe()) {
+            sendIfStillOpen(kept, exchange);
+        } else if (kept != null) {
             exchange.carriedBy(kept);
         } else if (full() && waiting.size() >= limits.waiting()) {
             exchange.fail(failures.overloaded(limits.connections()));
@@ -95,6 +97,26 @@ final class ConnectionPool {
             waiting.addLast(exchange);
         } else {
             connect(exchange);
+        }
+    }
+
+    /**
+     * Sends the exchange after the loop has polled the sockets once more: servers close connections that were idle for long,
+     * and a request that was written to one of those cannot be sent again, since nobody knows whether it was read.
+     */
+    private void sendIfStillOpen(Connection kept, Exchange exchange) {
+        EventLoop loop = kept.loop();
+        // A task that is scheduled by a task runs after the next poll.
+        loop.execute(() -> loop.schedule(() -> polled(kept, exchange), 1, TimeUnit.NANOSECONDS));
+    }
+
+    private void polled(Connection kept, Exchange exchange) {
+        if (!exchange.ended() && kept.active()) {
+            exchange.carriedBy(kept);
+        } else if (!exchange.ended()) {
+            acquire(exchange);
+        } else if (kept.active()) {
+            release(kept);
         }
     }
 

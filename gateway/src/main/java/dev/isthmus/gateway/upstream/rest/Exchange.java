@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response. Lives on the event loop of the call. It is sent a second time only when a kept connection
- * turns out to have been closed by the server: the request then was not read.
+ * One request and its response. Lives on the event loop of the call. Only a safe request (RFC 9110, section 9.2.2) is written a
+ * second time, when the connection that it was written to had carried others before and ends without an answer.
  */
 final class Exchange implements Cancellation {
     private final ConnectionPool pool;
@@ -67,10 +67,15 @@ final class Exchange implements Cancellation {
         return ended;
     }
 
+    /** Whether it changes nothing, however often it is sent. */
+    boolean safe() {
+        return question.safe();
+    }
+
     /** Goes out on a connection. */
     void carriedBy(Connection carrier) {
         connection = carrier;
-        repeatable = !repeated && (carrier.stale() || (question.safe() && carrier.used()));
+        repeatable = !repeated && safe() && carrier.used();
         carrier.send(question, this);
         if (!repeatable) {
             question.release();

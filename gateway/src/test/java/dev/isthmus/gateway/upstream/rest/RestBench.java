@@ -3,6 +3,7 @@ package dev.isthmus.gateway.upstream.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
@@ -79,6 +80,16 @@ final class RestBench implements AutoCloseable {
         bodies.add(body);
         var message = new InferMessage.Rest(new RestBody(body, jsonLength));
         return bench.send(reply -> upstream.infer(call, model, message, reply));
+    }
+
+    /** An inference that is cancelled as soon as it has begun. */
+    void cancelledInfer(RestUpstream upstream) {
+        var message = new InferMessage.Rest(new RestBody(buffer(new byte[] {'{', '}'}), -1));
+        bench.send(reply -> {
+            Cancellation started = upstream.infer(bench.call(), MODEL, message, reply);
+            started.cancel();
+            return started;
+        });
     }
 
     /** The body that was answered, whose buffer is released. */

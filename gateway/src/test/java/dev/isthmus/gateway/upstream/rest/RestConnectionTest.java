@@ -101,9 +101,9 @@ class RestConnectionTest {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
-            // Whether the client has seen the end by then is open.
             rest.nanoTime.addAndGet(SECOND);
             server.closeConnections();
+            server.awaitConnectionClosed();
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             assertThat(server.connections()).isEqualTo(2);
         }
@@ -122,30 +122,46 @@ class RestConnectionTest {
         });
     }
 
-    @Test
-    void inference_onAConnectionIdleForASecondThatIsClosedUnanswered_isSentOnceMore() throws Exception {
-        try (var server = answeringOnce()) {
-            RestUpstream upstream = rest.upstream(server.endpoint());
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{\"c\":1}");
-            rest.bench().settle();
-            rest.nanoTime.addAndGet(SECOND);
-            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{\"c\":2}");
-            server.request();
-            String first = server.request().body();
-            assertThat(server.request().body()).isEqualTo(first).isNotEmpty();
-        }
-    }
-
-    @Test
-    void inference_onAConnectionJustUsedThatIsClosedUnanswered_fails() throws Exception {
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1, 60})
+    void inference_onAKeptConnectionThatIsClosedUnanswered_isNotSentAgain(long idleSeconds) throws Exception {
         try (var server = answeringOnce()) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
-            rest.nanoTime.addAndGet(SECOND - 1);
+            rest.nanoTime.addAndGet(idleSeconds * SECOND);
             OipException failure = rest.infer(upstream).failure();
             assertThat(failure).hasMessage("upstream 'triton' closed the connection");
             assertThat(failure.processed()).isEqualTo(OipException.Processed.MAYBE);
+            assertThat(server.connections()).isEqualTo(1);
+            server.request();
+            server.request();
+            assertThat(server.unread()).isZero();
+        }
+    }
+
+    @Test
+    void inference_onAConnectionThatWasIdleForLongAndIsOpen_isSentOnIt() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(60 * SECOND);
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void inference_cancelledWhileItsConnectionIsLookedAt_leavesTheConnectionToTheNext() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(SECOND);
+            rest.cancelledInfer(upstream);
+            rest.bench().settleAfterPoll();
+            RestBench.bytes(rest.infer(upstream));
             assertThat(server.connections()).isEqualTo(1);
         }
     }

@@ -58,6 +58,10 @@ client() {
 
 check() { # what a component needs at run time, each time: packages may be removed
   [ "$1" != triton ] && return
+  if [ "$(uname -s) $(uname -m)" != "Linux x86_64" ]; then
+    say "Triton is published as a Python wheel for Linux on x86-64 only (glibc 2.35 or later), this is $(uname -s) on $(uname -m)"
+    exit 3
+  fi
   ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
 }
 
@@ -68,10 +72,10 @@ onnxruntime() {
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
     case $name in triton | mlserver | kserve | client | onnxruntime) ;; *) say "unknown component '$name'"; exit 2 ;; esac
+    check "$name"
     python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
       { say "missing: Python 3.11 with venv and pip"; exit 3; }
-    check "$name"
-    digest=$({ cat "$0" "$here/constraints_$name.txt" 2>/dev/null || true; } | sha256sum | cut -c1-12)
+    digest=$({ declare -f "$name"; cat "$here/constraints_$name.txt" 2>/dev/null || true; } | sha256sum | cut -c1-12)
     folder=$cache/$name-$digest
     (
       flock 9

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the real servers and the official clients that the end-to-end tests use, outside the checkout.
-#   install.sh [triton|mlserver|kserve|client|onnxruntime ...]      default: triton mlserver client
+#   install.sh [triton|mlserver|kserve|client|onnxruntime|grpcio-1.49|grpcio-1.57|grpc-go|grpc-js|h2load ...]
+#                   default: triton mlserver client
 # Prints one line per component: NAME=FOLDER. A finished install is reused at once; an interrupted one is redone.
 #   ISTHMUS_CACHE   where to install; default ${XDG_CACHE_HOME:-~/.cache}/isthmus
 #   PYTHON          a Python 3.11; default: the first that works
@@ -56,8 +57,41 @@ client() {
   "$1/bin/pip" install -q -c "$here/constraints_client.txt" "tritonclient[http,grpc]==2.73.0" ml_dtypes pytest
 }
 
+# Old clients, which the current one behaves otherwise than: C-core sent a WINDOW_UPDATE for each small message.
+grpcio-1.49() {
+  "$1/bin/pip" install -q grpcio==1.49.1
+}
+
+grpcio-1.57() {
+  "$1/bin/pip" install -q grpcio==1.57.0
+}
+
+grpc-go() {
+  (cd "$here/clients/grpc-go" && go build -o "$1/stream" .)
+}
+
+grpc-js() {
+  cp "$here"/clients/grpc-js/* "$1"
+  (cd "$1" && npm ci --silent --ignore-scripts --no-audit --no-fund >&2)
+}
+
+h2load() { :; } # a program of the system
+
+need() { # a program, its Debian package, why
+  type -P "$1" >/dev/null || debian "$2" "$3"
+}
+
 check() { # what a component needs at run time, each time: packages may be removed
+  case $1 in
+    grpc-go) need go golang-go "Go 1.19 or later builds the grpc-go client" ;;
+    grpc-js) need node nodejs "Node.js runs the grpc-js client"; need npm npm "npm installs the grpc-js client" ;;
+    h2load) need h2load nghttp2-client "h2load is a client of the tests" ;;
+  esac
   [ "$1" != triton ] && return
+  if [ "$(uname -s) $(uname -m)" != "Linux x86_64" ]; then
+    say "Triton is published as a Python wheel for Linux on x86-64 only (glibc 2.35 or later), this is $(uname -s) on $(uname -m)"
+    exit 3
+  fi
   ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
 }
 
@@ -67,18 +101,24 @@ onnxruntime() {
 
 for component in "${@:-triton mlserver client}"; do
   for name in $component; do
-    case $name in triton | mlserver | kserve | client | onnxruntime) ;; *) say "unknown component '$name'"; exit 2 ;; esac
-    python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
-      { say "missing: Python 3.11 with venv and pip"; exit 3; }
+    case $name in triton | mlserver | kserve | client | onnxruntime | grpcio-1.49 | grpcio-1.57 | grpc-go | grpc-js | h2load) ;; *) say "unknown component '$name'"; exit 2 ;; esac
     check "$name"
-    digest=$({ cat "$0" "$here/constraints_$name.txt" 2>/dev/null || true; } | sha256sum | cut -c1-12)
+    case $name in
+      grpc-go | grpc-js | h2load) make=(mkdir) ;;
+      *)
+        python=$(python311) || { debian python3.11-venv "Python 3.11 with venv"; python=$(python311); } ||
+          { say "missing: Python 3.11 with venv and pip"; exit 3; }
+        make=("$python" -m venv)
+        ;;
+    esac
+    digest=$({ declare -f "$name"; cat "$here/constraints_$name.txt" "$here/clients/$name"/* 2>/dev/null || true; } | sha256sum | cut -c1-12)
     folder=$cache/$name-$digest
     (
       flock 9
       if [ ! -e "$folder/.complete" ]; then
         say "installing $name into $folder (once)"
         rm -rf "$folder"
-        "$python" -m venv "$folder"
+        "${make[@]}" "$folder"
         "$name" "$folder"
         touch "$folder/.complete"
       fi

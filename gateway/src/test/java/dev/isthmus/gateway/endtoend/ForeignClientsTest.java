@@ -1,0 +1,212 @@
+package dev.isthmus.gateway.endtoend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelStreamInferResponse;
+import io.grpc.CallOptions;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.protobuf.ProtoUtils;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Real HTTP/2 and gRPC clients of several years against a gateway in front of the real Triton: many small answers on one
+ * stream, and many calls that end early beside one that lives. The clients are in {@code conformance/clients}.
+ */
+@ExtendWith(RealServers.Shared.class)
+class ForeignClientsTest {
+    /** Of one stream: a model of Triton's answers each element of its input. */
+    private static final int ANSWERS = 20_000;
+
+    private static final int ENDED_EARLY = 2_000;
+
+    private static final MethodDescriptor<ModelInferRequest, ModelStreamInferResponse> STREAM =
+            MethodDescriptor.<ModelInferRequest, ModelStreamInferResponse>newBuilder()
+                    .setType(MethodDescriptor.MethodType.BIDI_STREAMING)
+                    .setFullMethodName("inference.GRPCInferenceService/ModelStreamInfer")
+                    .setRequestMarshaller(ProtoUtils.marshaller(ModelInferRequest.getDefaultInstance()))
+                    .setResponseMarshaller(ProtoUtils.marshaller(ModelStreamInferResponse.getDefaultInstance()))
+                    .build();
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private Gateway gateway;
+
+    @BeforeEach
+    void start(RealServers servers) throws Exception {
+        servers.triton.awaitReady();
+        gateway = TestGateways.start("""
+                listeners: [{port: 0}]
+                upstreams: {triton: {protocol: grpc, endpoints: ["127.0.0.1:%d"]}}
+                default_upstream: triton
+                """.formatted(servers.triton.grpcPort));
+        TestGateways.awaitReady(gateway);
+    }
+
+    @AfterEach
+    void stop() {
+        gateway.close();
+    }
+
+    /** C-core to 1.57 sends two WINDOW_UPDATEs for each small answer, later ones few. */
+    @ParameterizedTest
+    @ValueSource(strings = {"grpcio-1.49", "grpcio-1.57", "client"})
+    void smallAnswers_grpcio(String component) throws Exception {
+        String python = installed(component).resolve("bin/python").toString();
+        assertAllAnswers(List.of(python, Script.path("clients/stream.py").toString()));
+    }
+
+    @Test
+    void smallAnswers_grpcGo() throws Exception {
+        assertAllAnswers(List.of(installed("grpc-go").resolve("stream").toString()));
+    }
+
+    @Test
+    void smallAnswers_grpcJs() throws Exception {
+        assertAllAnswers(
+                List.of("node", installed("grpc-js").resolve("stream.js").toString()));
+    }
+
+    @Test
+    void smallAnswers_grpcJava() throws Exception {
+        CompletableFuture<Integer> counted = new CompletableFuture<>();
+        ManagedChannel channel = NettyChannelBuilder.forTarget(TestGateways.address(gateway))
+                .usePlaintext()
+                .build();
+        try {
+            StreamObserver<ModelInferRequest> stream = ClientCalls.asyncBidiStreamingCall(
+                    channel.newCall(STREAM, CallOptions.DEFAULT), new Counter(counted));
+            stream.onNext(repeat());
+            stream.onCompleted();
+            assertThat(counted.get(2, TimeUnit.MINUTES)).isEqualTo(ANSWERS);
+        } finally {
+            channel.shutdownNow().awaitTermination(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void requests_h2load() throws Exception {
+        installed("h2load");
+        Script.Outcome outcome = Script.run(
+                Map.of(),
+                List.of(
+                        "h2load",
+                        "--requests=" + ANSWERS,
+                        "--clients=1",
+                        "--max-concurrent-streams=100",
+                        "http://" + TestGateways.address(gateway) + "/v2/models/repeat_int32/ready"));
+        assertThat(outcome.complaint()).isEmpty();
+        assertThat(outcome.text()).contains("status codes: " + ANSWERS + " 2xx");
+    }
+
+    @Test
+    void expiredAndCancelledCalls_leaveTheirNeighbourAlone() throws Exception {
+        Script.Outcome outcome = Script.run(
+                Map.of(),
+                List.of(
+                        Script.clientPython(),
+                        Script.path("clients/ended_early.py").toString(),
+                        TestGateways.address(gateway),
+                        Integer.toString(ENDED_EARLY)));
+        assertThat(outcome.complaint()).isEmpty();
+    }
+
+    private void assertAllAnswers(List<String> program) throws Exception {
+        Path request = folder.resolve("request");
+        Files.write(request, repeat().toByteArray());
+        Script.Outcome outcome = Script.run(
+                Map.of(),
+                Stream.concat(
+                                program.stream(),
+                                Stream.of(TestGateways.address(gateway), request.toString()))
+                        .toList());
+        assertThat(outcome.complaint()).isEmpty();
+        assertThat(outcome.lastLine()).isEqualTo(Integer.toString(ANSWERS));
+    }
+
+    private static Path installed(String component) throws IOException, InterruptedException {
+        return Script.folder(component, Script.run("install.sh", component));
+    }
+
+    /** Asks for as many answers as its first input has elements, without any delay. */
+    private static ModelInferRequest repeat() {
+        return ModelInferRequest.newBuilder()
+                .setModelName("repeat_int32")
+                .addInputs(input("IN", "INT32", ANSWERS))
+                .addInputs(input("DELAY", "UINT32", ANSWERS))
+                .addInputs(input("WAIT", "UINT32", 1))
+                .addRawInputContents(numbered())
+                .addRawInputContents(ByteString.copyFrom(new byte[ANSWERS * Integer.BYTES]))
+                .addRawInputContents(ByteString.copyFrom(new byte[Integer.BYTES]))
+                .build();
+    }
+
+    private static ModelInferRequest.InferInputTensor input(String name, String datatype, int elements) {
+        return ModelInferRequest.InferInputTensor.newBuilder()
+                .setName(name)
+                .setDatatype(datatype)
+                .addShape(elements)
+                .build();
+    }
+
+    private static ByteString numbered() {
+        ByteBuffer numbers = ByteBuffer.allocate(ANSWERS * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        for (int i = 0; i < ANSWERS; i++) {
+            numbers.putInt(i);
+        }
+        return ByteString.copyFrom(numbers.flip());
+    }
+
+    /** Counts answers up to the end of the stream, and checks that they are in order. */
+    private record Counter(CompletableFuture<Integer> counted, int[] count)
+            implements StreamObserver<ModelStreamInferResponse> {
+        Counter(CompletableFuture<Integer> counted) {
+            this(counted, new int[1]);
+        }
+
+        @Override
+        public void onNext(ModelStreamInferResponse answer) {
+            int value = answer.getInferResponse()
+                    .getRawOutputContents(0)
+                    .asReadOnlyByteBuffer()
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .getInt();
+            if (value != count[0]++) {
+                counted.completeExceptionally(new AssertionError("answer " + count[0] + " has " + value));
+            }
+        }
+
+        @Override
+        public void onError(Throwable failure) {
+            counted.completeExceptionally(new AssertionError("after " + count[0] + " answers", failure));
+        }
+
+        @Override
+        public void onCompleted() {
+            counted.complete(count[0]);
+        }
+    }
+}

@@ -52,25 +52,30 @@ final class FleetServer implements AutoCloseable {
     volatile boolean holding;
     volatile int inferences;
 
-    private FleetServer(Protocol protocol) throws IOException {
+    private FleetServer(Protocol protocol, int port) throws IOException {
         this.protocol = protocol;
         if (protocol == Protocol.GRPC) {
-            OipServer grpc = OipServer.complete(new Grpc());
+            OipServer grpc = OipServer.complete(new Grpc(), port);
             server = grpc::close;
             endpoint = grpc.endpoint();
         } else {
-            ScriptedServer rest = ScriptedServer.that(this::rest);
+            ScriptedServer rest = ScriptedServer.on(port, this::rest);
             server = rest::close;
             endpoint = rest.endpoint();
         }
     }
 
     static FleetServer grpc() throws IOException {
-        return new FleetServer(Protocol.GRPC);
+        return new FleetServer(Protocol.GRPC, 0);
     }
 
     static FleetServer rest() throws IOException {
-        return new FleetServer(Protocol.REST);
+        return new FleetServer(Protocol.REST, 0);
+    }
+
+    /** @param port 0 for any */
+    static FleetServer on(Protocol protocol, int port) throws IOException {
+        return new FleetServer(protocol, port);
     }
 
     /** A model that is ready. */

@@ -254,7 +254,7 @@ final class Models {
                 if (metadata != null) {
                     Asked asked = servers.get(i);
                     boolean knownReady = asked.watch().isReady(asked.model());
-                    described.add(new Described(asked.source(), knownReady, metadata));
+                    described.add(new Described(asked.source(), asked.model(), knownReady, metadata));
                 }
             }
             MergedModel.of(model.name(), described)

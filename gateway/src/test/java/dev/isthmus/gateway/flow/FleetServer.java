@@ -160,10 +160,12 @@ final class FleetServer implements AutoCloseable {
                         .build();
             }
             case "ModelMetadata" -> {
-                String model = ModelMetadataRequest.parseFrom(message).getName();
+                ModelMetadataRequest request = ModelMetadataRequest.parseFrom(message);
+                String model = request.getName();
                 count("ModelMetadata " + model);
                 String datatype = models.get(model);
-                yield datatype == null ? null : metadata(model, datatype);
+                String version = request.getVersion().isEmpty() ? "1" : request.getVersion();
+                yield datatype == null ? null : metadata(model, version, datatype);
             }
             case "RepositoryIndex" -> {
                 count("RepositoryIndex");
@@ -179,10 +181,10 @@ final class FleetServer implements AutoCloseable {
         };
     }
 
-    private static ModelMetadataResponse metadata(String model, String datatype) {
+    private static ModelMetadataResponse metadata(String model, String version, String datatype) {
         return ModelMetadataResponse.newBuilder()
                 .setName(model)
-                .addVersions("1")
+                .addVersions(version)
                 .setPlatform("p")
                 .addInputs(ModelMetadataResponse.TensorMetadata.newBuilder()
                         .setName("x")
@@ -248,9 +250,10 @@ final class FleetServer implements AutoCloseable {
         }
         count("ModelMetadata " + model);
         String datatype = models.get(model);
+        String version = parts.length > 5 && parts[4].equals("versions") ? parts[5] : "1";
         return datatype == null
                 ? notFound()
-                : ScriptedServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"1\"],\"platform\":\"p\","
+                : ScriptedServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"" + version + "\"],\"platform\":\"p\","
                         + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + datatype
                         + "\",\"shape\":[2]}],\"outputs\":[]}");
     }

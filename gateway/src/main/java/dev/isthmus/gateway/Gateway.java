@@ -62,6 +62,10 @@ public final class Gateway implements AutoCloseable {
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
+    private final BooleanSupplier warm;
+    /** What is done instead of serving; null while it serves. */
+    private volatile @Nullable String phase = "starting";
+
     private volatile Generation current;
 
     /**
@@ -131,6 +135,7 @@ public final class Gateway implements AutoCloseable {
             ByteBufAllocator allocator,
             BooleanSupplier warm) {
         this.source = source;
+        this.warm = warm;
         this.loops = loops;
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
@@ -152,7 +157,7 @@ public final class Gateway implements AutoCloseable {
                 calls,
                 closer,
                 CALLS_GO_ON,
-                warm,
+                this::obstacle,
                 this::forget);
         listeners = new Listeners(
                 transport,
@@ -173,6 +178,7 @@ public final class Gateway implements AutoCloseable {
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
+        phase = null;
     }
 
     /** The generation that a call is handed to; it stays until the call has ended. */
@@ -313,6 +319,13 @@ public final class Gateway implements AutoCloseable {
         return current.catalogue();
     }
 
+    /** Why the gateway itself takes no traffic now, however its upstreams are; null where it does. */
+    @Nullable
+    String obstacle() {
+        String instead = phase;
+        return instead != null || warm.getAsBoolean() ? instead : "warming up";
+    }
+
     /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
     public boolean ready() {
         return current.ready();
@@ -324,6 +337,7 @@ public final class Gateway implements AutoCloseable {
         if (loops.isShuttingDown()) {
             return;
         }
+        phase = "stopping";
         listeners.close();
         if (admin != null) {
             admin.close();

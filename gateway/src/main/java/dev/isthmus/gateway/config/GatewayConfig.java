@@ -162,10 +162,11 @@ public record GatewayConfig(
                 new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);
     }
 
-    /** When the gateway calls itself and its models ready. */
-    @Doc("When the gateway calls itself and its models ready.")
+    /** When V2 clients are told that the gateway and its models are ready. */
+    @Doc("When V2 clients are told that the gateway and its models are ready.")
     public record Health(
-            @Doc("all or any of the upstreams are, or every configured model is.")
+            @Doc("What V2 clients are told: any or all of the upstreams have a server that is ready, or every configured"
+                    + " model is. Probes of the gateway itself ask /readyz.")
             ServerReadyPolicy serverReady,
 
             @Doc("any, all or most of a model's replicas are.")
@@ -176,7 +177,7 @@ public record GatewayConfig(
             @OrZero
             Duration warmUp) {
         public static final Health DEFAULT =
-                new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
+                new Health(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
     }
 
     /** What makes the server ready. */

@@ -15,6 +15,8 @@ import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.ramp.RampStateFile;
+import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.Reload;
 import dev.isthmus.gateway.routing.Choices;
@@ -27,7 +29,9 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -141,7 +145,13 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, metrics.registry());
-        ramps = new Ramps(metrics.registry(), System::nanoTime, closer);
+        Path stateFile = config.ramps().stateFile();
+        ramps = new Ramps(
+                metrics.registry(),
+                System::nanoTime,
+                InstantSource.system(),
+                closer,
+                stateFile == null ? RampStateStore.NONE : new RampStateFile(stateFile));
         shadows = new ShadowRuntime(
                 metrics.registry(),
                 () -> ThreadLocalRandom.current().nextLong(),
@@ -222,10 +232,15 @@ public final class Gateway implements AutoCloseable {
             return rejected(new Reload.Rejected(false, List.of("the gateway is being stopped")));
         }
         Generation old = current;
-        GatewayConfig wanted = config.withAdmin(old.config().admin());
-        List<String> warnings = wanted.equals(config)
-                ? List.of()
-                : List.of("admin: the change takes effect when the gateway is started anew");
+        GatewayConfig wanted = config.withAdmin(old.config().admin())
+                .withRamps(old.config().ramps());
+        List<String> warnings = new ArrayList<>();
+        if (!Objects.equals(wanted.admin(), config.admin())) {
+            warnings.add("admin: the change takes effect when the gateway is started anew");
+        }
+        if (!wanted.ramps().equals(config.ramps())) {
+            warnings.add("ramps: the change takes effect when the gateway is started anew");
+        }
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
         if (!wanted.equals(old.config())) {
             try {

@@ -39,6 +39,7 @@ class ProbesTest {
                 GatewayConfig.Headers.DEFAULT,
                 GatewayConfig.Answers.DEFAULT,
                 GatewayConfig.Health.DEFAULT,
+                GatewayConfig.Ramps.DEFAULT,
                 upstreams,
                 null,
                 Map.of(),

@@ -31,7 +31,7 @@ public final class ConfigLoader {
             throw new ConfigException(List.of(file + ": cannot be read: " + e));
         }
         Path parent = file.toAbsolutePath().getParent();
-        return parse(file.toString(), text, parent == null ? file : parent).withStateBeside(file.toAbsolutePath());
+        return parse(file.toString(), text, parent == null ? file : parent);
     }
 
     /** Reads a text; paths in it are relative to the folder. */

@@ -99,8 +99,8 @@ public record GatewayConfig(
                 listeners, admin, limits, headers, answers, health, other, upstreams, local, models, defaultUpstream);
     }
 
-    /** The same, read from a file: what is to be kept and has no place yet is kept beside it. */
-    GatewayConfig withStateBeside(Path file) {
+    /** The same, served from a file: what is to be kept and has no place yet is kept beside it. */
+    public GatewayConfig withStateBeside(Path file) {
         if (ramps.stateFile() != null) {
             return this;
         }

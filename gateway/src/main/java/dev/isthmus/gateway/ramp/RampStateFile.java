@@ -41,6 +41,9 @@ public final class RampStateFile implements RampStateStore {
         try {
             Map<String, SavedRamp> ramps = new HashMap<>();
             JsonNode all = JSON.readTree(bytes).required("ramps");
+            if (!all.isObject()) {
+                throw new IllegalArgumentException("'ramps' is expected to be an object");
+            }
             all.properties().forEach(ramp -> ramps.put(ramp.getKey(), ramp(ramp.getValue())));
             return ramps;
         } catch (JsonProcessingException | IllegalArgumentException | DateTimeException malformed) {
@@ -58,7 +61,7 @@ public final class RampStateFile implements RampStateStore {
 
     private static SavedRamp ramp(JsonNode node) {
         return new SavedRamp(
-                node.required("configuration").textValue(),
+                node.required("configuration").asText(),
                 RampState.valueOf(node.required("state").asText().toUpperCase(Locale.ROOT)),
                 node.required("step").asInt() - 1,
                 node.required("share").asDouble(),

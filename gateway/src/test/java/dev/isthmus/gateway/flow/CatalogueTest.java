@@ -76,7 +76,7 @@ class CatalogueTest {
     }
 
     private static Target version(String upstream, @Nullable String model, String version) {
-        return new Target(null, upstream, model, version, 1);
+        return new Target(upstream + version, upstream, model, version, 1);
     }
 
     /** A gateway that has asked all of its servers. */

@@ -56,7 +56,7 @@ class RampsTest {
                 Thread.currentThread().interrupt();
             }
         });
-        ramps = new Ramps(registry, now::get, scheduler);
+        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, RampStateStore.NONE);
         ramps.install(Map.of(plan(0.001), weights(shares)));
     }
 
@@ -423,7 +423,7 @@ class RampsTest {
     @Test
     void stateThatCannotBeRead_isSetAside_andRampsBegin(@TempDir Path folder) throws Exception {
         Path state = folder.resolve("ramps.json");
-        for (String text : List.of("", "{", "[]", "{\"ramps\": {\"m\": {\"state\": \"odd\"}}}")) {
+        for (String text : List.of("", "{", "[]", "{\"ramps\": []}", "{\"ramps\": {\"m\": {\"state\": \"odd\"}}}")) {
             Files.writeString(state, text);
             assertThat(restarted(new RampStateFile(state), plan(0.001), next -> {}))
                     .as(text)
@@ -472,7 +472,7 @@ class RampsTest {
         assertThat(ramps.document())
                 .hasToString("[{\"model\":\"m\",\"target\":\"canary\",\"state\":\"running\",\"share\":0.1,\"step\":1,"
                         + "\"steps\":[0.1,0.5,1.0],\"step_seconds\":60,\"step_answered\":3,\"step_error_rate\":0.25,"
-                        + "\"reason\":\"\"}]");
+                        + "\"reason\":\"\",\"changed\":\"2026-01-02T03:04:05Z\"}]");
     }
 
     @ParameterizedTest

@@ -11,8 +11,7 @@ import java.time.Instant;
  * @param reason why it was rolled back, and by whom; empty where it was not
  * @param changed when it came to this state or step
  */
-public record SavedRamp(
-        String configuration, RampState state, int step, double share, String reason, Instant changed) {
+public record SavedRamp(String configuration, RampState state, int step, double share, String reason, Instant changed) {
 
     public SavedRamp {
         if (step < 0) {

@@ -25,7 +25,10 @@ final class SavedRamps {
         try {
             return store.load();
         } catch (IOException e) {
-            LOG.error("the state of ramps in '{}' cannot be read, every ramp begins at its first step: {}", store, e.toString());
+            LOG.error(
+                    "the state of ramps in '{}' cannot be read, every ramp begins at its first step: {}",
+                    store,
+                    e.toString());
             return Map.of();
         }
     }
@@ -56,7 +59,10 @@ final class SavedRamps {
             failing = false;
         } catch (IOException e) {
             if (!failing) {
-                LOG.error("the state of ramps cannot be kept in '{}', a restart takes them back: {}", store, e.toString());
+                LOG.error(
+                        "the state of ramps cannot be kept in '{}', a restart takes them back: {}",
+                        store,
+                        e.toString());
             }
             failing = true;
         }

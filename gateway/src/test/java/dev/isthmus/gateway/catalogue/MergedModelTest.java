@@ -120,12 +120,7 @@ class MergedModelTest {
 
     private static ModelMetadata versions(ModelMetadata model, String... versions) {
         return new ModelMetadata(
-                model.name(),
-                List.of(versions),
-                model.platform(),
-                model.inputs(),
-                model.outputs(),
-                model.parameters());
+                model.name(), List.of(versions), model.platform(), model.inputs(), model.outputs(), model.parameters());
     }
 
     @Test

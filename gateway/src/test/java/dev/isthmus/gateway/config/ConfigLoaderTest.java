@@ -76,8 +76,7 @@ class ConfigLoaderTest {
         Path file = Files.writeString(folder.resolve("my.gateway.yaml"), yaml.formatted(""));
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.ramps()).isEqualTo(new GatewayConfig.Ramps(null));
-        assertThat(config.withStateBeside(file).ramps().stateFile())
-                .isEqualTo(folder.resolve("my.gateway.ramps.json"));
+        assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
         Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
         assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())
                 .isEqualTo(folder.resolve("state/r.json"));

@@ -253,9 +253,8 @@ class CatalogueTest {
                 Map.of("m", model(version("a", null, "1"), version("a", null, "3"), version("c", "next", "4"))),
                 Health.DEFAULT);
         await().atMost(PATIENCE)
-                .untilAsserted(() -> assertThat(JSON.readTree(
-                                        get(fleet, "/v2/models/m").text())
-                                .path("versions"))
+                .untilAsserted(() -> assertThat(
+                                JSON.readTree(get(fleet, "/v2/models/m").text()).path("versions"))
                         .extracting(JsonNode::asText)
                         .containsExactly("1", "3", "4"));
         assertThat(fleet.gateway().catalogue().driftDocument().path("models")).isEmpty();

@@ -37,14 +37,15 @@ class LostServerFlowTest {
         UpstreamConfig config = TestConfigs.with(
                 TestConfigs.upstream(server.protocol(), server.endpoint()),
                 Map.of(
-                        "checks", new Checks(Duration.ofMillis(50), Duration.ofSeconds(5), 2, 1),
-                        "discover", how == Configured.DISCOVERED));
-        Map<String, ModelConfig> models =
-                switch (how) {
-                    case BY_NAME -> Map.of("model", ModelConfig.of("u"));
-                    case BY_PATTERN -> Map.of("mod*", ModelConfig.of("u"));
-                    case BY_DEFAULT, DISCOVERED -> Map.of();
-                };
+                        "checks",
+                        new Checks(Duration.ofMillis(50), Duration.ofSeconds(5), 2, 1),
+                        "discover",
+                        how == Configured.DISCOVERED));
+        Map<String, ModelConfig> models = switch (how) {
+            case BY_NAME -> Map.of("model", ModelConfig.of("u"));
+            case BY_PATTERN -> Map.of("mod*", ModelConfig.of("u"));
+            case BY_DEFAULT, DISCOVERED -> Map.of();
+        };
         @Nullable String fallback = how == Configured.BY_DEFAULT ? "u" : null;
         Health health = new Health(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO);
         return Stage.fleet(Map.of("u", config), models, health, fallback);

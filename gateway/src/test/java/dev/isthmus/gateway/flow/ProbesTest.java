@@ -88,15 +88,16 @@ class ProbesTest {
                     .contains("the server is not ready: no upstream has a server that is ready: a, b");
             assertThat(servers(gateway).path("reason").asText())
                     .isEqualTo("no upstream has a server that is ready: a, b");
-            assertThat(servers(gateway).path("missing")).extracting(JsonNode::asText).containsExactly("a", "b");
+            assertThat(servers(gateway).path("missing"))
+                    .extracting(JsonNode::asText)
+                    .containsExactly("a", "b");
         }
     }
 
     @Test
     void oneUpstreamOfTwoIsGone_defaultPolicyIsReady() throws Exception {
         try (FleetServer server = FleetServer.grpc();
-                Gateway gateway =
-                        Gateway.start(inFrontOf(Map.of("there", server.endpoint(), "gone", nobody())))) {
+                Gateway gateway = Gateway.start(inFrontOf(Map.of("there", server.endpoint(), "gone", nobody())))) {
             awaitAsked(gateway);
             assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(200);
             assertThat(servers(gateway).path("ready").asBoolean()).isTrue();

@@ -232,8 +232,8 @@ public final class Gateway implements AutoCloseable {
             return rejected(new Reload.Rejected(false, List.of("the gateway is being stopped")));
         }
         Generation old = current;
-        GatewayConfig wanted = config.withAdmin(old.config().admin())
-                .withRamps(old.config().ramps());
+        GatewayConfig wanted =
+                config.withAdmin(old.config().admin()).withRamps(old.config().ramps());
         List<String> warnings = new ArrayList<>();
         if (!Objects.equals(wanted.admin(), config.admin())) {
             warnings.add("admin: the change takes effect when the gateway is started anew");

@@ -105,7 +105,8 @@ final class Generation {
             InferRules rules = rules(config);
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
-            Dispatcher dispatcher = new Dispatcher(routes, traffic, places, catalogue, rules, transcoder, ground.gateway());
+            Dispatcher dispatcher =
+                    new Dispatcher(routes, traffic, places, catalogue, rules, transcoder, ground.gateway());
             IngressSettings settings = settings(config);
             this.entry = new Entry(
                     calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
@@ -145,7 +146,8 @@ final class Generation {
         return new Catalogue(
                 upstreams.all(),
                 places,
-                new Catalogue.Rules(new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, readyBefore, discovering),
+                new Catalogue.Rules(
+                        new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, readyBefore, discovering),
                 new Catalogue.Ground(
                         ground.loops().next(),
                         around.allocator(),

@@ -64,8 +64,7 @@ public final class Catalogue implements AutoCloseable {
      * @param readyBefore what is said until every server was asked, unless it is known to be ready
      * @param discovering the upstreams whose models are all routed to them
      */
-    public record Rules(
-            ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
+    public record Rules(ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
 
         public Rules {
             discovering = Set.copyOf(discovering);

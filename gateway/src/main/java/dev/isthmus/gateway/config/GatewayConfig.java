@@ -195,8 +195,9 @@ public record GatewayConfig(
     /** When V2 clients are told that the gateway and its models are ready. */
     @Doc("When V2 clients are told that the gateway and its models are ready.")
     public record Health(
-            @Doc("What V2 clients are told: any or all of the upstreams have a server that is ready, or every configured"
-                    + " model is. Probes of the gateway itself ask /readyz.")
+            @Doc(
+                    "What V2 clients are told: any or all of the upstreams have a server that is ready, or every configured"
+                            + " model is. Probes of the gateway itself ask /readyz.")
             ServerReadyPolicy serverReady,
 
             @Doc("any, all or most of a model's replicas are.")

@@ -79,13 +79,14 @@ public final class RampStateFile implements RampStateStore {
     private static ObjectNode document(Map<String, SavedRamp> ramps) {
         ObjectNode document = JSON.createObjectNode();
         ObjectNode all = document.putObject("ramps");
-        new TreeMap<>(ramps).forEach((model, ramp) -> all.putObject(model)
-                .put("state", ramp.state().name().toLowerCase(Locale.ROOT))
-                .put("step", ramp.step() + 1)
-                .put("share", ramp.share())
-                .put("reason", ramp.reason())
-                .put("changed", ramp.changed().toString())
-                .put("configuration", ramp.configuration()));
+        new TreeMap<>(ramps)
+                .forEach((model, ramp) -> all.putObject(model)
+                        .put("state", ramp.state().name().toLowerCase(Locale.ROOT))
+                        .put("step", ramp.step() + 1)
+                        .put("share", ramp.share())
+                        .put("reason", ramp.reason())
+                        .put("changed", ramp.changed().toString())
+                        .put("configuration", ramp.configuration()));
         return document;
     }
 

@@ -145,13 +145,8 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, metrics.registry());
-        Path stateFile = config.ramps().stateFile();
         ramps = new Ramps(
-                metrics.registry(),
-                System::nanoTime,
-                InstantSource.system(),
-                closer,
-                stateFile == null ? RampStateStore.NONE : new RampStateFile(stateFile));
+                metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
         shadows = new ShadowRuntime(
                 metrics.registry(),
                 () -> ThreadLocalRandom.current().nextLong(),
@@ -179,6 +174,11 @@ public final class Gateway implements AutoCloseable {
                         () -> current().entry().settings().get()));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, ground, false, null);
+    }
+
+    private static RampStateStore store(GatewayConfig.Ramps config) {
+        Path file = config.stateFile();
+        return file == null ? RampStateStore.NONE : new RampStateFile(file);
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {

@@ -45,7 +45,6 @@ class FleetTest {
             listeners: [{port: 0}]
             admin: {port: 0}
             headers: {forward: [x-request-id]}
-            health: {server_ready: models}
             upstreams:
               triton:
                 protocol: grpc

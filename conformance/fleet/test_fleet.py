@@ -61,6 +61,12 @@ def test_drift_is_reported():
     assert metric("isthmus_model_drift", model="simple") > 0
 
 
+def test_canary_between_versions_is_no_drift(rest):
+    assert rest.get_model_metadata("split")["versions"] == ["1", "3"]
+    assert metric("isthmus_model_drift", model="split") == 0
+    assert not any(m["name"] == "split" for m in ask(ADMIN, "GET", "/drift")[2]["models"])
+
+
 # --- routing -----------------------------------------------------------------------------------------------------------
 
 

@@ -56,10 +56,12 @@ final class AdminPages {
         return json(gateway.ramps().document());
     }
 
+    /** Whether this gateway takes traffic: what its upstreams are is in {@code /servers}. */
     private AdminAnswer ready() {
-        return gateway.ready()
+        String obstacle = gateway.obstacle();
+        return obstacle == null
                 ? AdminAnswer.json(200, Map.of("ready", true))
-                : AdminAnswer.error(503, "the gateway is not ready: not every upstream is");
+                : AdminAnswer.error(503, "the gateway is not ready: " + obstacle);
     }
 
     private AdminAnswer config() {

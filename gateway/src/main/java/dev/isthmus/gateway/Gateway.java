@@ -15,6 +15,8 @@ import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.ramp.RampStateFile;
+import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.Reload;
 import dev.isthmus.gateway.routing.Choices;
@@ -27,7 +29,9 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -62,6 +66,10 @@ public final class Gateway implements AutoCloseable {
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
+    private final BooleanSupplier warm;
+    /** What is done instead of serving; null while it serves. */
+    private volatile @Nullable String phase = "starting";
+
     private volatile Generation current;
 
     /**
@@ -131,12 +139,14 @@ public final class Gateway implements AutoCloseable {
             ByteBufAllocator allocator,
             BooleanSupplier warm) {
         this.source = source;
+        this.warm = warm;
         this.loops = loops;
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, metrics.registry());
-        ramps = new Ramps(metrics.registry(), System::nanoTime, closer);
+        ramps = new Ramps(
+                metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
         shadows = new ShadowRuntime(
                 metrics.registry(),
                 () -> ThreadLocalRandom.current().nextLong(),
@@ -152,7 +162,7 @@ public final class Gateway implements AutoCloseable {
                 calls,
                 closer,
                 CALLS_GO_ON,
-                warm,
+                this::obstacle,
                 this::forget);
         listeners = new Listeners(
                 transport,
@@ -166,6 +176,11 @@ public final class Gateway implements AutoCloseable {
         current = new Generation(1, config, ground, false, null);
     }
 
+    private static RampStateStore store(GatewayConfig.Ramps config) {
+        Path file = config.stateFile();
+        return file == null ? RampStateStore.NONE : new RampStateFile(file);
+    }
+
     private void open(GatewayConfig config, Transport transport) throws Exception {
         Admin operators = config.admin();
         if (operators != null) {
@@ -173,6 +188,7 @@ public final class Gateway implements AutoCloseable {
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
+        phase = null;
     }
 
     /** The generation that a call is handed to; it stays until the call has ended. */
@@ -216,10 +232,15 @@ public final class Gateway implements AutoCloseable {
             return rejected(new Reload.Rejected(false, List.of("the gateway is being stopped")));
         }
         Generation old = current;
-        GatewayConfig wanted = config.withAdmin(old.config().admin());
-        List<String> warnings = wanted.equals(config)
-                ? List.of()
-                : List.of("admin: the change takes effect when the gateway is started anew");
+        GatewayConfig wanted =
+                config.withAdmin(old.config().admin()).withRamps(old.config().ramps());
+        List<String> warnings = new ArrayList<>();
+        if (!Objects.equals(wanted.admin(), config.admin())) {
+            warnings.add("admin: the change takes effect when the gateway is started anew");
+        }
+        if (!wanted.ramps().equals(config.ramps())) {
+            warnings.add("ramps: the change takes effect when the gateway is started anew");
+        }
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
         if (!wanted.equals(old.config())) {
             try {
@@ -313,6 +334,13 @@ public final class Gateway implements AutoCloseable {
         return current.catalogue();
     }
 
+    /** Why the gateway itself takes no traffic now, however its upstreams are; null where it does. */
+    @Nullable
+    String obstacle() {
+        String instead = phase;
+        return instead != null || warm.getAsBoolean() ? instead : "warming up";
+    }
+
     /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
     public boolean ready() {
         return current.ready();
@@ -324,6 +352,7 @@ public final class Gateway implements AutoCloseable {
         if (loops.isShuttingDown()) {
             return;
         }
+        phase = "stopping";
         listeners.close();
         if (admin != null) {
             admin.close();

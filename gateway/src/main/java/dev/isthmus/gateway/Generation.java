@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.Places;
 import dev.isthmus.gateway.catalogue.ServerReadiness;
@@ -32,7 +33,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -56,7 +56,6 @@ final class Generation {
     private final Catalogue catalogue;
     private final Traffic traffic;
     private volatile @Nullable Traffic next;
-    private final boolean readyBefore;
     private final Entry entry;
     private final Ground ground;
     /** The calls under way, and one more until this is retired. */
@@ -69,7 +68,7 @@ final class Generation {
      *
      * @param closer closes generations; its threads may block
      * @param patience how long calls may go on after the next generation has taken over
-     * @param warm whether it may be ready
+     * @param gateway whether the gateway itself is ready
      * @param closed called when a generation has been closed
      */
     record Ground(
@@ -81,7 +80,7 @@ final class Generation {
             CallMetrics calls,
             ScheduledExecutorService closer,
             Duration patience,
-            BooleanSupplier warm,
+            GatewayReadiness gateway,
             Runnable closed) {}
 
     /**
@@ -95,7 +94,6 @@ final class Generation {
     Generation(long number, GatewayConfig config, Ground ground, boolean readyBefore, @Nullable Traffic before) {
         this.number = number;
         this.config = config;
-        this.readyBefore = readyBefore;
         this.ground = ground;
         this.upstreams = new Upstreams(config, ground.pool(), ground.upstreams());
         upstreams.awaitNames(config);
@@ -103,11 +101,12 @@ final class Generation {
             CallMetrics calls = ground.calls();
             routes = routes();
             Places places = new ModelPlaces(routes, config.health().modelReady());
-            catalogue = catalogue(places);
+            catalogue = catalogue(places, readyBefore);
             InferRules rules = rules(config);
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
-            Dispatcher dispatcher = new Dispatcher(routes, traffic, places, catalogue, rules, transcoder);
+            Dispatcher dispatcher =
+                    new Dispatcher(routes, traffic, places, catalogue, rules, transcoder, ground.gateway());
             IngressSettings settings = settings(config);
             this.entry = new Entry(
                     calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
@@ -133,7 +132,7 @@ final class Generation {
         return catalogue.discovered();
     }
 
-    private Catalogue catalogue(Places places) {
+    private Catalogue catalogue(Places places, boolean readyBefore) {
         ServerReadiness policy = switch (config.health().serverReady()) {
             case ALL -> ServerReadiness.ALL;
             case ANY -> ServerReadiness.ANY;
@@ -147,14 +146,15 @@ final class Generation {
         return new Catalogue(
                 upstreams.all(),
                 places,
-                new Catalogue.Rules(new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, discovering),
+                new Catalogue.Rules(
+                        new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, readyBefore, discovering),
                 new Catalogue.Ground(
                         ground.loops().next(),
                         around.allocator(),
                         around.nanoTime(),
                         around.random(),
                         around.meters(),
-                        ground.warm()),
+                        ground.gateway()),
                 Dispatcher.indexQuestion());
     }
 
@@ -233,7 +233,7 @@ final class Generation {
 
     /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
     boolean ready() {
-        return catalogue.settled() ? catalogue.ready() : readyBefore;
+        return catalogue.ready();
     }
 
     /** A call is about to be handed over; false where this generation is over and another one has taken its place. */

@@ -67,7 +67,7 @@ class GenerationTest {
                         calls,
                         closer,
                         patience,
-                        () -> true,
+                        () -> null,
                         closed::release),
                 false,
                 null);

@@ -11,7 +11,14 @@ public sealed interface Answer {
 
     record Live(boolean live) implements Answer {}
 
-    record Ready(boolean ready) implements Answer {}
+    /** @param reason why not, as far as it is known; empty where it is ready */
+    record Ready(boolean ready, String reason) implements Answer {
+
+        /** For no known reason. */
+        public Ready(boolean ready) {
+            this(ready, "");
+        }
+    }
 
     record ModelReady(ModelRef model, boolean ready) implements Answer {}
 

@@ -9,6 +9,9 @@ public sealed interface Operation {
 
     record ServerReady() implements Operation {}
 
+    /** Whether the gateway itself takes traffic, however its upstreams are. */
+    record GatewayReady() implements Operation {}
+
     record ServerMetadata() implements Operation {}
 
     record ModelReady(ModelRef model) implements Operation {}

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.catalogue.Shared.Found;
 import dev.isthmus.gateway.fleet.Member;
@@ -24,7 +25,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -52,7 +52,8 @@ public final class Catalogue implements AutoCloseable {
     private final Indexes indexes;
     private final Models models;
     private final CatalogueMeters meters;
-    private final BooleanSupplier warm;
+    private final GatewayReadiness gateway;
+    private final boolean readyBefore;
     private @Nullable ScheduledFuture<?> ticks;
 
     /**
@@ -60,9 +61,10 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param self what the gateway says of itself
      * @param policy when it is ready
+     * @param readyBefore what is said until every server was asked, unless it is known to be ready
      * @param discovering the upstreams whose models are all routed to them
      */
-    public record Rules(ServerMetadata self, ServerReadiness policy, Set<Upstream> discovering) {
+    public record Rules(ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
 
         public Rules {
             discovering = Set.copyOf(discovering);
@@ -74,7 +76,7 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param loop an event loop
      * @param random spreads its questions; used on the loop
-     * @param warm whether the gateway itself may be called ready
+     * @param gateway without which nothing is called ready
      */
     public record Ground(
             ScheduledExecutorService loop,
@@ -82,7 +84,7 @@ public final class Catalogue implements AutoCloseable {
             LongSupplier nanoTime,
             RandomGenerator random,
             MeterRegistry meters,
-            BooleanSupplier warm) {}
+            GatewayReadiness gateway) {}
 
     /**
      * A catalogue that has asked nobody yet.
@@ -96,7 +98,8 @@ public final class Catalogue implements AutoCloseable {
         this.watches = new Watches(upstreams);
         this.snapshots = new Snapshots(rules, places, watches, loop);
         this.meters = new CatalogueMeters(ground.meters());
-        this.warm = ground.warm();
+        this.gateway = ground.gateway();
+        this.readyBefore = rules.readyBefore();
         LongSupplier time = ground.nanoTime();
         Questions questions = new Questions(loop, ground.allocator(), meters::failed, index);
         Lane lane = new Lane(UNDER_WAY);
@@ -137,9 +140,19 @@ public final class Catalogue implements AutoCloseable {
         }
     }
 
-    /** Whether the gateway is warm, and ready by its policy, as its servers were when they were last asked. */
+    /** Whether V2 clients are told that it is ready: the gateway itself, and by the policy its servers as they were last. */
     public boolean ready() {
-        return warm.getAsBoolean() && snapshots.now().server().ready();
+        return notReady().isEmpty();
+    }
+
+    /** Why V2 clients are told that it is not ready; empty where it is. */
+    public String notReady() {
+        String obstacle = gateway.obstacle();
+        if (obstacle != null) {
+            return obstacle;
+        }
+        Snapshot now = snapshots.now();
+        return readyBefore && !now.settled() ? "" : now.server().reason();
     }
 
     /** Whether every server has been asked whether it is ready. */
@@ -284,7 +297,7 @@ public final class Catalogue implements AutoCloseable {
 
     /** For the admin side: the servers, and whether they and the configured models on them are ready. */
     public ObjectNode membersDocument() {
-        return snapshots.now().document();
+        return snapshots.now().document(notReady());
     }
 
     /** Asks no more. */

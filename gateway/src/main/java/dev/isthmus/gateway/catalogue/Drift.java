@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.catalogue;
 
 /**
- * One thing that a server says of a model in another way than the merged metadata.
+ * One thing that a server says of a model in another way than the merged metadata of its replicas.
  *
  * @param subject the input or output, such as {@code input 'x'}; empty where it is about the model
  * @param merged what the merged metadata say; empty for nothing

@@ -7,7 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Compares what one server says with what is said of all; what it does not say is no difference. */
+/** Compares what one server says with what its replicas say together; what it does not say is no difference. */
 record DriftSearch(Described source, ModelMetadata merged, List<Drift> found) {
 
     void search() {

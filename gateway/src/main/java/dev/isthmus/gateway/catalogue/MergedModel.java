@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -12,7 +13,7 @@ import java.util.Optional;
  * One model as its replicas and canary arms describe it together.
  *
  * @param metadata the tensors and parameters of one of the servers, the platform that most name, the versions of all
- * @param drift where servers say something else, in their order; at most 256
+ * @param drift where servers that were asked for the same name and version say something else; at most 256
  */
 public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
 
@@ -32,14 +33,26 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
         if (sources.isEmpty()) {
             return Optional.empty();
         }
+        return Optional.of(new MergedModel(merged(name, sources), drift(name, sources)));
+    }
+
+    private static ModelMetadata merged(String name, List<Described> sources) {
         ModelMetadata form = form(sources).metadata();
-        ModelMetadata merged = new ModelMetadata(
+        return new ModelMetadata(
                 name, versions(sources), platform(sources), form.inputs(), form.outputs(), form.parameters());
+    }
+
+    /** Replicas are compared with each other; targets with other names or versions differ because they are to. */
+    private static List<Drift> drift(String name, List<Described> sources) {
+        Map<ModelRef, List<Described>> replicas = new LinkedHashMap<>();
+        sources.forEach(source -> replicas.computeIfAbsent(source.asked(), asked -> new ArrayList<>())
+                .add(source));
         List<Drift> drift = new ArrayList<>();
-        for (Described source : sources) {
-            new DriftSearch(source, merged, drift).search();
-        }
-        return Optional.of(new MergedModel(merged, drift));
+        replicas.values().forEach(same -> {
+            ModelMetadata together = merged(name, same);
+            same.forEach(source -> new DriftSearch(source, together, drift).search());
+        });
+        return drift;
     }
 
     private static Described form(List<Described> sources) {

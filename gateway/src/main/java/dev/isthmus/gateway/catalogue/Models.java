@@ -254,7 +254,7 @@ final class Models {
                 if (metadata != null) {
                     Asked asked = servers.get(i);
                     boolean knownReady = asked.watch().isReady(asked.model());
-                    described.add(new Described(asked.source(), knownReady, metadata));
+                    described.add(new Described(asked.source(), asked.model(), knownReady, metadata));
                 }
             }
             MergedModel.of(model.name(), described)
@@ -298,14 +298,20 @@ final class Models {
             tally = tally.plus(answer instanceof Answer.ModelReady is && is.ready());
         }
 
+        /** A server that cannot be reached has no model that is ready; what others fail with is told to who asks. */
         @Override
         void ended() {
-            if (tally.total() == 0) {
+            boolean unreachable = failures.stream().anyMatch(ReadySearch::unreachable);
+            if (tally.total() == 0 && !failures.isEmpty() && !unreachable) {
                 found.accept(failure(failures));
                 return;
             }
             Tally all = tally.plus(new Tally(0, failures.size()));
             found.accept(new Found.Value<>(place.policy().ready(all), KEEP_READY));
+        }
+
+        private static boolean unreachable(OipException failure) {
+            return failure.code() == ErrorCode.UNAVAILABLE || failure.code() == ErrorCode.DEADLINE_EXCEEDED;
         }
     }
 }

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.catalogue;
 import java.util.List;
 import java.util.Map;
 
-/** When the gateway is ready, as the servers behind it are one server to the client. */
+/** When the gateway calls itself ready to V2 clients, to whom the servers behind it are one server. */
 public enum ServerReadiness {
     /** One server is enough. */
     ANY,
@@ -21,18 +21,20 @@ public enum ServerReadiness {
     public Verdict judge(Map<String, Boolean> servers, Map<String, Boolean> models) {
         return switch (this) {
             case ANY -> any(servers);
-            case ALL -> servers.isEmpty() ? any(servers) : all(servers);
-            case MODELS -> models.isEmpty() ? any(servers) : all(models);
+            case ALL -> servers.isEmpty() ? any(servers) : all("upstreams without a server that is ready: ", servers);
+            case MODELS -> models.isEmpty() ? any(servers) : all("models that are not ready: ", models);
         };
     }
 
     private static Verdict any(Map<String, Boolean> states) {
-        return states.containsValue(true) ? new Verdict(true, List.of()) : new Verdict(false, missing(states));
+        return states.containsValue(true)
+                ? Verdict.READY
+                : Verdict.missing("no upstream has a server that is ready: ", missing(states));
     }
 
-    private static Verdict all(Map<String, Boolean> states) {
+    private static Verdict all(String what, Map<String, Boolean> states) {
         List<String> missing = missing(states);
-        return new Verdict(missing.isEmpty(), missing);
+        return missing.isEmpty() ? Verdict.READY : Verdict.missing(what, missing);
     }
 
     private static List<String> missing(Map<String, Boolean> states) {
@@ -46,9 +48,15 @@ public enum ServerReadiness {
     /**
      * Whether the gateway is ready.
      *
+     * @param reason why it is not; empty when it is ready
      * @param missing the servers or models that would have to be for it, sorted; empty when it is ready
      */
-    public record Verdict(boolean ready, List<String> missing) {
+    public record Verdict(boolean ready, String reason, List<String> missing) {
+        static final Verdict READY = new Verdict(true, "", List.of());
+
+        static Verdict missing(String what, List<String> names) {
+            return new Verdict(false, Bounds.reason(what + String.join(", ", names)), names);
+        }
 
         public Verdict {
             missing = List.copyOf(missing);

@@ -32,9 +32,16 @@ record Snapshot(
         models = Map.copyOf(models);
     }
 
-    /** For the admin side. */
-    ObjectNode document() {
-        ObjectNode json = JsonNodeFactory.instance.objectNode().put("ready", server.ready());
+    /**
+     * For the admin side.
+     *
+     * @param notReady why V2 clients are told that the gateway is not ready; empty where it is
+     */
+    ObjectNode document(String notReady) {
+        ObjectNode json = JsonNodeFactory.instance
+                .objectNode()
+                .put("ready", notReady.isEmpty())
+                .put("reason", notReady);
         ArrayNode missing = json.putArray("missing");
         server.missing().forEach(missing::add);
         ArrayNode servers = json.putArray("servers");

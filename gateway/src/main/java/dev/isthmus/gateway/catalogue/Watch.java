@@ -58,9 +58,10 @@ final class Watch {
         return Boolean.TRUE.equals(ready) && member.ready();
     }
 
-    /** Whether it was asked whether the model is ready. */
+    /** Whether it was asked whether the model is ready. On a server that does not answer, none is. */
     boolean knows(ModelRef model) {
-        return models.containsKey(model) || member.models().containsKey(model);
+        boolean answers = !member.asked() || member.ready();
+        return !answers || models.containsKey(model) || member.models().containsKey(model);
     }
 
     boolean isReady(ModelRef model) {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param needRestart what only a restart takes over, in the same form
  */
 public record ConfigDiff(List<String> changes, List<String> needRestart) {
-    private static final Set<String> AT_START = Set.of("admin");
+    private static final Set<String> AT_START = Set.of("admin", "ramps");
     private static final Set<String> BY_NAME = Set.of("upstreams", "models");
 
     public ConfigDiff {

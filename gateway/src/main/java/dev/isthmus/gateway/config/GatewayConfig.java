@@ -20,6 +20,7 @@ public record GatewayConfig(
         Headers headers,
         Answers answers,
         Health health,
+        Ramps ramps,
 
         @Doc("The servers behind the gateway, by name.") Map<String, UpstreamConfig> upstreams,
 
@@ -42,6 +43,7 @@ public record GatewayConfig(
             Headers.DEFAULT,
             Answers.DEFAULT,
             Health.DEFAULT,
+            Ramps.DEFAULT,
             Map.of(),
             null,
             Map.of(),
@@ -62,6 +64,7 @@ public record GatewayConfig(
                 Headers.DEFAULT,
                 Answers.DEFAULT,
                 Health.DEFAULT,
+                Ramps.DEFAULT,
                 Map.of(),
                 LocalConfig.EMBEDDED,
                 Map.of(),
@@ -71,13 +74,40 @@ public record GatewayConfig(
     /** The same on another address. */
     public GatewayConfig withListener(Listener other) {
         return new GatewayConfig(
-                List.of(other), admin, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+                List.of(other),
+                admin,
+                limits,
+                headers,
+                answers,
+                health,
+                ramps,
+                upstreams,
+                local,
+                models,
+                defaultUpstream);
     }
 
     /** The same with another address for operators. */
     public GatewayConfig withAdmin(@Nullable Admin other) {
         return new GatewayConfig(
-                listeners, other, limits, headers, answers, health, upstreams, local, models, defaultUpstream);
+                listeners, other, limits, headers, answers, health, ramps, upstreams, local, models, defaultUpstream);
+    }
+
+    /** The same with ramps kept elsewhere. */
+    public GatewayConfig withRamps(Ramps other) {
+        return new GatewayConfig(
+                listeners, admin, limits, headers, answers, health, other, upstreams, local, models, defaultUpstream);
+    }
+
+    /** The same, served from a file: what is to be kept and has no place yet is kept beside it. */
+    public GatewayConfig withStateBeside(Path file) {
+        if (ramps.stateFile() != null) {
+            return this;
+        }
+        String name = String.valueOf(file.getFileName());
+        int dot = name.lastIndexOf('.');
+        String stem = dot < 1 ? name : name.substring(0, dot);
+        return withRamps(new Ramps(file.resolveSibling(stem + ".ramps.json")));
     }
 
     /** An address that takes REST and gRPC. */
@@ -162,10 +192,12 @@ public record GatewayConfig(
                 new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);
     }
 
-    /** When the gateway calls itself and its models ready. */
-    @Doc("When the gateway calls itself and its models ready.")
+    /** When V2 clients are told that the gateway and its models are ready. */
+    @Doc("When V2 clients are told that the gateway and its models are ready.")
     public record Health(
-            @Doc("all or any of the upstreams are, or every configured model is.")
+            @Doc(
+                    "What V2 clients are told: any or all of the upstreams have a server that is ready, or every configured"
+                            + " model is. Probes of the gateway itself ask /readyz.")
             ServerReadyPolicy serverReady,
 
             @Doc("any, all or most of a model's replicas are.")
@@ -176,7 +208,17 @@ public record GatewayConfig(
             @OrZero
             Duration warmUp) {
         public static final Health DEFAULT =
-                new Health(ServerReadyPolicy.ALL, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
+                new Health(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
+    }
+
+    /** What all ramps have in common. */
+    @Doc("What all ramps have in common.")
+    public record Ramps(
+            @Doc("The file that keeps where ramps stand, so that a restart neither begins them again nor undoes a"
+                    + " rollback. Default is NAME.ramps.json beside the configuration NAME.yaml.")
+            @Nullable
+            Path stateFile) {
+        public static final Ramps DEFAULT = new Ramps(null);
     }
 
     /** What makes the server ready. */

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -15,6 +16,7 @@ import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import java.util.Map;
@@ -29,6 +31,7 @@ public final class Dispatcher implements CallHandler {
     private final ManageFlow managing;
     private final InferRules rules;
     private final Transcoder transcoder;
+    private final GatewayReadiness gateway;
 
     /**
      * A dispatcher of the models of a table.
@@ -41,13 +44,15 @@ public final class Dispatcher implements CallHandler {
             Places places,
             Catalogue catalogue,
             InferRules rules,
-            Transcoder transcoder) {
+            Transcoder transcoder,
+            GatewayReadiness gateway) {
         this.routes = routes;
         this.traffic = traffic;
         this.catalogue = catalogue;
         this.managing = new ManageFlow(places, catalogue);
         this.rules = rules;
         this.transcoder = transcoder;
+        this.gateway = gateway;
     }
 
     /** How the catalogue asks a server for its index. */
@@ -60,7 +65,8 @@ public final class Dispatcher implements CallHandler {
         try {
             return switch (call.operation()) {
                 case Operation.ServerLive live -> answer(reply, new Answer.Live(true));
-                case Operation.ServerReady ask -> answer(reply, new Answer.Ready(catalogue.ready()));
+                case Operation.ServerReady ask -> answer(reply, serverReady());
+                case Operation.GatewayReady ask -> answer(reply, gatewayReady());
                 case Operation.ServerMetadata ask -> answer(reply, new Answer.Server(catalogue.serverMetadata()));
                 case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
                 case Operation.ModelMetadata ask ->
@@ -76,6 +82,19 @@ public final class Dispatcher implements CallHandler {
             reply.fail(failure);
             return new QuerySink(() -> Cancellation.NONE);
         }
+    }
+
+    private Answer serverReady() {
+        String reason = catalogue.notReady();
+        return new Answer.Ready(reason.isEmpty(), reason);
+    }
+
+    private Answer gatewayReady() {
+        String obstacle = gateway.obstacle();
+        if (obstacle != null) {
+            throw new OipException(ErrorCode.UNAVAILABLE, "the gateway is not ready: " + obstacle);
+        }
+        return new Answer.Ready(true);
     }
 
     /** Opens a call that needs a place: health and metadata are told however much is under way. */

@@ -60,7 +60,8 @@ final class Checker implements AutoCloseable {
         replica.server().serverReady(call(), new Verdict());
     }
 
-    private void note(boolean good, String reason) {
+    /** @param answered whether it said anything at all */
+    private void note(boolean good, boolean answered, String reason) {
         if (questions.closed()) {
             return;
         }
@@ -75,8 +76,11 @@ final class Checker implements AutoCloseable {
         if (streak.changedBy(good)) {
             changed(good, reason, first);
         }
-        if (good) {
+        if (answered) {
+            // A server may have some of its models while it calls itself not ready.
             models.ask();
+        } else if (replica.readiness().server() == Readiness.Server.NOT_READY) {
+            models.forget();
         }
     }
 
@@ -122,7 +126,7 @@ final class Checker implements AutoCloseable {
     private final class Verdict implements Reply {
         @Override
         public void message(Answer answer) {
-            note(answer instanceof Answer.Ready is && is.ready(), "it says that it is not ready");
+            note(answer instanceof Answer.Ready is && is.ready(), true, "it says that it is not ready");
             answer.release();
         }
 
@@ -133,7 +137,7 @@ final class Checker implements AutoCloseable {
 
         @Override
         public void fail(OipException failure) {
-            note(false, failure.message());
+            note(false, false, failure.message());
             questions.answered();
         }
     }

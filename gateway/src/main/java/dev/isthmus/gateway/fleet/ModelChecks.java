@@ -4,7 +4,6 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.config.UpstreamConfig.Checks;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.HashMap;
@@ -15,8 +14,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /**
- * Asks one server which models are ready on it, one after the other. Runs on one event loop. What tells of the server and
- * not of the model, such as a lost connection, leaves the model as it was last seen.
+ * Asks one server which models are ready on it, one after the other. Runs on one event loop. A model is not ready where
+ * the server does not answer for it; what says nothing of the model, such as a refused credential, leaves it as it was.
  */
 final class ModelChecks {
     private final Replica replica;
@@ -48,6 +47,14 @@ final class ModelChecks {
         }
         asking = true;
         next(wanted.iterator());
+    }
+
+    /** The server does not answer: nothing is known of its models until it does. */
+    void forget() {
+        if (!streaks.isEmpty()) {
+            streaks.clear();
+            publish();
+        }
     }
 
     private void next(Iterator<ModelRef> rest) {
@@ -97,8 +104,9 @@ final class ModelChecks {
 
         @Override
         public void fail(OipException failure) {
-            if (failure.code() == ErrorCode.NOT_FOUND) {
-                note(model, false);
+            switch (failure.code()) {
+                case NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED -> note(model, false);
+                default -> {}
             }
             goOn();
         }

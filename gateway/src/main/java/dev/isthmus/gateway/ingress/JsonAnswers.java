@@ -26,7 +26,10 @@ final class JsonAnswers {
     }
 
     static byte[] ready(Answer.Ready answer) {
-        return answer.ready() ? bytes(JSON.createObjectNode().put("ready", true)) : error("the server is not ready");
+        if (answer.ready()) {
+            return bytes(JSON.createObjectNode().put("ready", true));
+        }
+        return error("the server is not ready" + (answer.reason().isEmpty() ? "" : ": " + answer.reason()));
     }
 
     static byte[] modelReady(Answer.ModelReady answer) {

@@ -28,8 +28,11 @@ final class RestRoutes {
         int query = head.uri().indexOf('?');
         String path = query < 0 ? head.uri() : head.uri().substring(0, query);
         String[] segments = path.split("/", -1);
-        if (segments.length < 2 || !segments[0].isEmpty() || !segments[1].equals("v2")) {
+        if (segments.length < 2 || !segments[0].isEmpty()) {
             throw notFound();
+        }
+        if (!segments[1].equals("v2")) {
+            return segments.length == 2 ? probe(segments[1]) : unknown();
         }
         if (segments.length == 2) {
             return Route.get(new Operation.ServerMetadata());
@@ -52,6 +55,15 @@ final class RestRoutes {
                         Extension.CUDA_SHARED_MEMORY_STATUS,
                         Extension.CUDA_SHARED_MEMORY_REGISTER,
                         Extension.CUDA_SHARED_MEMORY_UNREGISTER);
+            default -> throw notFound();
+        };
+    }
+
+    /** What Kubernetes and load balancers ask of the gateway itself. */
+    private static Route probe(String name) {
+        return switch (name) {
+            case "livez" -> Route.get(new Operation.ServerLive());
+            case "readyz" -> Route.get(new Operation.GatewayReady());
             default -> throw notFound();
         };
     }

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 enum OperationKind {
     SERVER_LIVE,
     SERVER_READY,
+    GATEWAY_READY,
     SERVER_METADATA,
     MODEL_READY,
     MODEL_METADATA,
@@ -28,6 +29,7 @@ enum OperationKind {
         return switch (operation) {
             case Operation.ServerLive ask -> SERVER_LIVE;
             case Operation.ServerReady ask -> SERVER_READY;
+            case Operation.GatewayReady ask -> GATEWAY_READY;
             case Operation.ServerMetadata ask -> SERVER_METADATA;
             case Operation.ModelReady ask -> MODEL_READY;
             case Operation.ModelMetadata ask -> MODEL_METADATA;
@@ -43,6 +45,7 @@ enum OperationKind {
         return switch (operation) {
             case Operation.ServerLive ask -> null;
             case Operation.ServerReady ask -> null;
+            case Operation.GatewayReady ask -> null;
             case Operation.ServerMetadata ask -> null;
             case Operation.ModelReady ask -> ask.model();
             case Operation.ModelMetadata ask -> ask.model();

@@ -2,8 +2,11 @@ package dev.isthmus.gateway.ramp;
 
 import dev.isthmus.gateway.config.ModelConfig;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.List;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,6 +19,7 @@ final class Ramp implements AutoCloseable {
 
     private final RampPlan plan;
     private final LongSupplier nanoTime;
+    private final InstantSource clock;
     private final RampMeters meters;
     private final Progress progress = new Progress();
     private volatile StepFigures figures = new StepFigures();
@@ -28,17 +32,41 @@ final class Ramp implements AutoCloseable {
         private int step;
         private long since;
         private String reason = "";
+        /** By the wall clock. */
+        private Instant changed = Instant.EPOCH;
     }
 
-    /** A ramp at its first step. */
-    Ramp(RampPlan plan, Weights weights, LongSupplier nanoTime, MeterRegistry registry) {
+    /** @param saved where it stands; null for its first step */
+    Ramp(
+            RampPlan plan,
+            Weights weights,
+            @Nullable SavedRamp saved,
+            LongSupplier nanoTime,
+            InstantSource clock,
+            MeterRegistry registry) {
         this.plan = plan;
         this.weights = weights;
         this.nanoTime = nanoTime;
+        this.clock = clock;
         this.guard = new Guard(plan.config());
         this.meters = new RampMeters(registry, this);
         this.progress.since = nanoTime.getAsLong();
-        weights.override(plan.arm(), plan.config().steps().get(0));
+        if (saved == null) {
+            progress.changed = clock.instant();
+        } else {
+            progress.state = saved.state();
+            progress.step = saved.step();
+            progress.reason = saved.reason();
+            progress.changed = saved.changed();
+            LOG.info("ramp of model '{}': goes on {} at step {}", plan.model(), saved.state(), saved.step() + 1);
+        }
+        weights.override(plan.arm(), share());
+    }
+
+    /** Where it stands, for {@link RampStateStore}. */
+    synchronized SavedRamp saved() {
+        return new SavedRamp(
+                plan.configuration(), progress.state, progress.step, share(), progress.reason, progress.changed);
     }
 
     RampPlan plan() {
@@ -94,7 +122,7 @@ final class Ramp implements AutoCloseable {
     private void next() {
         List<Double> steps = plan.config().steps();
         if (progress.step + 1 == steps.size()) {
-            progress.state = RampState.COMPLETE;
+            become(RampState.COMPLETE);
             LOG.info("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
             return;
         }
@@ -102,8 +130,14 @@ final class Ramp implements AutoCloseable {
         enter(progress.step + 1);
     }
 
+    private void become(RampState state) {
+        progress.state = state;
+        progress.changed = clock.instant();
+    }
+
     private void enter(int step) {
         progress.step = step;
+        progress.changed = clock.instant();
         progress.since = nanoTime.getAsLong();
         figures = new StepFigures();
         weights.override(plan.arm(), share());
@@ -111,7 +145,7 @@ final class Ramp implements AutoCloseable {
     }
 
     private void rollBack(Breach breach) {
-        progress.state = RampState.ROLLED_BACK;
+        become(RampState.ROLLED_BACK);
         progress.reason = breach.kind().label() + ": " + breach.text();
         meters.rolledBack(breach.kind());
         LOG.warn("ramp of model '{}': target '{}' is rolled back, {}", plan.model(), plan.arm(), progress.reason);
@@ -120,18 +154,18 @@ final class Ramp implements AutoCloseable {
 
     synchronized void pause() {
         if (progress.state == RampState.RUNNING) {
-            progress.state = RampState.PAUSED;
+            become(RampState.PAUSED);
         }
     }
 
     synchronized void resume() {
         if (progress.state == RampState.PAUSED) {
-            progress.state = RampState.RUNNING;
+            become(RampState.RUNNING);
         }
     }
 
     synchronized void restart() {
-        progress.state = RampState.RUNNING;
+        become(RampState.RUNNING);
         progress.reason = "";
         guard = new Guard(plan.config());
         enter(0);
@@ -154,7 +188,8 @@ final class Ramp implements AutoCloseable {
                 nanoTime.getAsLong() - progress.since,
                 figures.target().answered(),
                 figures.target().errorRate(),
-                progress.reason);
+                progress.reason,
+                progress.changed);
     }
 
     @Override

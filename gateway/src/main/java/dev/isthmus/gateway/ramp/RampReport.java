@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
@@ -17,6 +18,7 @@ import java.util.concurrent.TimeUnit;
  * @param answered calls that the target answered in the step
  * @param errorRate of the target in the step
  * @param reason why it was rolled back; empty where it was not
+ * @param changed when it came to its state and step
  */
 public record RampReport(
         String model,
@@ -28,7 +30,8 @@ public record RampReport(
         long stepNanos,
         long answered,
         double errorRate,
-        String reason) {
+        String reason,
+        Instant changed) {
 
     public RampReport {
         steps = List.copyOf(steps);
@@ -47,6 +50,7 @@ public record RampReport(
         return document.put("step_seconds", TimeUnit.NANOSECONDS.toSeconds(stepNanos))
                 .put("step_answered", answered)
                 .put("step_error_rate", errorRate)
-                .put("reason", reason);
+                .put("reason", reason)
+                .put("changed", changed.toString());
     }
 }

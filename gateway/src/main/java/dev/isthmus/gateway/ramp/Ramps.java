@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -27,6 +28,8 @@ public final class Ramps implements AutoCloseable {
 
     private final MeterRegistry registry;
     private final LongSupplier nanoTime;
+    private final InstantSource clock;
+    private final SavedRamps saved;
     private final ScheduledFuture<?> schedule;
     private volatile Map<String, Ramp> byModel = Map.of();
 
@@ -34,11 +37,27 @@ public final class Ramps implements AutoCloseable {
      * No ramps yet.
      *
      * @param nanoTime on any scale, but not the wall clock's
-     * @param scheduler looks after the ramps every second until this is closed; the caller's
+     * @param scheduler looks after the ramps every second until this is closed; the caller's. It may be blocked
      */
     public Ramps(MeterRegistry registry, LongSupplier nanoTime, ScheduledExecutorService scheduler) {
+        this(registry, nanoTime, InstantSource.system(), scheduler, RampStateStore.NONE);
+    }
+
+    /**
+     * The same, going on from what the store has.
+     *
+     * @param clock says for people when a ramp changed
+     */
+    public Ramps(
+            MeterRegistry registry,
+            LongSupplier nanoTime,
+            InstantSource clock,
+            ScheduledExecutorService scheduler,
+            RampStateStore store) {
         this.registry = registry;
         this.nanoTime = nanoTime;
+        this.clock = clock;
+        this.saved = new SavedRamps(store);
         this.schedule = scheduler.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
@@ -49,7 +68,7 @@ public final class Ramps implements AutoCloseable {
 
     /**
      * A configuration takes over: its ramps begin, those that it has unchanged go on where they are with its weights, others
-     * end. Called before calls go by the new weights.
+     * end. What begins goes on where it was saved. Called before calls go by the new weights; may block.
      */
     public synchronized void install(Map<RampPlan, Weights> plans) {
         Map<String, Ramp> next = new HashMap<>();
@@ -64,8 +83,22 @@ public final class Ramps implements AutoCloseable {
         // The meters of what ends go before new ones of the same names come.
         before.values().stream().filter(ramp -> !next.containsValue(ramp)).forEach(Ramp::close);
         plans.forEach((plan, weights) ->
-                next.computeIfAbsent(plan.model(), model -> new Ramp(plan, weights, nanoTime, registry)));
+                next.computeIfAbsent(plan.model(), model -> begun(plan, weights, before.containsKey(model))));
         byModel = Map.copyOf(next);
+        save();
+    }
+
+    /** @param changed whether another ramp of the model was here: what was saved is that one's */
+    private Ramp begun(RampPlan plan, Weights weights, boolean changed) {
+        return new Ramp(plan, weights, changed ? null : saved.of(plan), nanoTime, clock, registry);
+    }
+
+    private void save() {
+        saved.save(() -> {
+            Map<String, SavedRamp> now = new HashMap<>();
+            byModel.forEach((model, ramp) -> now.put(model, ramp.saved()));
+            return now;
+        });
     }
 
     /**
@@ -99,6 +132,7 @@ public final class Ramps implements AutoCloseable {
                 LOG.error("ramp of model '{}'", ramp.plan().model(), fault);
             }
         }
+        save();
     }
 
     /**
@@ -108,6 +142,7 @@ public final class Ramps implements AutoCloseable {
      */
     public void pause(String model) {
         of(model).pause();
+        save();
     }
 
     /**
@@ -117,6 +152,7 @@ public final class Ramps implements AutoCloseable {
      */
     public void resume(String model) {
         of(model).resume();
+        save();
     }
 
     /**
@@ -126,6 +162,7 @@ public final class Ramps implements AutoCloseable {
      */
     public void restart(String model) {
         of(model).restart();
+        save();
     }
 
     /**
@@ -135,6 +172,7 @@ public final class Ramps implements AutoCloseable {
      */
     public void rollBack(String model) {
         of(model).rollBack();
+        save();
     }
 
     private Ramp of(String model) {
@@ -163,6 +201,7 @@ public final class Ramps implements AutoCloseable {
     @Override
     public synchronized void close() {
         schedule.cancel(false);
+        saved.close();
         byModel.values().forEach(Ramp::close);
         byModel = Map.of();
     }

@@ -49,7 +49,7 @@ public final class ConfigFile implements ConfigSource {
     public synchronized GatewayConfig load() throws ConfigException {
         // First the digest: what is written from now on is a change.
         loaded = digest();
-        return overrides.apply(ConfigLoader.load(path));
+        return overrides.apply(ConfigLoader.load(path).withStateBeside(path.toAbsolutePath()));
     }
 
     /**

@@ -79,6 +79,7 @@ final class Echo implements AutoCloseable {
             switch (operation) {
                 case Operation.ServerLive ask -> reply.only(new Answer.Live(true));
                 case Operation.ServerReady ask -> reply.only(new Answer.Ready(true));
+                case Operation.GatewayReady ask -> reply.only(new Answer.Ready(true));
                 case Operation.ServerMetadata ask -> reply.only(new Answer.Server(SELF));
                 case Operation.ModelReady ask -> reply.only(new Answer.ModelReady(ask.model(), true));
                 case Operation.Infer ask -> reply.only(new Answer.Inference(answer(ask.form())));

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelMetadata.TensorMetadata;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import java.io.IOException;
@@ -89,6 +90,40 @@ class MergedModelTest {
     }
 
     @Test
+    void targetsOfOtherVersionsAndNames_areNoDrift_andTheirVersionsAreMerged() {
+        ModelRef first = new ModelRef("m", "1");
+        ModelRef third = new ModelRef("m", "3");
+        MergedModel merged = merge(
+                "m",
+                said(FIRST, first, true, versions(model("FP32", 4), "1")),
+                said(FIRST, third, true, versions(model("FP16", 8), "3")),
+                said(SECOND, first, true, versions(model("FP32", 4), "1")),
+                said(SECOND, third, true, versions(model("FP16", 8), "3")),
+                said(CANARY, ModelRef.of("other"), true, versions(model("INT8", 1), "2")));
+
+        assertThat(merged.metadata().versions()).containsExactly("1", "2", "3");
+        assertThat(merged.drift()).isEmpty();
+    }
+
+    @Test
+    void replicasOfOneTarget_areComparedWithEachOther() {
+        ModelRef first = new ModelRef("m", "1");
+        ModelRef third = new ModelRef("m", "3");
+        MergedModel merged = merge(
+                "m",
+                said(FIRST, first, true, model("FP32", 4)),
+                said(FIRST, third, true, model("FP16", 8)),
+                said(SECOND, third, true, model("FP16", 9)));
+
+        assertThat(merged.drift()).containsExactly(new Drift(SECOND, Drift.Kind.SHAPE, "input 'x'", "[8]", "[9]"));
+    }
+
+    private static ModelMetadata versions(ModelMetadata model, String... versions) {
+        return new ModelMetadata(
+                model.name(), List.of(versions), model.platform(), model.inputs(), model.outputs(), model.parameters());
+    }
+
+    @Test
     void form_isOfTheFirstReadySource() {
         MergedModel merged = merge("m", said(FIRST, false, model("FP32", 1)), said(SECOND, true, model("FP16", 1)));
 
@@ -169,7 +204,11 @@ class MergedModelTest {
     }
 
     private static Described said(Source source, boolean ready, ModelMetadata metadata) {
-        return new Described(source, ready, metadata);
+        return said(source, ModelRef.of("m"), ready, metadata);
+    }
+
+    private static Described said(Source source, ModelRef asked, boolean ready, ModelMetadata metadata) {
+        return new Described(source, asked, ready, metadata);
     }
 
     private static ModelMetadata model(String dataType, long... shape) {

@@ -44,19 +44,21 @@ class ReadinessTest {
     @Test
     void any_oneServerReady_isReady() {
         assertThat(ServerReadiness.ANY.judge(Map.of("a", false, "b", true), Map.of("m", false)))
-                .isEqualTo(new ServerReadiness.Verdict(true, List.of()));
+                .isEqualTo(new ServerReadiness.Verdict(true, "", List.of()));
     }
 
     @Test
     void any_noServerReady_namesAll() {
         assertThat(ServerReadiness.ANY.judge(Map.of("b", false, "a", false), Map.of()))
-                .isEqualTo(new ServerReadiness.Verdict(false, List.of("a", "b")));
+                .isEqualTo(new ServerReadiness.Verdict(
+                        false, "no upstream has a server that is ready: a, b", List.of("a", "b")));
     }
 
     @Test
     void all_oneServerNotReady_namesIt() {
         assertThat(ServerReadiness.ALL.judge(Map.of("a", false, "b", true), Map.of("m", true)))
-                .isEqualTo(new ServerReadiness.Verdict(false, List.of("a")));
+                .isEqualTo(new ServerReadiness.Verdict(
+                        false, "upstreams without a server that is ready: a", List.of("a")));
     }
 
     @Test
@@ -87,7 +89,7 @@ class ReadinessTest {
     @Test
     void models_oneModelNotReady_namesIt() {
         assertThat(ServerReadiness.MODELS.judge(Map.of("a", true), Map.of("m", true, "n", false)))
-                .isEqualTo(new ServerReadiness.Verdict(false, List.of("n")));
+                .isEqualTo(new ServerReadiness.Verdict(false, "models that are not ready: n", List.of("n")));
     }
 
     @Test

@@ -71,6 +71,18 @@ class ConfigLoaderTest {
     }
 
     @Test
+    void rampState_isBesideTheFile_unlessItIsNamed(@TempDir Path folder) throws Exception {
+        String yaml = "{local: {embedded_models: true}, default_upstream: local%s}";
+        Path file = Files.writeString(folder.resolve("my.gateway.yaml"), yaml.formatted(""));
+        GatewayConfig config = ConfigLoader.load(file);
+        assertThat(config.ramps()).isEqualTo(new GatewayConfig.Ramps(null));
+        assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
+        Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
+        assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())
+                .isEqualTo(folder.resolve("state/r.json"));
+    }
+
+    @Test
     void everyKey_isRead() throws ConfigException {
         GatewayConfig config = parse("""
                 listeners: [{host: "::1", port: 9}, {port: 0}]

@@ -18,6 +18,7 @@ class EndToEndTest {
     private static final String FLEET = """
             listeners: [{port: 0}]
             limits: {max_body_size: 16MiB}
+            health: {server_ready: all}
             upstreams:
               triton: {protocol: %1$s, endpoints: ["127.0.0.1:%2$d"]}
               mlserver: {protocol: %1$s, endpoints: ["127.0.0.1:%3$d"]}
@@ -76,6 +77,7 @@ class EndToEndTest {
               forward: [x-request-id, "x-team-*"]
               return: [ce-id]
             answers: {non_finite: string, stream_form: oip, compress: false}
+            health: {server_ready: all}
             upstreams:
               triton: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], timeout: 1s}
               mlserver: {protocol: rest, endpoints: ["127.0.0.1:%2$d"]}

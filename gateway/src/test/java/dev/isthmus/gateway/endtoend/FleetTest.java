@@ -71,6 +71,10 @@ class FleetTest {
                 model: versioned
                 versions: {stable: "1", next: "3"}
                 default_version: stable
+              split:
+                targets:
+                  - {name: one, upstream: triton, model: versioned, version: "1"}
+                  - {name: three, upstream: triton, model: versioned, version: "3"}
               lonely: {upstream: triton, model: identity_int16}
               simple_with_fallback: {upstream: second, model: simple, fallback: {upstream: local, model: simple}}
               iris: {upstream: mlserver}

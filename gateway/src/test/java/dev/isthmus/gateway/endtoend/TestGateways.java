@@ -3,7 +3,9 @@ package dev.isthmus.gateway.endtoend;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.config.ConfigLoader;
+import dev.isthmus.gateway.fleet.Member;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,8 +27,15 @@ final class TestGateways {
 
     static void awaitReady(Gateway... gateways) {
         for (Gateway gateway : gateways) {
-            await().atMost(Duration.ofSeconds(30)).until(gateway::ready);
+            await().atMost(Duration.ofSeconds(30)).until(() -> everyServerIsReady(gateway.catalogue()));
         }
+    }
+
+    private static boolean everyServerIsReady(Catalogue catalogue) {
+        return catalogue.settled()
+                && catalogue.upstreams().stream()
+                        .flatMap(upstream -> catalogue.members(upstream).stream())
+                        .allMatch(Member::ready);
     }
 
     static String address(Gateway gateway) {

@@ -75,6 +75,10 @@ class CatalogueTest {
         return new Target(null, upstream, model, null, 1);
     }
 
+    private static Target version(String upstream, @Nullable String model, String version) {
+        return new Target(upstream + version, upstream, model, version, 1);
+    }
+
     /** A gateway that has asked all of its servers. */
     private Stage fleet(Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models, Health health)
             throws Exception {
@@ -219,8 +223,8 @@ class CatalogueTest {
     @Test
     void metadata_serversDisagree_isReported() throws Exception {
         one.with("m", "FP32");
-        three.with("n", "INT32");
-        Stage fleet = fleet(Map.of("m", model(target("a", null), target("c", "n"))));
+        three.with("m", "INT32");
+        Stage fleet = fleet(Map.of("m", model(target("a", null), target("c", null))));
         await().atMost(PATIENCE)
                 .until(() -> fleet.gateway()
                                 .catalogue()
@@ -237,6 +241,30 @@ class CatalogueTest {
         assertThat(drift.path("upstream").asText()).isEqualTo("c");
         assertThat(drift.path("kind").asText()).isEqualTo("DATATYPE");
         assertThat(drift.path("said").asText()).isEqualTo("INT32");
+    }
+
+    @Test
+    void metadata_ofACanaryBetweenVersions_hasTheVersionsOfBoth_andNoDrift() throws Exception {
+        one.with("m", "FP32");
+        two.with("m", "FP32");
+        three.with("next", "INT32");
+        Stage fleet = fleet(
+                Map.of("a", upstream(one, two), "c", upstream(three)),
+                Map.of("m", model(version("a", null, "1"), version("a", null, "3"), version("c", "next", "4"))),
+                Health.DEFAULT);
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(
+                                JSON.readTree(get(fleet, "/v2/models/m").text()).path("versions"))
+                        .extracting(JsonNode::asText)
+                        .containsExactly("1", "3", "4"));
+        assertThat(fleet.gateway().catalogue().driftDocument().path("models")).isEmpty();
+        assertThat(fleet.gateway()
+                        .meters()
+                        .get("isthmus.model.drift")
+                        .tag("model", "m")
+                        .gauge()
+                        .value())
+                .isZero();
     }
 
     @Test

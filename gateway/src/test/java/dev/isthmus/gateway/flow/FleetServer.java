@@ -52,25 +52,30 @@ final class FleetServer implements AutoCloseable {
     volatile boolean holding;
     volatile int inferences;
 
-    private FleetServer(Protocol protocol) throws IOException {
+    private FleetServer(Protocol protocol, int port) throws IOException {
         this.protocol = protocol;
         if (protocol == Protocol.GRPC) {
-            OipServer grpc = OipServer.complete(new Grpc());
+            OipServer grpc = OipServer.complete(new Grpc(), port);
             server = grpc::close;
             endpoint = grpc.endpoint();
         } else {
-            ScriptedServer rest = ScriptedServer.that(this::rest);
+            ScriptedServer rest = ScriptedServer.on(port, this::rest);
             server = rest::close;
             endpoint = rest.endpoint();
         }
     }
 
     static FleetServer grpc() throws IOException {
-        return new FleetServer(Protocol.GRPC);
+        return new FleetServer(Protocol.GRPC, 0);
     }
 
     static FleetServer rest() throws IOException {
-        return new FleetServer(Protocol.REST);
+        return new FleetServer(Protocol.REST, 0);
+    }
+
+    /** @param port 0 for any */
+    static FleetServer on(Protocol protocol, int port) throws IOException {
+        return new FleetServer(protocol, port);
     }
 
     /** A model that is ready. */
@@ -155,10 +160,12 @@ final class FleetServer implements AutoCloseable {
                         .build();
             }
             case "ModelMetadata" -> {
-                String model = ModelMetadataRequest.parseFrom(message).getName();
+                ModelMetadataRequest request = ModelMetadataRequest.parseFrom(message);
+                String model = request.getName();
                 count("ModelMetadata " + model);
                 String datatype = models.get(model);
-                yield datatype == null ? null : metadata(model, datatype);
+                String version = request.getVersion().isEmpty() ? "1" : request.getVersion();
+                yield datatype == null ? null : metadata(model, version, datatype);
             }
             case "RepositoryIndex" -> {
                 count("RepositoryIndex");
@@ -174,10 +181,10 @@ final class FleetServer implements AutoCloseable {
         };
     }
 
-    private static ModelMetadataResponse metadata(String model, String datatype) {
+    private static ModelMetadataResponse metadata(String model, String version, String datatype) {
         return ModelMetadataResponse.newBuilder()
                 .setName(model)
-                .addVersions("1")
+                .addVersions(version)
                 .setPlatform("p")
                 .addInputs(ModelMetadataResponse.TensorMetadata.newBuilder()
                         .setName("x")
@@ -243,9 +250,10 @@ final class FleetServer implements AutoCloseable {
         }
         count("ModelMetadata " + model);
         String datatype = models.get(model);
+        String version = parts.length > 5 && parts[4].equals("versions") ? parts[5] : "1";
         return datatype == null
                 ? notFound()
-                : ScriptedServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"1\"],\"platform\":\"p\","
+                : ScriptedServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"" + version + "\"],\"platform\":\"p\","
                         + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + datatype
                         + "\",\"shape\":[2]}],\"outputs\":[]}");
     }

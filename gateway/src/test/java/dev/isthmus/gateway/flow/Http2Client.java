@@ -116,8 +116,16 @@ public final class Http2Client implements AutoCloseable {
         return response;
     }
 
+    Response get(String path) {
+        return begin("GET", true, path);
+    }
+
     /** Sends the head of a request whose body follows. */
     Response begin(String path, String... headers) {
+        return begin("POST", false, path, headers);
+    }
+
+    private Response begin(String method, boolean end, String path, String... headers) {
         CompletableFuture<Response> made = new CompletableFuture<>();
         Http2StreamChannel stream = new Http2StreamChannelBootstrap(channel)
                 .handler(new ChannelInboundHandlerAdapter() {
@@ -132,14 +140,14 @@ public final class Http2Client implements AutoCloseable {
         Response response = new Response(stream);
         made.complete(response);
         Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
+                .method(method)
                 .path(path)
                 .scheme("http")
                 .authority("a");
         for (int i = 0; i < headers.length; i += 2) {
             head.add(headers[i], headers[i + 1]);
         }
-        stream.writeAndFlush(new DefaultHttp2HeadersFrame(head)).addListener(Http2Client::check);
+        stream.writeAndFlush(new DefaultHttp2HeadersFrame(head, end)).addListener(Http2Client::check);
         return response;
     }
 

@@ -83,20 +83,25 @@ final class OipServer implements AutoCloseable {
     final BlockingQueue<String> cancelled = new LinkedBlockingQueue<>();
 
     OipServer(Script script) throws IOException {
-        this(script, List.of());
+        this(script, List.of(), 0);
     }
 
     /** A server that does not even answer for itself whether it is ready, and what it is. */
     static OipServer complete(Script script) throws IOException {
-        return new OipServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"));
+        return complete(script, 0);
     }
 
-    private OipServer(Script script, List<String> further) throws IOException {
+    /** @param port 0 for any */
+    static OipServer complete(Script script, int port) throws IOException {
+        return new OipServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"), port);
+    }
+
+    private OipServer(Script script, List<String> further, int port) throws IOException {
         this.script = script;
         var service = ServerServiceDefinition.builder(SERVICE);
         Stream.concat(METHODS.stream(), further.stream())
                 .forEach(name -> service.addMethod(bytes(name), (call, headers) -> open(name, call, headers)));
-        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .directExecutor()
                 .maxInboundMessageSize(64 << 20)
                 .addService(service.build())

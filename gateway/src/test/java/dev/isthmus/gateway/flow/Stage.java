@@ -70,6 +70,7 @@ final class Stage implements AutoCloseable {
                 new GatewayConfig.Headers(PASSED, PASSED),
                 GatewayConfig.Answers.DEFAULT,
                 health,
+                GatewayConfig.Ramps.DEFAULT,
                 upstreams,
                 local ? GatewayConfig.LocalConfig.EMBEDDED : null,
                 models,

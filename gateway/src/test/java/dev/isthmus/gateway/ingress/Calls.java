@@ -63,6 +63,7 @@ final class Calls implements CallHandler {
             switch (call.operation()) {
                 case Operation.ServerLive live -> answer(new Answer.Live(true));
                 case Operation.ServerReady ready -> answer(new Answer.Ready(false));
+                case Operation.GatewayReady ready -> answer(new Answer.Ready(true));
                 case Operation.ServerMetadata ask ->
                     answer(new Answer.Server(
                             new dev.isthmus.oip.ServerMetadata("isthmus", "1", List.of("binary_tensor_data"))));

@@ -9,7 +9,10 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -17,10 +20,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -28,6 +33,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class RampsTest {
     private static final long MINUTE = Duration.ofMinutes(1).toNanos();
     private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
+    private static final Instant CHANGED = Instant.parse("2026-01-02T03:04:05Z");
     private static final ModelConfig.Target CANARY = new ModelConfig.Target("canary", "mlserver", null, "4", 10);
 
     private final AtomicLong now = new AtomicLong(-5);
@@ -50,7 +56,7 @@ class RampsTest {
                 Thread.currentThread().interrupt();
             }
         });
-        ramps = new Ramps(registry, now::get, scheduler);
+        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, RampStateStore.NONE);
         ramps.install(Map.of(plan(0.001), weights(shares)));
     }
 
@@ -361,6 +367,77 @@ class RampsTest {
         assertThat(shares).containsExactly(0.1);
     }
 
+    /** Another process of the same configuration. */
+    private List<Double> restarted(RampStateStore store, RampPlan plan, Consumer<Ramps> then) {
+        List<Double> told = new ArrayList<>();
+        try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store)) {
+            next.install(Map.of(plan, weights(told)));
+            then.accept(next);
+        }
+        return told;
+    }
+
+    @Test
+    void restart_goesOnAtTheSameStep(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
+        restarted(file, plan(0.001), first -> {
+            for (int i = 0; i < 100; i++) {
+                first.record("m", "canary", false, MILLISECOND);
+            }
+            now.addAndGet(MINUTE);
+            first.tick();
+        });
+        assertThat(restarted(file, plan(0.001), next -> {})).containsExactly(0.5);
+        assertThat(restarted(file, plan(0.001), next -> next.pause("m"))).containsExactly(0.5);
+        restarted(
+                file,
+                plan(0.001),
+                next -> assertThat(next.reports())
+                        .singleElement()
+                        .returns(RampState.PAUSED, RampReport::state)
+                        .returns(CHANGED, RampReport::changed));
+    }
+
+    @Test
+    void restart_keepsARollback_untilSomeoneRestartsTheRamp(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
+        assertThat(restarted(file, plan(0.001), first -> first.rollBack("m"))).containsExactly(0.1, 0.0);
+        assertThat(restarted(file, plan(0.001), next -> {
+                    assertThat(next.reports())
+                            .singleElement()
+                            .returns(RampState.ROLLED_BACK, RampReport::state)
+                            .returns("requested: by the operator", RampReport::reason);
+                    next.restart("m");
+                }))
+                .containsExactly(0.0, 0.1);
+        assertThat(restarted(file, plan(0.001), next -> {})).containsExactly(0.1);
+    }
+
+    @Test
+    void restart_withAnotherRamp_beginsAgain(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
+        restarted(file, plan(0.001), first -> first.rollBack("m"));
+        assertThat(restarted(file, plan(0.5), next -> {})).containsExactly(0.1);
+    }
+
+    @Test
+    void stateThatCannotBeRead_isSetAside_andRampsBegin(@TempDir Path folder) throws Exception {
+        Path state = folder.resolve("ramps.json");
+        for (String text : List.of("", "{", "[]", "{\"ramps\": []}", "{\"ramps\": {\"m\": {\"state\": \"odd\"}}}")) {
+            Files.writeString(state, text);
+            assertThat(restarted(new RampStateFile(state), plan(0.001), next -> {}))
+                    .as(text)
+                    .containsExactly(0.1);
+            assertThat(folder.resolve("ramps.json.unreadable")).hasContent(text);
+        }
+    }
+
+    @Test
+    void stateThatCannotBeKept_doesNotEndTheRamp(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("missing").resolve("ramps.json"));
+        assertThat(restarted(file, plan(0.001), first -> first.rollBack("m"))).containsExactly(0.1, 0.0);
+    }
+
     @Test
     void weightsThatFail_doNotEndTheTicks() {
         Weights broken = (arm, share) -> {
@@ -395,7 +472,7 @@ class RampsTest {
         assertThat(ramps.document())
                 .hasToString("[{\"model\":\"m\",\"target\":\"canary\",\"state\":\"running\",\"share\":0.1,\"step\":1,"
                         + "\"steps\":[0.1,0.5,1.0],\"step_seconds\":60,\"step_answered\":3,\"step_error_rate\":0.25,"
-                        + "\"reason\":\"\"}]");
+                        + "\"reason\":\"\",\"changed\":\"2026-01-02T03:04:05Z\"}]");
     }
 
     @ParameterizedTest

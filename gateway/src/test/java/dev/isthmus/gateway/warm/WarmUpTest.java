@@ -3,6 +3,7 @@ package dev.isthmus.gateway.warm;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
@@ -67,6 +68,10 @@ class WarmUpTest {
             await().until(() -> gateway.catalogue().settled());
             assertThat(gateway.ready()).isFalse();
             assertThat(ready(client, gateway)).isEqualTo(400);
+            JsonNode servers = gateway.catalogue().membersDocument();
+            assertThat(servers.path("ready").asBoolean()).isFalse();
+            assertThat(servers.path("reason").asText()).isEqualTo("warming up");
+            assertThat(servers.path("missing")).isEmpty();
             warm.set(true);
             assertThat(gateway.ready()).isTrue();
             assertThat(ready(client, gateway)).isEqualTo(200);

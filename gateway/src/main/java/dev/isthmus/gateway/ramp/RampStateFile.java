@@ -1,0 +1,109 @@
+package dev.isthmus.gateway.ramp;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** A JSON file, which is replaced as a whole: a reader finds what was before or what is now. */
+public final class RampStateFile implements RampStateStore {
+    private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+
+    private final Path file;
+
+    public RampStateFile(Path file) {
+        this.file = file.toAbsolutePath();
+    }
+
+    @Override
+    public Map<String, SavedRamp> load() throws IOException {
+        byte[] bytes;
+        try {
+            bytes = Files.readAllBytes(file);
+        } catch (NoSuchFileException nothingSaved) {
+            return Map.of();
+        }
+        try {
+            Map<String, SavedRamp> ramps = new HashMap<>();
+            JsonNode all = JSON.readTree(bytes).required("ramps");
+            if (!all.isObject()) {
+                throw new IllegalArgumentException("'ramps' is expected to be an object");
+            }
+            all.properties().forEach(ramp -> ramps.put(ramp.getKey(), ramp(ramp.getValue())));
+            return ramps;
+        } catch (JsonProcessingException | IllegalArgumentException | DateTimeException malformed) {
+            Path aside = file.resolveSibling(file.getFileName() + ".unreadable");
+            Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+            throw new IOException(
+                    "it is not the state of ramps and was renamed to " + aside + ": " + firstLine(malformed),
+                    malformed);
+        }
+    }
+
+    private static String firstLine(Exception failure) {
+        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("");
+    }
+
+    private static SavedRamp ramp(JsonNode node) {
+        return new SavedRamp(
+                node.required("configuration").asText(),
+                RampState.valueOf(node.required("state").asText().toUpperCase(Locale.ROOT)),
+                node.required("step").asInt() - 1,
+                node.required("share").asDouble(),
+                node.required("reason").asText(),
+                Instant.parse(node.required("changed").asText()));
+    }
+
+    @Override
+    public void save(Map<String, SavedRamp> ramps) throws IOException {
+        Path written = file.resolveSibling(file.getFileName() + ".new");
+        write(written, JSON.writeValueAsBytes(document(ramps)));
+        Files.move(written, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private static ObjectNode document(Map<String, SavedRamp> ramps) {
+        ObjectNode document = JSON.createObjectNode();
+        ObjectNode all = document.putObject("ramps");
+        new TreeMap<>(ramps)
+                .forEach((model, ramp) -> all.putObject(model)
+                        .put("state", ramp.state().name().toLowerCase(Locale.ROOT))
+                        .put("step", ramp.step() + 1)
+                        .put("share", ramp.share())
+                        .put("reason", ramp.reason())
+                        .put("changed", ramp.changed().toString())
+                        .put("configuration", ramp.configuration()));
+        return document;
+    }
+
+    /** On the disk when this returns. */
+    private static void write(Path file, byte[] bytes) throws IOException {
+        try (FileChannel channel = FileChannel.open(
+                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+            ByteBuffer left = ByteBuffer.wrap(bytes);
+            while (left.hasRemaining()) {
+                channel.write(left);
+            }
+            channel.force(true);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return file.toString();
+    }
+}

@@ -52,8 +52,12 @@ class Http1IngressTest {
             /v2/models/m/versions/3/ready  | 200 | {"name":"m","ready":true}
             /v2/models/a%20b/ready         | 200 | {"name":"a b","ready":true}
             /v2/models/m                   | 200 | {"name":"m","versions":["1"],"platform":"p","inputs":[{"name":"x","datatype":"FP32","shape":[-1,4]}],"outputs":[]}
-            /v2/                           | 404 | {"error":"Not Found"}
+            /v2/                           | 200 | {"name":"isthmus","version":"1","extensions":["binary_tensor_data"]}
+            /v2/?x=1                       | 200 | {"name":"isthmus","version":"1","extensions":["binary_tensor_data"]}
+            /v2//                          | 404 | {"error":"Not Found"}
             /v2/health/live/               | 404 | {"error":"Not Found"}
+            /v2/models/m/                  | 404 | {"error":"Not Found"}
+            /v2/models/m/ready/            | 404 | {"error":"Not Found"}
             /v1/models                     | 404 | {"error":"Not Found"}
             /                              | 404 | {"error":"Not Found"}
             /v2/models/m/nope              | 404 | {"error":"Not Found"}

@@ -110,7 +110,16 @@ public final class Http2Client implements AutoCloseable {
      * @param headers names and values in turn
      */
     public Response post(String path, byte[] body, String... headers) {
-        Response response = begin(path, headers);
+        return ask("POST", path, body, headers);
+    }
+
+    /**
+     * Sends a request of any method.
+     *
+     * @param headers names and values in turn; pseudo-header fields replace those that are sent by default
+     */
+    public Response ask(String method, String path, byte[] body, String... headers) {
+        Response response = begin(method, path, headers);
         // One that is refused may be answered before all of it was sent.
         response.data(body, 0, body.length, true).awaitUninterruptibly();
         return response;
@@ -118,6 +127,10 @@ public final class Http2Client implements AutoCloseable {
 
     /** Sends the head of a request whose body follows. */
     Response begin(String path, String... headers) {
+        return begin("POST", path, headers);
+    }
+
+    private Response begin(String method, String path, String... headers) {
         CompletableFuture<Response> made = new CompletableFuture<>();
         Http2StreamChannel stream = new Http2StreamChannelBootstrap(channel)
                 .handler(new ChannelInboundHandlerAdapter() {
@@ -132,12 +145,16 @@ public final class Http2Client implements AutoCloseable {
         Response response = new Response(stream);
         made.complete(response);
         Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
+                .method(method)
                 .path(path)
                 .scheme("http")
                 .authority("a");
         for (int i = 0; i < headers.length; i += 2) {
-            head.add(headers[i], headers[i + 1]);
+            if (headers[i].startsWith(":")) {
+                head.set(headers[i], headers[i + 1]);
+            } else {
+                head.add(headers[i], headers[i + 1]);
+            }
         }
         stream.writeAndFlush(new DefaultHttp2HeadersFrame(head)).addListener(Http2Client::check);
         return response;

@@ -41,7 +41,7 @@ final class RestExchange implements Reply {
      *
      * @param events whether the answer is a stream
      * @param decoder of a compressed body
-     * @param accepted the compression that the client takes; null where there is none, or nothing is compressed
+     * @param accepted the compression that the client takes; null where there is none, or the answer is not compressed
      */
     private record Opened(
             Channel channel,
@@ -66,7 +66,9 @@ final class RestExchange implements Reply {
             Operation operation = route.operation();
             boolean events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
-            ContentCoding accepted = settings.compressAbove() < 0 ? null : head.acceptedCoding();
+            // As Triton does: some of its clients ask for compression always, and expect it of inference only.
+            boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
+            ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
             opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);

@@ -158,4 +158,20 @@ class ContentNegotiationTest {
                 .isInstanceOf(OipException.class)
                 .hasMessageContaining("got 'maybe'");
     }
+
+    /** As Triton does: its asyncio client always accepts gzip, and reads it in answers to inferences only. */
+    @ParameterizedTest
+    @EnumSource
+    void answersOtherThanInferences_areNeverCompressed(HttpClients http) throws Exception {
+        byte[] large = LARGE.getBytes(StandardCharsets.UTF_8);
+        for (String path : new String[] {"/v2/repository/index", "/v2/logging", "/v2/models/m/generate"}) {
+            Ingress.Response response = http.ask(ingress, "POST", path, large, "Accept-Encoding", "gzip");
+            assertThat(response.body()).as(path).isEqualTo(LARGE);
+            assertThat(response.headers()).as(path).doesNotContainKeys("content-encoding", "vary");
+        }
+        assertThat(http.ask(ingress, "POST", INFER, large, "Accept-Encoding", "gzip")
+                        .headers())
+                .containsEntry("content-encoding", "gzip")
+                .containsEntry("vary", "accept-encoding");
+    }
 }

@@ -196,8 +196,29 @@ class Http1IngressTest {
     @Test
     void expectContinue_tooLarge_isRefusedAndClosed() throws Exception {
         client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9999\r\n\r\n");
-        assertThat(client.read().status()).isEqualTo(413);
+        Ingress.Response refused = client.read();
+        assertThat(refused.status()).isEqualTo(413);
+        assertThat(refused.headers()).containsEntry("connection", "close");
         assertThat(client.closedByServer()).isTrue();
+    }
+
+    @Test
+    void expectContinue_unknownPath_isRefusedAndClosed_whateverFollows() throws Exception {
+        client.send("POST /v2/nope HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+        Ingress.Response refused = client.read();
+        assertThat(refused.status()).isEqualTo(404);
+        assertThat(refused.headers()).containsEntry("connection", "close");
+        assertThat(client.closedByServer()).isTrue();
+        assertThat(calls.opened).isEmpty();
+    }
+
+    @Test
+    void expectContinue_taken_keepsTheConnection() throws Exception {
+        client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+        assertThat(client.read().status()).isEqualTo(100);
+        Ingress.Response taken = client.send("abc").read();
+        assertThat(taken.headers()).doesNotContainKey("connection");
+        assertThat(client.post(INFER, "next").read().body()).isEqualTo("next");
     }
 
     @ParameterizedTest

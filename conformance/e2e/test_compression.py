@@ -44,8 +44,9 @@ def test_of_the_answer(fleet_rest, coding):
     assert json.loads(CODINGS[coding].decompress(text))["outputs"][0]["data"] == ARRAY.flatten().tolist()
     _, fields, text = fleet_rest.ask("POST", path, large(), {"Accept-Encoding": "identity"})
     assert "content-encoding" not in fields and json.loads(text)["outputs"][0]["shape"] == list(ARRAY.shape)
-    _, fields, _ = fleet_rest.ask("GET", "/v2/health/live", headers={"Accept-Encoding": coding})
-    assert "content-encoding" not in fields
+    for path in ("/v2/health/live", "/v2/models/identity_fp32", "/v2/models/identity_fp32/config", "/v2/models/stats"):
+        _, fields, _ = fleet_rest.ask("GET", path, headers={"Accept-Encoding": coding})
+        assert "content-encoding" not in fields, path
 
 
 def test_lengths_count_what_is_decompressed(rest):

@@ -62,7 +62,8 @@ def test_unknown_version(clients, rest):
 
 
 def test_paths_and_methods(rest):
-    for path in ("/v2/", "/v1/models", "/v2/models/simple/nope"):
+    assert rest.ask("GET", "/v2/")[2] == rest.ask("GET", "/v2")[2]
+    for path in ("/v2/health/live/", "/v1/models", "/v2/models/simple/nope"):
         assert rest.refused(404, "GET", path) == "Not Found"
     rest.refused(405, "POST", "/v2/health/live", "")
     rest.refused(405, "GET", "/v2/models/simple/infer")

@@ -8,7 +8,6 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.handler.codec.compression.ZlibCodecFactory;
 import io.netty.handler.codec.compression.ZlibWrapper;
 import java.util.Locale;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The compressions of bodies and of gRPC messages that are understood. */
@@ -28,8 +27,6 @@ public enum ContentCoding {
     /** Fast: on a loop that other connections share, a few percent of size are not worth the time. */
     private static final int LEVEL = 1;
 
-    private static final Pattern NONE = Pattern.compile("\\s*[qQ]\\s*=\\s*0(\\.0*)?\\s*");
-
     private final String token;
 
     ContentCoding(String token) {
@@ -48,30 +45,6 @@ public enum ContentCoding {
             case "deflate" -> DEFLATE;
             default -> null;
         };
-    }
-
-    /** The first of the codings that a header {@code Accept-Encoding} takes; null for none. */
-    public static @Nullable ContentCoding accepted(@Nullable String header) {
-        if (header == null) {
-            return null;
-        }
-        for (String each : header.split(",", -1)) {
-            String[] parts = each.split(";", -1);
-            ContentCoding coding = of(parts[0]);
-            if (coding != null && !refused(parts)) {
-                return coding;
-            }
-        }
-        return null;
-    }
-
-    private static boolean refused(String[] parts) {
-        for (int i = 1; i < parts.length; i++) {
-            if (NONE.matcher(parts[i]).matches()) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** The compressed content, owned by the caller; {@code content} is taken. */

@@ -177,10 +177,10 @@ public record GatewayConfig(
             @Doc("The message that gRPC clients get from ModelStreamInfer.")
             StreamForm streamForm,
 
-            @Doc("REST responses of more bytes are compressed.") @Size
+            @Doc("REST answers to inferences of more bytes are compressed.") @Size
             int compressAbove,
 
-            @Doc("Whether REST responses are compressed at all, for clients that accept it.")
+            @Doc("Whether REST answers to inferences are compressed at all, for clients that accept it.")
             boolean compress,
 
             @Doc("The body of health answers.") HealthBody healthBody,

@@ -19,6 +19,7 @@ import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.rest.JsonCheck;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -49,7 +50,7 @@ public final class Dispatcher implements CallHandler {
         this.routes = routes;
         this.traffic = traffic;
         this.catalogue = catalogue;
-        this.managing = new ManageFlow(places, catalogue);
+        this.managing = new ManageFlow(places, catalogue, rules.limits());
         this.rules = rules;
         this.transcoder = transcoder;
         this.gateway = gateway;
@@ -120,7 +121,7 @@ public final class Dispatcher implements CallHandler {
         Target target = pick.target();
         Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
         Call placed = call.withAffinity(pick.affinity());
-        return new PassedBody(call.allocator(), body -> {
+        return new PassedBody(call.allocator(), JsonCheck.passed(rules.limits()), reply, body -> {
             routed.received(body.readableBytes());
             try {
                 routed.complete();

@@ -62,17 +62,7 @@ final class ManageBridge implements Reply {
         return Cancellation.NONE;
     }
 
-    /** Triton says 500 to what is no JSON. */
     private Cancellation passed(Call call, ByteBuf body) {
-        if (manage.json()) {
-            try {
-                ManageSettings.requireJson(body);
-            } catch (IOException e) {
-                body.release();
-                client.fail(ManageRequests.malformed(e));
-                return Cancellation.NONE;
-            }
-        }
         boolean index = manage.extension() == Extension.REPOSITORY_INDEX && !manage.json();
         return upstream.manage(call, manage, body, index ? this : client);
     }

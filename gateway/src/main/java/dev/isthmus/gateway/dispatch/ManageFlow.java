@@ -27,6 +27,8 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
+import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.rest.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -39,6 +41,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The management extensions in front of a fleet: index and statistics of several servers are merged, load and unload go to
@@ -51,10 +54,12 @@ final class ManageFlow {
 
     private final Places places;
     private final Catalogue catalogue;
+    private final WireLimits limits;
 
-    ManageFlow(Places places, Catalogue catalogue) {
+    ManageFlow(Places places, Catalogue catalogue, WireLimits limits) {
         this.places = places;
         this.catalogue = catalogue;
+        this.limits = limits;
     }
 
     /** Asks a server for its index, whichever protocol it speaks. */
@@ -112,14 +117,13 @@ final class ManageFlow {
      *
      * @param model the model's name there
      */
-    private static RequestSink passed(
-            Call call, Operation.Manage manage, Upstream upstream, ModelRef model, Reply reply) {
+    private RequestSink passed(Call call, Operation.Manage manage, Upstream upstream, ModelRef model, Reply reply) {
         if (manage.extension().sharedMemory() && !upstream.peer().sharedMemory()) {
             throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'");
         }
         ManageBridge bridge = new ManageBridge(manage.to(model), upstream, reply);
         if (manage.json() || model.equals(manage.model())) {
-            return new PassedBody(call.allocator(), body -> bridge.send(call, body));
+            return new PassedBody(call.allocator(), check(manage), reply, body -> bridge.send(call, body));
         }
         return read(
                 call,
@@ -321,10 +325,13 @@ final class ManageFlow {
         return catalogue.members(upstream).stream().map(member -> new ServerAsked(member, model));
     }
 
+    private @Nullable JsonCheck check(Operation.Manage manage) {
+        return manage.json() ? JsonCheck.optional(limits) : null;
+    }
+
     /** Takes the body as a protobuf message, whichever protocol the client speaks. */
-    private static RequestSink read(
-            Call call, Operation.Manage manage, Reply reply, Function<byte[], Cancellation> query) {
-        return new PassedBody(call.allocator(), body -> {
+    private RequestSink read(Call call, Operation.Manage manage, Reply reply, Function<byte[], Cancellation> query) {
+        return new PassedBody(call.allocator(), check(manage), reply, body -> {
             try {
                 return query.apply(protobuf(manage, body));
             } catch (OipException e) {

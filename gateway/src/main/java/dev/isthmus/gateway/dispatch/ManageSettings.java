@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import com.fasterxml.jackson.core.JsonParseException;
-import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -11,28 +9,12 @@ import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.LogSettingsRequest;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufInputStream;
-import java.io.IOException;
-import java.io.InputStream;
 
 /** What requests and answers of the management extensions have in common: settings, and what cannot be turned. */
 final class ManageSettings {
     static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     private ManageSettings() {}
-
-    /** That a body, which is borrowed, is empty or one JSON value; keeps nothing of it. */
-    static void requireJson(ByteBuf body) throws IOException {
-        InputStream content = new ByteBufInputStream(body.slice());
-        try (JsonParser tokens = JSON.createParser(content)) {
-            tokens.nextToken();
-            tokens.skipChildren();
-            if (tokens.nextToken() != null) {
-                throw new JsonParseException(tokens, "one value is expected, and nothing after it");
-            }
-        }
-    }
 
     static LogSettingsRequest log(JsonNode settings) {
         LogSettingsRequest.Builder request = LogSettingsRequest.newBuilder();

@@ -1,21 +1,37 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
-/** Gathers a body that is passed on without being read, and hands it over when it is complete. */
+/** Gathers a body, which is checked as it comes where it is JSON, and hands it over when it is complete. */
 final class PassedBody implements RequestSink {
+    private final @Nullable JsonCheck check;
+    private final Reply reply;
     private final Function<ByteBuf, Cancellation> query;
     private final CompositeByteBuf body;
     private Cancellation underWay = Cancellation.NONE;
     private boolean over;
 
-    /** @param query takes the complete body */
-    PassedBody(ByteBufAllocator allocator, Function<ByteBuf, Cancellation> query) {
+    /**
+     * A body that will come.
+     *
+     * @param check of JSON; null for a body that is none
+     * @param reply fails where the check does
+     * @param query takes the complete body
+     */
+    PassedBody(
+            ByteBufAllocator allocator, @Nullable JsonCheck check, Reply reply, Function<ByteBuf, Cancellation> query) {
+        this.check = check;
+        this.reply = reply;
         this.query = query;
         this.body = allocator.compositeBuffer(Integer.MAX_VALUE);
     }
@@ -24,8 +40,20 @@ final class PassedBody implements RequestSink {
     public void data(ByteBuf chunk) {
         if (over || !chunk.isReadable()) {
             chunk.release();
-        } else {
-            body.addComponent(true, chunk);
+            return;
+        }
+        body.addComponent(true, chunk);
+        checked(json -> json.feed(chunk));
+    }
+
+    private void checked(Consumer<JsonCheck> step) {
+        try {
+            if (check != null) {
+                step.accept(check);
+            }
+        } catch (OipException malformed) {
+            cancel();
+            reply.fail(malformed);
         }
     }
 
@@ -36,6 +64,9 @@ final class PassedBody implements RequestSink {
 
     @Override
     public void end() {
+        if (!over) {
+            checked(JsonCheck::finish);
+        }
         if (!over) {
             over = true;
             underWay = query.apply(body);

@@ -68,6 +68,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         pumping = true;
         while (ctx.channel().isActive()) {
             if (exchange != null && exchange.answered() && bodyEnded) {
+                if (!keepAlive) {
+                    break; // it closes once the answer is out
+                }
                 exchange = null;
             }
             if (kept.isEmpty() || (exchange != null && bodyEnded)) {
@@ -107,21 +110,25 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             started.fail(refusal);
             return;
         }
+        open(ctx, started, request);
+    }
+
+    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request) {
         RequestHead head = new Http1Head(request);
         long length = head.contentLength();
+        boolean persistent = keepAlive;
+        boolean waits = HttpUtil.is100ContinueExpected(request);
+        // A client that has its answer keeps its body back: there is nothing to discard, and no telling where the next
+        // request would begin if it sent the body all the same.
+        keepAlive = persistent && !waits;
         started.open(head, ctx.channel(), entry.rest());
         if (!started.answered() && landing.worth(head, length) && started.inOnePiece()) {
             landing.begin(length);
         } else {
             landing.end();
         }
-        if (HttpUtil.is100ContinueExpected(request)) {
-            if (started.answered()) {
-                // The client keeps its body back and has the answer: there is nothing to discard, and no telling where
-                // the next request would begin if it sent the body all the same.
-                ctx.close();
-                return;
-            }
+        if (waits && !started.answered()) {
+            keepAlive = persistent;
             ctx.writeAndFlush(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
         }

@@ -10,10 +10,13 @@ import org.jspecify.annotations.Nullable;
 /** The head of an HTTP/1.1 request. */
 final class Http1Head extends RequestHead {
     private final HttpRequest request;
+    private final String uri;
     private final long contentLength;
 
     Http1Head(HttpRequest request) {
         this.request = request;
+        RequestTarget target = RequestTarget.absolute(request.uri());
+        this.uri = target == null ? request.uri() : target.path();
         this.contentLength = HttpUtil.getContentLength(request, -1L);
     }
 
@@ -29,7 +32,7 @@ final class Http1Head extends RequestHead {
 
     @Override
     String uri() {
-        return request.uri();
+        return uri;
     }
 
     @Override

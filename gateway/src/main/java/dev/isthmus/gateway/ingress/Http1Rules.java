@@ -23,9 +23,9 @@ final class Http1Rules {
                     ErrorCode.HEADERS_TOO_LARGE,
                     "at most " + IngressSettings.MAX_HEADER_FIELDS + " header fields are taken");
         }
-        int hosts = request.headers().getAll(HttpHeaderNames.HOST).size();
-        if (hosts > 1 || (hosts == 0 && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
-            return OipException.invalid("one Host header is expected, got " + hosts);
+        OipException host = refusedHost(request);
+        if (host != null) {
+            return host;
         }
         List<String> codings = Http1Head.all(request, HttpHeaderNames.TRANSFER_ENCODING);
         boolean plain = codings.isEmpty()
@@ -42,6 +42,20 @@ final class Http1Rules {
                     ErrorCode.EXPECTATION_FAILED, "header Expect: '100-continue' is expected, got '" + expect + "'");
         }
         return null;
+    }
+
+    private static @Nullable OipException refusedHost(HttpRequest request) {
+        List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
+        if (hosts.size() > 1 || (hosts.isEmpty() && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
+            return OipException.invalid("one Host header is expected, got " + hosts.size());
+        }
+        String host = hosts.isEmpty() ? null : hosts.getFirst();
+        RequestTarget target = RequestTarget.absolute(request.uri());
+        if (target == null || target.agrees(host)) {
+            return null;
+        }
+        return OipException.invalid(
+                "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
     }
 
     private static OipException malformed(Throwable cause) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.ArrayList;
@@ -51,6 +52,7 @@ final class Http2Head extends RequestHead {
     GrpcHead call() {
         GrpcHead known = call;
         if (known == null) {
+            requireOneAuthority();
             known = GrpcHead.of(this);
             call = known;
         }
@@ -61,10 +63,25 @@ final class Http2Head extends RequestHead {
     Route route() {
         Route known = route;
         if (known == null) {
+            requireOneAuthority();
             known = super.route();
             route = known;
         }
         return known;
+    }
+
+    /** A field Host that names another server than {@code :authority} would make two requests of one (RFC 9113, 8.3.1). */
+    private void requireOneAuthority() {
+        String host = field(HttpHeaderNames.HOST);
+        if (host == null) {
+            return;
+        }
+        List<String> hosts = all(HttpHeaderNames.HOST);
+        String authority = headers.authority() == null ? host : text(headers.authority());
+        if (hosts.size() > 1 || !RequestTarget.same(text(headers.scheme()), authority, host)) {
+            throw OipException.invalid("header Host: '" + authority + "' is expected as in :authority, got '"
+                    + String.join("', '", hosts) + "'");
+        }
     }
 
     @Override

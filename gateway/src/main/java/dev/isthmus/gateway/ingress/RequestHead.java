@@ -4,12 +4,14 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -26,7 +28,6 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int LONGEST = 10;
-    private static final String NON_FINITE = "nonfinite=";
 
     abstract String method();
 
@@ -45,10 +46,29 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** Of the request's body as it is sent; -1 when unknown. */
     abstract long contentLength();
 
+    /**
+     * What was done to the body, in order. Several fields are one list (RFC 9110, 5.3), in which {@code identity} says
+     * nothing.
+     */
+    List<String> codings() {
+        if (field(HttpHeaderNames.CONTENT_ENCODING) == null) {
+            return List.of();
+        }
+        List<String> codings = new ArrayList<>();
+        for (String field : all(HttpHeaderNames.CONTENT_ENCODING)) {
+            for (String each : field.split(",", -1)) {
+                String coding = each.strip();
+                if (!coding.isEmpty() && !coding.equalsIgnoreCase("identity")) {
+                    codings.add(coding);
+                }
+            }
+        }
+        return codings;
+    }
+
     /** Whether the body is to be inflated, be it by a coding that is not known here. */
     boolean compressed() {
-        String encoding = field(HttpHeaderNames.CONTENT_ENCODING);
-        return encoding != null && !encoding.equalsIgnoreCase("identity");
+        return !codings().isEmpty();
     }
 
     /**
@@ -116,33 +136,18 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     /** Whether the client wants its answer as server-sent events. */
     boolean acceptsEvents() {
-        for (String header : all(HttpHeaderNames.ACCEPT)) {
-            for (String each : header.split(",", -1)) {
-                if (each.trim().toLowerCase(Locale.ROOT).startsWith("text/event-stream")) {
-                    return true;
-                }
-            }
-        }
-        return false;
+        return ContentNegotiation.events(all(HttpHeaderNames.ACCEPT));
     }
 
-    /** How the client wants NaN and the infinities, by a parameter of its header Accept; null where it does not say. */
+    /** How the client wants NaN and the infinities; null where it does not say. */
     @Nullable
     NonFinite nonFinite() {
-        for (String header : all(HttpHeaderNames.ACCEPT)) {
-            String lower = header.toLowerCase(Locale.ROOT);
-            int at = lower.indexOf(NON_FINITE);
-            if (at >= 0) {
-                String value = lower.substring(at + NON_FINITE.length()).split("[;,\\s]", -1)[0];
-                for (NonFinite each : NonFinite.values()) {
-                    if (each.name().toLowerCase(Locale.ROOT).equals(value)) {
-                        return each;
-                    }
-                }
-                throw OipException.invalid(
-                        "header Accept: nonfinite is one of token, null, string, error; got '" + value + "'");
-            }
-        }
-        return null;
+        return ContentNegotiation.nonFinite(all(HttpHeaderNames.ACCEPT));
+    }
+
+    /** The compression that the client takes; null for none. */
+    @Nullable
+    ContentCoding acceptedCoding() {
+        return ContentNegotiation.coding(all(HttpHeaderNames.ACCEPT_ENCODING));
     }
 }

@@ -14,8 +14,8 @@ import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
-import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -41,7 +41,7 @@ final class RestExchange implements Reply {
      *
      * @param events whether the answer is a stream
      * @param decoder of a compressed body
-     * @param accepted the compression that the client takes; null where there is none, or nothing is compressed
+     * @param accepted the compression that the client takes; null where there is none, or the answer is not compressed
      */
     private record Opened(
             Channel channel,
@@ -66,9 +66,9 @@ final class RestExchange implements Reply {
             Operation operation = route.operation();
             boolean events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
-            ContentCoding accepted = settings.compressAbove() < 0
-                    ? null
-                    : ContentCoding.accepted(head.field(HttpHeaderNames.ACCEPT_ENCODING));
+            // As Triton does: some of its clients ask for compression always, and expect it of inference only.
+            boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
+            ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
             opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);
@@ -78,17 +78,17 @@ final class RestExchange implements Reply {
     }
 
     private @Nullable Inflation decoder(RequestHead head, Channel channel) {
-        String encoding = head.field(HttpHeaderNames.CONTENT_ENCODING);
-        if (encoding == null || !head.compressed()) {
+        List<String> codings = head.codings();
+        if (codings.isEmpty()) {
             return null;
         }
-        ContentCoding coding = ContentCoding.of(encoding);
+        ContentCoding coding = codings.size() > 1 ? null : ContentCoding.of(codings.getFirst());
         if (coding == null) {
             headers(Map.of("accept-encoding", ContentCoding.ACCEPTED));
             throw new OipException(
                     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '" + encoding
-                            + "'");
+                    "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
+                            + String.join(", ", codings) + "'");
         }
         return coding.decoder(channel.alloc(), settings.maxBodyBytes());
     }

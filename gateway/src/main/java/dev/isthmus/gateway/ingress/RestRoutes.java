@@ -38,6 +38,8 @@ final class RestRoutes {
             return Route.get(new Operation.ServerMetadata());
         }
         return switch (segments[2]) {
+            // The protocol document has /v2, its OpenAPI description /v2/. No other path has two names.
+            case "" -> segments.length == 3 ? Route.get(new Operation.ServerMetadata()) : unknown();
             case "models" -> models(head, segments);
             case "health" -> health(segments);
             case "repository" -> repository(segments);

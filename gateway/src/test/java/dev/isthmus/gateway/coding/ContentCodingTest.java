@@ -16,7 +16,6 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -183,28 +182,5 @@ class ContentCodingTest {
             assertThat(form.plain(ByteBufUtil.getBytes(compressed))).isEqualTo(content);
             compressed.release();
         }
-    }
-
-    @ParameterizedTest
-    @CsvSource(delimiter = '|', nullValues = "none", textBlock = """
-            gzip                            | gzip
-            deflate, gzip                   | deflate
-            br, x-gzip                      | gzip
-            GZIP                            | gzip
-            gzip;q=0                        | none
-            gzip; q=0.0, deflate            | deflate
-            gzip;q=0.000                    | none
-            gzip;Q=0                        | none
-            gzip;q=0.001                    | gzip
-            gzip ; q=0 , deflate ; q=0.5    | deflate
-            identity                        | none
-            br                              | none
-            *                               | none
-            ''                              | none
-            none                            | none
-            """)
-    void acceptEncoding(String header, String token) {
-        ContentCoding coding = ContentCoding.accepted(header);
-        assertThat(coding == null ? null : coding.token()).isEqualTo(token);
     }
 }

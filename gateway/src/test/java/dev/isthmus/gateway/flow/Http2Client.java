@@ -110,7 +110,16 @@ public final class Http2Client implements AutoCloseable {
      * @param headers names and values in turn
      */
     public Response post(String path, byte[] body, String... headers) {
-        Response response = begin(path, headers);
+        return ask("POST", path, body, headers);
+    }
+
+    /**
+     * Sends a request of any method.
+     *
+     * @param headers names and values in turn; pseudo-header fields replace those that are sent by default
+     */
+    public Response ask(String method, String path, byte[] body, String... headers) {
+        Response response = begin(method, false, path, headers);
         // One that is refused may be answered before all of it was sent.
         response.data(body, 0, body.length, true).awaitUninterruptibly();
         return response;
@@ -145,7 +154,11 @@ public final class Http2Client implements AutoCloseable {
                 .scheme("http")
                 .authority("a");
         for (int i = 0; i < headers.length; i += 2) {
-            head.add(headers[i], headers[i + 1]);
+            if (headers[i].startsWith(":")) {
+                head.set(headers[i], headers[i + 1]);
+            } else {
+                head.add(headers[i], headers[i + 1]);
+            }
         }
         stream.writeAndFlush(new DefaultHttp2HeadersFrame(head, end)).addListener(Http2Client::check);
         return response;

@@ -52,8 +52,12 @@ class Http1IngressTest {
             /v2/models/m/versions/3/ready  | 200 | {"name":"m","ready":true}
             /v2/models/a%20b/ready         | 200 | {"name":"a b","ready":true}
             /v2/models/m                   | 200 | {"name":"m","versions":["1"],"platform":"p","inputs":[{"name":"x","datatype":"FP32","shape":[-1,4]}],"outputs":[]}
-            /v2/                           | 404 | {"error":"Not Found"}
+            /v2/                           | 200 | {"name":"isthmus","version":"1","extensions":["binary_tensor_data"]}
+            /v2/?x=1                       | 200 | {"name":"isthmus","version":"1","extensions":["binary_tensor_data"]}
+            /v2//                          | 404 | {"error":"Not Found"}
             /v2/health/live/               | 404 | {"error":"Not Found"}
+            /v2/models/m/                  | 404 | {"error":"Not Found"}
+            /v2/models/m/ready/            | 404 | {"error":"Not Found"}
             /v1/models                     | 404 | {"error":"Not Found"}
             /                              | 404 | {"error":"Not Found"}
             /v2/models/m/nope              | 404 | {"error":"Not Found"}
@@ -192,8 +196,29 @@ class Http1IngressTest {
     @Test
     void expectContinue_tooLarge_isRefusedAndClosed() throws Exception {
         client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9999\r\n\r\n");
-        assertThat(client.read().status()).isEqualTo(413);
+        Ingress.Response refused = client.read();
+        assertThat(refused.status()).isEqualTo(413);
+        assertThat(refused.headers()).containsEntry("connection", "close");
         assertThat(client.closedByServer()).isTrue();
+    }
+
+    @Test
+    void expectContinue_unknownPath_isRefusedAndClosed_whateverFollows() throws Exception {
+        client.send("POST /v2/nope HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+        Ingress.Response refused = client.read();
+        assertThat(refused.status()).isEqualTo(404);
+        assertThat(refused.headers()).containsEntry("connection", "close");
+        assertThat(client.closedByServer()).isTrue();
+        assertThat(calls.opened).isEmpty();
+    }
+
+    @Test
+    void expectContinue_taken_keepsTheConnection() throws Exception {
+        client.send("POST " + INFER + " HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+        assertThat(client.read().status()).isEqualTo(100);
+        Ingress.Response taken = client.send("abc").read();
+        assertThat(taken.headers()).doesNotContainKey("connection");
+        assertThat(client.post(INFER, "next").read().body()).isEqualTo("next");
     }
 
     @ParameterizedTest

@@ -7,11 +7,34 @@ import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
 
-/** What the ways in which a call can fail become. A status of the server's own keeps code and description. */
+/**
+ * What the ways in which a call can fail become. A status of the server's own keeps code and description, but for what gRPC's
+ * libraries say of messages that are too large: it is no overload, and does not go by if one tries again.
+ */
 record StatusText(UpstreamFailures failures, long maxMessageBytes) {
 
     OipException ofServer(ErrorCode code, String message) {
-        return message.isEmpty() ? failures.failure(code, "answered " + code, null) : new OipException(code, message);
+        if (message.isEmpty()) {
+            return failures.failure(code, "answered " + code, null);
+        }
+        return new OipException(tooLarge(code, message) ? ErrorCode.PAYLOAD_TOO_LARGE : code, message);
+    }
+
+    /**
+     * Whether it is the limit of a message's size: "Received message larger than max (9 vs. 8)" and "Sent message …" of
+     * gRPC's C core, which grpc-go and grpc-js say alike, "gRPC message exceeds maximum size 8: 9" of grpc-java, "message
+     * exceeds the maximum configured message size" of grpc-dotnet, "message length too large: found 9 bytes" of tonic, which
+     * says OUT_OF_RANGE.
+     */
+    private static boolean tooLarge(ErrorCode code, String message) {
+        return switch (code) {
+            case RESOURCE_EXHAUSTED ->
+                message.contains("message")
+                        && (message.contains("larger than max")
+                                || message.contains(" exceeds ") && message.contains(" maximum "));
+            case OUT_OF_RANGE -> message.contains("message length too large");
+            default -> false;
+        };
     }
 
     /** A stream that ended without a status. */

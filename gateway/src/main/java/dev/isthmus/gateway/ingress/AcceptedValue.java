@@ -1,0 +1,87 @@
+package dev.isthmus.gateway.ingress;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/**
+ * One value that a client takes, out of a header such as Accept or Accept-Encoding (RFC 9110, 12.4 and 12.5).
+ *
+ * @param value in lower case
+ * @param parameters all but the weight, their names in lower case
+ * @param weight in thousandths; 0 for what the client refuses, and for a weight that is malformed
+ */
+record AcceptedValue(String value, Map<String, String> parameters, int weight) {
+    /** The weight of a value that does not say it. */
+    static final int MOST = 1000;
+
+    private static final Pattern WEIGHT = Pattern.compile("0(\\.[0-9]*)?|1(\\.0*)?");
+    private static final String ANY_TYPE = "*/*";
+    private static final List<AcceptedValue> ANY = List.of(new AcceptedValue(ANY_TYPE, Map.of(), MOST));
+
+    AcceptedValue {
+        parameters = Map.copyOf(parameters);
+    }
+
+    /** The values of all fields of one header. */
+    static List<AcceptedValue> list(List<String> fields) {
+        if (fields.isEmpty()) {
+            return List.of();
+        }
+        if (fields.size() == 1 && fields.getFirst().equals(ANY_TYPE)) {
+            return ANY; // what most clients send
+        }
+        List<AcceptedValue> values = new ArrayList<>();
+        for (String field : fields) {
+            for (String each : split(field, ',')) {
+                if (!each.isEmpty()) {
+                    values.add(of(split(each, ';')));
+                }
+            }
+        }
+        return values;
+    }
+
+    private static AcceptedValue of(List<String> parts) {
+        Map<String, String> parameters = new HashMap<>();
+        int weight = MOST;
+        for (String part : parts.subList(1, parts.size())) {
+            int equals = part.indexOf('=');
+            String name = part.substring(0, Math.max(equals, 0)).strip().toLowerCase(Locale.ROOT);
+            String text = part.substring(equals + 1).strip();
+            if (name.equals("q")) {
+                weight = weight(text);
+            } else if (!name.isEmpty()) {
+                parameters.putIfAbsent(name, text);
+            }
+        }
+        return new AcceptedValue(parts.getFirst().toLowerCase(Locale.ROOT), parameters, weight);
+    }
+
+    private static int weight(String text) {
+        return WEIGHT.matcher(text).matches() ? (int) Math.round(Double.parseDouble(text) * MOST) : 0;
+    }
+
+    /** The parts between separators; one in a quoted string is none. */
+    private static List<String> split(String text, char separator) {
+        List<String> parts = new ArrayList<>();
+        boolean quoted = false;
+        int start = 0;
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (c == '"') {
+                quoted = !quoted;
+            } else if (c == '\\' && quoted) {
+                i++;
+            } else if (c == separator && !quoted) {
+                parts.add(text.substring(start, i).strip());
+                start = i + 1;
+            }
+        }
+        parts.add(text.substring(start).strip());
+        return parts;
+    }
+}

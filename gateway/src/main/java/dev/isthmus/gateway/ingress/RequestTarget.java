@@ -1,0 +1,57 @@
+package dev.isthmus.gateway.ingress;
+
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The target of an HTTP/1.1 request in absolute form (RFC 9112, 3.2.2), as clients send it to proxies.
+ *
+ * @param scheme {@code http} or {@code https}
+ * @param authority host and port
+ * @param path with its query
+ */
+record RequestTarget(String scheme, String authority, String path) {
+    private static final String SCHEME_END = "://";
+
+    /** The target; null for one that is not in absolute form. */
+    static @Nullable RequestTarget absolute(String target) {
+        if (target.startsWith("/")) {
+            return null;
+        }
+        int colon = target.indexOf(SCHEME_END);
+        String scheme = colon < 0 ? "" : target.substring(0, colon).toLowerCase(Locale.ROOT);
+        if (!scheme.equals("http") && !scheme.equals("https")) {
+            return null;
+        }
+        int from = colon + SCHEME_END.length();
+        int end = from;
+        while (end < target.length() && "/?#".indexOf(target.charAt(end)) < 0) {
+            end++;
+        }
+        String path = target.substring(end);
+        return new RequestTarget(scheme, target.substring(from, end), path.startsWith("/") ? path : "/" + path);
+    }
+
+    /** Whether this header Host, null where there is none, names the same server. User information is never taken. */
+    boolean agrees(@Nullable String host) {
+        boolean plain = !authority.isEmpty() && authority.indexOf('@') < 0;
+        return plain && (host == null || same(scheme, authority, host));
+    }
+
+    /** Whether two authorities are one (RFC 9110, 4.2.3): hosts in any case, the scheme's own port said or not. */
+    static boolean same(String scheme, String one, String other) {
+        return one.equals(other) || normal(scheme, one).equals(normal(scheme, other));
+    }
+
+    private static String normal(String scheme, String authority) {
+        String port = scheme.equals("https") ? ":443" : ":80";
+        String lower = authority.toLowerCase(Locale.ROOT);
+        int length = lower.length();
+        if (lower.endsWith(port)) {
+            length -= port.length();
+        } else if (lower.endsWith(":")) {
+            length--;
+        }
+        return lower.substring(0, length);
+    }
+}

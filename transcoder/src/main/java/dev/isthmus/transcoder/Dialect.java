@@ -90,6 +90,11 @@ public enum Dialect {
         return this == TRITON;
     }
 
+    /** Whether a gRPC server takes an empty {@code contents} beside raw contents, as MLServer's own client sends it. */
+    public boolean emptyContents() {
+        return this == MLSERVER;
+    }
+
     /** Whether versions of models can be asked for. */
     public boolean versions() {
         return this != KSERVE;

@@ -108,6 +108,7 @@ public final class Transcoder {
 
     private static boolean takesAsItIs(ProtobufReader.Contested contested, Dialect dialect) {
         return !(contested.typed() && dialect.alwaysRaw())
+                && (!contested.emptyContents() || dialect.emptyContents())
                 && (!contested.wideParameters() || dialect.wideParameters())
                 && dialect.takesId(contested.id());
     }

@@ -42,7 +42,9 @@ public final class RestWriter {
             if (!request.id().isEmpty() && peer.dialect().takesId(request.id())) {
                 json.key("id").text(request.id());
             }
-            json.parameters(request.parameters(), binary && request.outputs().isEmpty() ? "binary_data_output" : "");
+            boolean allBinary =
+                    binary && (request.outputs().isEmpty() || peer.dialect().binaryOutputTwice());
+            json.parameters(request.parameters(), allBinary ? "binary_data_output" : "");
             requireJson(request, peer);
             tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {

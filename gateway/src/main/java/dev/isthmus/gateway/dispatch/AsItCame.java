@@ -53,7 +53,7 @@ final class AsItCame {
             }
         }
         for (RequestedOutput output : request.outputs()) {
-            if (output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION)) {
+            if (output.shared()) {
                 return true;
             }
         }

@@ -118,6 +118,7 @@ final class RawBinaryBody implements RequestBody {
                 false,
                 events ? OutputForms.JSON : OutputForms.BINARY,
                 false,
+                Map.of(),
                 "",
                 model.name().equals(asked.name()) ? null : asked.name());
     }

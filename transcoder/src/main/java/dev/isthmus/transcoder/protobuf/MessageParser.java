@@ -13,6 +13,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +65,7 @@ final class MessageParser {
 
     private final Kind kind;
     private final WireLimits limits;
+    private final Map<String, Map<String, Parameter>> sharedOutputs;
     private final ByteBuf message;
     private final ParameterEntries entries;
     private final List<Head> heads = new ArrayList<>();
@@ -81,9 +83,15 @@ final class MessageParser {
     private record Texts(String name, String version, String id) {}
 
     MessageParser(ByteBuf message, Kind kind, WireLimits limits) {
+        this(message, kind, limits, Map.of());
+    }
+
+    /** @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name */
+    MessageParser(ByteBuf message, Kind kind, WireLimits limits, Map<String, Map<String, Parameter>> sharedOutputs) {
         this.message = message;
         this.kind = kind;
         this.limits = limits;
+        this.sharedOutputs = sharedOutputs;
         this.entries = new ParameterEntries(kind.check(), limits);
     }
 
@@ -137,8 +145,13 @@ final class MessageParser {
         int raw = 0;
         for (Head head : heads) {
             tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data(head, raw)));
-            raw += head.shared() ? 0 : 1;
+            raw += head.shared() && !rawOfEach() ? 0 : 1;
         }
+    }
+
+    /** Whether tensors in shared memory have raw contents, too, empty ones: so Triton answers. */
+    private boolean rawOfEach() {
+        return !kind.request() && raws.size() == heads.size();
     }
 
     /**
@@ -159,12 +172,12 @@ final class MessageParser {
             long bytes = kind.check().byteSize(head.name, head.type, head.shape);
             expected.add(new RawRequest.Content(head.name, head.type, head.shape, bytes));
         }
-        boolean shared =
-                outputs.stream().anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
+        boolean shared = outputs.stream().anyMatch(RequestedOutput::shared);
         return shared || expected.isEmpty() ? null : expected;
     }
 
-    private void fields() {
+    /** Reads all fields; what the tensors' contents must be is not looked at. */
+    void fields() {
         ProtoCursor cursor = ProtoCursor.of(message, kind.check().code());
         while (cursor.more()) {
             int tag = cursor.tag();
@@ -236,6 +249,12 @@ final class MessageParser {
         kind.check().requireMemory(tensor, own, limits);
         // Says how a REST body is made up; KServe passes it on.
         drop(own, "binary_data_size");
+        Map<String, Parameter> place = sharedOutputs.get(tensor);
+        if (place != null) {
+            Map<String, Parameter> placed = new LinkedHashMap<>(own);
+            placed.putAll(place);
+            return placed;
+        }
         return own;
     }
 
@@ -292,7 +311,7 @@ final class MessageParser {
             throw failure("inputs: at least one is expected");
         }
         int expected = unshared();
-        if (!raws.isEmpty() && raws.size() != expected) {
+        if (!raws.isEmpty() && raws.size() != expected && !rawOfEach()) {
             throw failure("raw contents: one entry for each of the " + expected + " "
                     + kind.check().kind() + "s is expected, got " + raws.size());
         }
@@ -303,6 +322,9 @@ final class MessageParser {
         if (head.shared()) {
             if (contents != null && !TypedContents.empty(contents)) {
                 throw kind.check().failure(head.name, "contents and a shared memory region are both given");
+            }
+            if (rawOfEach() && raws.get(index).isReadable()) {
+                throw kind.check().failure(head.name, "raw contents and a shared memory region are both given");
             }
             return Unpooled.EMPTY_BUFFER;
         }

@@ -6,6 +6,7 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -158,13 +159,31 @@ public final class ProtobufReader {
     }
 
     /**
+     * Where the outputs go that a ModelInferRequest asks for in shared memory, by name.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException when the message breaks the protocol
+     */
+    public static Map<String, Map<String, Parameter>> sharedOutputs(ByteBuf message, WireLimits limits) {
+        MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits.withSharedMemory(true));
+        try {
+            parser.fields();
+            return RequestedOutput.shared(parser.outputs());
+        } finally {
+            parser.release();
+        }
+    }
+
+    /**
      * Decodes a ModelInferResponse.
      *
      * @param message taken
+     * @param sharedOutputs where the outputs are that were asked for in shared memory, by name
      * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message breaks the protocol
      */
-    public static InferResponse response(ByteBuf message, WireLimits limits) {
-        MessageParser parser = new MessageParser(message, MessageParser.RESPONSE, limits);
+    public static InferResponse response(
+            ByteBuf message, WireLimits limits, Map<String, Map<String, Parameter>> sharedOutputs) {
+        MessageParser parser = new MessageParser(message, MessageParser.RESPONSE, limits, sharedOutputs);
         try {
             parser.parse();
             return new InferResponse(parser.model(), parser.id(), parser.parameters(), parser.takeTensors());

@@ -51,7 +51,7 @@ public final class RestWriter {
                 json.key("outputs").open('[');
                 for (RequestedOutput output : request.outputs()) {
                     json.open('{').key("name").text(output.name());
-                    json.parameters(output.parameters(), binary ? "binary_data" : "");
+                    json.parameters(output.parameters(), binary && !output.shared() ? "binary_data" : "");
                     json.close('}');
                 }
                 json.close(']');

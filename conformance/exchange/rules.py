@@ -113,9 +113,8 @@ REFUSALS = [
     refusal("damaged-compression", "R23: what is no gzip is 400; KServe does not look", r"^malformed compressed content",
             rest="content_encoding_bad"),
     refusal(
-        "raw-binary-request", "R16: the model must have one input in its metadata, with one variable dimension at most",
-        r"^raw binary request: (a model with one input|input '\w+' of shape \S+ has more than one extent)",
-        rest="binary_len_zero",
+        "raw-binary-request", "R16: the model must have one input in its metadata",
+        r"^raw binary request: a model with one input", mlserver_rest="binary_len_zero", kserve_rest="binary_len_zero",
     ),
     refusal("shared-memory-off", "R9: shared memory is refused for a server whose configuration does not say otherwise",
             r"^shared memory is not enabled for upstream '\w+'$", triton_rest="system_shm_status"),
@@ -183,6 +182,9 @@ ANSWERS = [
          lambda x, d: d.field == "status" and (d.want, d.got) == (418, 400), {"mlserver rest": "fail_mlserver"}),
     Rule("model-folder", "the recording has MODELS for the models' folder; an error is one line over REST", forms.model_folder,
          {"triton rest": "fail_raise", "triton grpc": "fail_raise"}),
+    Rule("raw-batch-of-one", "R16: where two dimensions are variable the first is the batch's, and a raw binary request is a "
+         "batch of one; that this model has no batches is not in its metadata", forms.batch_of_one,
+         {"triton rest": "binary_len_zero"}),
     Rule("no-redirect", "R25: a trailing slash is 404, where FastAPI redirects",
          lambda x, d: (x.want["status"], x.got["status"]) == (307, 404) and x.failure == "Not Found",
          {r: "live_slash model_metadata_slash" for r in ("mlserver rest", "kserve rest")}),

@@ -47,6 +47,15 @@ public enum Dialect {
         return this == TRITON || this == KSERVE;
     }
 
+    /**
+     * Whether a REST server is told of binary outputs by {@code binary_data_output} and by the {@code binary_data} of each
+     * output that is named. KServe's models look at the one, its server at the other; where they differ, it fails on an output
+     * without elements.
+     */
+    public boolean binaryOutputTwice() {
+        return this == KSERVE;
+    }
+
     /** Whether a model of a REST server may look at an input's JSON, so that what came as plain JSON stays JSON. */
     public boolean keepsJson() {
         return this == KSERVE;
@@ -88,6 +97,11 @@ public enum Dialect {
      */
     public boolean alwaysRaw() {
         return this == TRITON;
+    }
+
+    /** Whether a gRPC server takes an empty {@code contents} beside raw contents, as MLServer's own client sends it. */
+    public boolean emptyContents() {
+        return this == MLSERVER;
     }
 
     /** Whether versions of models can be asked for. */

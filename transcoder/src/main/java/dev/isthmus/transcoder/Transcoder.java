@@ -5,6 +5,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
@@ -15,6 +16,7 @@ import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -71,6 +73,16 @@ public final class Transcoder {
                 permitted.inputs().size());
     }
 
+    /**
+     * Where the outputs go that a ModelInferRequest asks for in shared memory, by name.
+     *
+     * @param message borrowed
+     * @throws OipException INVALID_ARGUMENT when it breaks the protocol
+     */
+    public Map<String, Map<String, Parameter>> sharedOutputs(ByteBuf message) {
+        return ProtobufReader.sharedOutputs(message, limits);
+    }
+
     /** Whether this server may be sent the request as it is. */
     public static boolean takesAsItIs(RawRequest request, Peer peer) {
         return peer.wire() == Wire.PROTOBUF && takesAsItIs(request.contested(), peer.dialect());
@@ -108,6 +120,7 @@ public final class Transcoder {
 
     private static boolean takesAsItIs(ProtobufReader.Contested contested, Dialect dialect) {
         return !(contested.typed() && dialect.alwaysRaw())
+                && (!contested.emptyContents() || dialect.emptyContents())
                 && (!contested.wideParameters() || dialect.wideParameters())
                 && dialect.takesId(contested.id());
     }
@@ -124,8 +137,8 @@ public final class Transcoder {
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
             case InferMessage.Protobuf encoded ->
-                ProtobufReader.response(encoded.message(), limits.withSharedMemory(true));
-            case InferMessage.Rest rest -> read(allocator, rest.body());
+                ProtobufReader.response(encoded.message(), limits.withSharedMemory(true), form.sharedOutputs());
+            case InferMessage.Rest rest -> read(allocator, rest.body(), form);
             case InferMessage.Request request -> throw unexpected(request);
         };
         InferResponse echoed = form.id() == null ? response : response.withId(form.id());
@@ -148,8 +161,9 @@ public final class Transcoder {
         };
     }
 
-    private InferResponse read(ByteBufAllocator allocator, RestBody body) {
-        RestResponseReader reader = new RestResponseReader(allocator, body.jsonLength(), limits.withSharedMemory(true));
+    private InferResponse read(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
+        RestResponseReader reader = new RestResponseReader(
+                allocator, body.jsonLength(), limits.withSharedMemory(true), form.sharedOutputs());
         try {
             // Part by part: a composite would otherwise be flattened.
             if (body.content() instanceof CompositeByteBuf composite) {

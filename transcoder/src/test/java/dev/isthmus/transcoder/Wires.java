@@ -135,7 +135,7 @@ final class Wires {
                 read.release();
             }
         }
-        InferResponse read = ProtobufReader.response(parts, WireLimits.DEFAULT);
+        InferResponse read = ProtobufReader.response(parts, WireLimits.DEFAULT, Map.of());
         try {
             return Message.of(read);
         } finally {

@@ -40,7 +40,8 @@ final class AsItCame {
         }
         if (peer.dialect().lossyJson()) {
             return (read.allBinary() || peer.dialect().keepsJson())
-                    && outputs.allBinary(read.request().outputs());
+                    && outputs.allBinary(read.request().outputs())
+                    && (outputs.binaryByDefault() || !peer.dialect().binaryOutputTwice());
         }
         return outputs.explicit(read.request().outputs());
     }
@@ -52,7 +53,7 @@ final class AsItCame {
             }
         }
         for (RequestedOutput output : request.outputs()) {
-            if (output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION)) {
+            if (output.shared()) {
                 return true;
             }
         }

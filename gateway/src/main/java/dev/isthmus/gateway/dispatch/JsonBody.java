@@ -5,6 +5,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
@@ -133,7 +134,13 @@ final class JsonBody implements RequestBody {
     private AnswerForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean untouched) {
         String answered = model.name().equals(asked.name()) ? null : asked.name();
         return new AnswerForm(
-                Wire.REST, untouched, outputs, false, request.request().id(), answered);
+                Wire.REST,
+                untouched,
+                outputs,
+                false,
+                RequestedOutput.shared(request.request().outputs()),
+                request.request().id(),
+                answered);
     }
 
     @Override

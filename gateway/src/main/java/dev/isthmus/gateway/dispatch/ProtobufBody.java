@@ -112,7 +112,20 @@ final class ProtobufBody implements RequestBody {
         String answered = model.name().equals(outline.model().name())
                 ? null
                 : outline.model().name();
-        return new AnswerForm(Wire.PROTOBUF, untouched, OutputForms.JSON, typed, outline.id(), answered);
+        return new AnswerForm(
+                Wire.PROTOBUF,
+                untouched,
+                OutputForms.JSON,
+                typed,
+                sharedOutputs(peer, untouched),
+                outline.id(),
+                answered);
+    }
+
+    /** Of a message that comes in parts there are none. */
+    private Map<String, Map<String, Parameter>> sharedOutputs(Peer peer, boolean untouched) {
+        boolean decoded = peer.wire() != Wire.PROTOBUF || !untouched;
+        return peer.sharedMemory() && decoded && message != null ? transcoder.sharedOutputs(message) : Map.of();
     }
 
     private InferMessage renamed(ModelRef model) {

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A raw binary request: the body is the data of the model's one input, whose name, datatype and shape are the model's
- * (binary tensor data extension, "Raw Binary Request"). A shape may leave one extent to the size of the body. A BYTES input has one element, which comes without its length. All outputs are
+ * (binary tensor data extension, "Raw Binary Request"). A shape may leave one extent to the size of the body; where it leaves
+ * several and the first is one of them, that is the batch's, and such a request is a batch of one. A BYTES input has one element, which comes without its length. All outputs are
  * answered as binary data.
  */
 final class RawBinaryBody implements RequestBody {
@@ -117,6 +118,7 @@ final class RawBinaryBody implements RequestBody {
                 false,
                 events ? OutputForms.JSON : OutputForms.BINARY,
                 false,
+                Map.of(),
                 "",
                 model.name().equals(asked.name()) ? null : asked.name());
     }
@@ -148,6 +150,10 @@ final class RawBinaryBody implements RequestBody {
         for (long extent : extents) {
             open += extent < 0 ? 1 : 0;
             fixed = extent < 0 ? fixed : Math.multiplyExact(fixed, extent);
+        }
+        if (open > 1 && extents[0] < 0) {
+            extents[0] = 1;
+            open--;
         }
         // Several are certain only where each can but be one.
         if (open > 1 && elements != fixed) {

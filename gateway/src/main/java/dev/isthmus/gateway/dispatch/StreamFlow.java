@@ -231,6 +231,7 @@ final class StreamFlow implements RequestSink {
                         inference.id() == null,
                         OutputForms.JSON,
                         false,
+                        Map.of(),
                         inference.id(),
                         place.answered());
                 client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));

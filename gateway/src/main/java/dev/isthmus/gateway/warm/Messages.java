@@ -60,8 +60,8 @@ final class Messages implements AutoCloseable {
     /** As {@link #request}. */
     InferMessage answer(Wire wire, boolean binary) {
         InferResponse response = new InferResponse(ModelRef.of(MODEL), "", Map.of(), List.of(tensor("out")));
-        AnswerForm form =
-                new AnswerForm(wire, false, binary ? OutputForms.BINARY : OutputForms.JSON, false, null, null);
+        AnswerForm form = new AnswerForm(
+                wire, false, binary ? OutputForms.BINARY : OutputForms.JSON, false, Map.of(), null, null);
         return TRANSCODER.response(ALLOCATOR, new InferMessage.Response(response), form);
     }
 

@@ -39,6 +39,13 @@ class EndToEndTest {
             default_upstream: local
             """;
 
+    private static final String SHARED_MEMORY = """
+            listeners: [{port: 0}]
+            upstreams:
+              triton: {protocol: %s, endpoints: ["127.0.0.1:%d"], shared_memory: true}
+            default_upstream: triton
+            """;
+
     @TempDir
     Path folder = Path.of(".");
 
@@ -52,13 +59,17 @@ class EndToEndTest {
                 Gateway rest = TestGateways.start(FLEET.formatted(
                         "rest", servers.triton.httpPort, servers.mlserver.httpPort, servers.kserve.httpPort));
                 Gateway configured = TestGateways.start(configured(servers, witnessRest, witnessGrpc));
+                Gateway sharedGrpc = TestGateways.start(SHARED_MEMORY.formatted("grpc", servers.triton.grpcPort));
+                Gateway sharedRest = TestGateways.start(SHARED_MEMORY.formatted("rest", servers.triton.httpPort));
                 Gateway local = TestGateways.start(LOCAL)) {
-            TestGateways.awaitReady(grpc, rest, local);
+            TestGateways.awaitReady(grpc, rest, sharedGrpc, sharedRest, local);
             Path descriptor = folder.resolve("inference.desc");
             Files.write(descriptor, Inference.getDescriptor().toProto().toByteArray());
             Script.pytest(
                     "e2e",
                     Map.of(
+                            "ISTHMUS_SHARED_GRPC", TestGateways.address(sharedGrpc),
+                            "ISTHMUS_SHARED_REST", TestGateways.address(sharedRest),
                             "ISTHMUS_GRPC", TestGateways.address(grpc),
                             "ISTHMUS_REST", TestGateways.address(rest),
                             "ISTHMUS_CONFIGURED", TestGateways.address(configured),

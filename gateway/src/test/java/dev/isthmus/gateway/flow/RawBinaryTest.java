@@ -85,6 +85,9 @@ class RawBinaryTest {
             FP32:2,-1,2    | 48 | 2,3,2
             INT8:-1,-1     | 1  | 1,1
             FP64:-1,-1,2   | 16 | 1,1,2
+            INT8:-1,-1     | 7  | 1,7
+            FP64:-1,-1,2   | 48 | 1,3,2
+            FP32:-1,-1     | 0  | 1,0
             FP32:-1        | 0  | 0
             INT64:-1,3     | 0  | 0,3
             INT8:1         | 1  | 1
@@ -134,8 +137,7 @@ class RawBinaryTest {
             FP32:-1,4          | 20 | needs
             FP32:3,-1,-1       | 24 | more than one extent that is not fixed
             FP32:-1,-1,-1      | 12 | more than one extent that is not fixed
-            INT8:-1,-1         | 7  | more than one extent that is not fixed
-            FP64:-1,-1,2       | 48 | more than one extent that is not fixed
+            FP64:-1,-1,2       | 40 | needs
             BYTES:2            | 12 | needs
             FP32:-1;FP32:-1    | 4  | a model with one input is expected
             WHAT:-1            | 4  | WHAT

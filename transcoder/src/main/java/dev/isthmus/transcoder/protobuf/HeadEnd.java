@@ -16,7 +16,6 @@ public final class HeadEnd {
     /** A head that is longer is not one, in bytes. */
     private static final int MOST = 64 << 10;
 
-    private static final int RAW_INPUT_CONTENTS = 7;
     private static final int MOST_SHIFT = 63;
 
     private int field;
@@ -36,7 +35,7 @@ public final class HeadEnd {
             if (failed != 0) {
                 return failed;
             }
-            if (number >>> 3 == RAW_INPUT_CONTENTS) {
+            if (number == RawRequest.TAG) {
                 return field;
             }
             failed = skip(begun, (int) (number & 7));

@@ -13,6 +13,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -22,10 +23,25 @@ import org.jspecify.annotations.Nullable;
  * until {@link #takeTensors()}; {@link #release()} gives back what was not taken.
  */
 final class MessageParser {
-    static final Kind REQUEST = new Kind(TensorCheck.INPUT, 6, 7);
-    static final Kind RESPONSE = new Kind(TensorCheck.OUTPUT, 0, 6);
+    static final Kind REQUEST = new Kind(TensorCheck.INPUT, 6 << 3 | ProtoCursor.BYTES, RawRequest.TAG);
+    static final Kind RESPONSE = new Kind(TensorCheck.OUTPUT, 0, 6 << 3 | ProtoCursor.BYTES);
 
-    /** What tells the two messages apart: the field numbers of requested outputs and of raw contents. */
+    private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
+    private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
+    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
+    private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
+    private static final int TENSORS = 5 << 3 | ProtoCursor.BYTES;
+
+    /** Of a tensor, whose parameters have the number that the message's have. */
+    private static final int NAME = 1 << 3 | ProtoCursor.BYTES;
+
+    private static final int DATATYPE = 2 << 3 | ProtoCursor.BYTES;
+    private static final int SHAPE = 3 << 3 | ProtoCursor.VARINT;
+    private static final int PACKED_SHAPE = 3 << 3 | ProtoCursor.BYTES;
+
+    private static final int OUTPUT_PARAMETERS = 2 << 3 | ProtoCursor.BYTES;
+
+    /** What tells the two messages apart: the tags of requested outputs and of raw contents. */
     record Kind(TensorCheck check, int requestedOutputs, int rawContents) {
         boolean request() {
             return requestedOutputs > 0;
@@ -34,6 +50,7 @@ final class MessageParser {
 
     private static final long[] NONE = {};
 
+    /** @param contents the tensor's message from its first contents on */
     private record Head(
             String name,
             DataType type,
@@ -48,6 +65,7 @@ final class MessageParser {
 
     private final Kind kind;
     private final WireLimits limits;
+    private final Map<String, Map<String, Parameter>> sharedOutputs;
     private final ByteBuf message;
     private final ParameterEntries entries;
     private final List<Head> heads = new ArrayList<>();
@@ -55,14 +73,25 @@ final class MessageParser {
     private final List<Tensor> tensors = new ArrayList<>();
     private final List<RequestedOutput> outputs = new ArrayList<>();
     private Map<String, Parameter> parameters = Map.of();
+    /** Whether raw contents are still to come. */
+    private boolean rawToCome;
+    /** Whether any tensor has contents, be they empty. */
+    private boolean contentsGiven;
+
     private Texts texts = new Texts("", "", "");
 
     private record Texts(String name, String version, String id) {}
 
     MessageParser(ByteBuf message, Kind kind, WireLimits limits) {
+        this(message, kind, limits, Map.of());
+    }
+
+    /** @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name */
+    MessageParser(ByteBuf message, Kind kind, WireLimits limits, Map<String, Map<String, Parameter>> sharedOutputs) {
         this.message = message;
         this.kind = kind;
         this.limits = limits;
+        this.sharedOutputs = sharedOutputs;
         this.entries = new ParameterEntries(kind.check(), limits);
     }
 
@@ -95,9 +124,10 @@ final class MessageParser {
         tensors.clear();
     }
 
-    /** Whether the tensors are raw contents, or there are none in the message. */
-    boolean raw() {
-        return !raws.isEmpty() || unshared() == 0;
+    /** What servers differ about in the message, or in a head whose raw contents are still to come. */
+    ProtobufReader.Contested contested() {
+        boolean typed = raws.isEmpty() && !rawToCome && unshared() > 0;
+        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.wide(), texts.id);
     }
 
     /** How many tensors have their contents in the message. */
@@ -109,19 +139,19 @@ final class MessageParser {
         return count;
     }
 
-    /** Whether any parameter is of a kind that not every server knows. */
-    boolean wideParameters() {
-        return entries.wide();
-    }
-
     void parse() {
         fields();
         requireRawCount();
         int raw = 0;
         for (Head head : heads) {
             tensors.add(new Tensor(head.name, head.type, head.shape, head.parameters, data(head, raw)));
-            raw += head.shared() ? 0 : 1;
+            raw += head.shared() && !rawOfEach() ? 0 : 1;
         }
+    }
+
+    /** Whether tensors in shared memory have raw contents, too, empty ones: so Triton answers. */
+    private boolean rawOfEach() {
+        return !kind.request() && raws.size() == heads.size();
     }
 
     /**
@@ -131,6 +161,7 @@ final class MessageParser {
      */
     @Nullable
     List<RawRequest.Content> head() {
+        rawToCome = true;
         fields();
         List<RawRequest.Content> expected = new ArrayList<>(heads.size());
         for (Head head : heads) {
@@ -141,24 +172,25 @@ final class MessageParser {
             long bytes = kind.check().byteSize(head.name, head.type, head.shape);
             expected.add(new RawRequest.Content(head.name, head.type, head.shape, bytes));
         }
-        boolean shared =
-                outputs.stream().anyMatch(output -> output.parameters().containsKey(Tensor.SHARED_MEMORY_REGION));
+        boolean shared = outputs.stream().anyMatch(RequestedOutput::shared);
         return shared || expected.isEmpty() ? null : expected;
     }
 
-    private void fields() {
+    /** Reads all fields; what the tensors' contents must be is not looked at. */
+    void fields() {
         ProtoCursor cursor = ProtoCursor.of(message, kind.check().code());
         while (cursor.more()) {
-            int field = cursor.field();
-            switch (field) {
-                case 1 -> texts = new Texts(cursor.string(), texts.version, texts.id);
-                case 2 -> texts = new Texts(texts.name, cursor.string(), texts.id);
-                case 3 -> texts = new Texts(texts.name, texts.version, cursor.string());
-                case 4 -> parameters = entries.read(cursor.nested(), parameters);
-                case 5 -> tensor(cursor.nested());
-                default -> last(cursor, field);
+            int tag = cursor.tag();
+            switch (tag) {
+                case MODEL_NAME -> texts = new Texts(cursor.string(), texts.version, texts.id);
+                case MODEL_VERSION -> texts = new Texts(texts.name, cursor.string(), texts.id);
+                case ID -> texts = new Texts(texts.name, texts.version, cursor.string());
+                case PARAMETERS -> parameters = entries.read(cursor.nested(), parameters);
+                case TENSORS -> tensor(cursor.nested());
+                default -> last(cursor, tag);
             }
         }
+        entries.requireValues(parameters);
         drop(parameters, "binary_data_output");
         kind.check().requireDistinct(heads, Head::name);
         outputCheck().requireDistinct(outputs, RequestedOutput::name);
@@ -168,11 +200,11 @@ final class MessageParser {
         return new TensorCheck(kind.check().code(), "output");
     }
 
-    private void last(ProtoCursor cursor, int field) {
-        if (field == kind.rawContents()) {
+    private void last(ProtoCursor cursor, int tag) {
+        if (tag == kind.rawContents()) {
             requireAtMost(limits.tensors(), raws.size() + 1, "raw contents");
             raws.add(cursor.retainedBytes());
-        } else if (field == kind.requestedOutputs()) {
+        } else if (tag == kind.requestedOutputs()) {
             requestedOutput(cursor.nested());
         } else {
             cursor.skip();
@@ -187,16 +219,17 @@ final class MessageParser {
         Map<String, Parameter> own = Map.of();
         ProtoCursor contents = null;
         while (cursor.more()) {
-            switch (cursor.field()) {
-                case 1 -> name = cursor.string();
-                case 2 -> type = cursor.string();
-                case 3 -> extents = extents(cursor, extents);
-                case 4 -> own = entries.read(cursor.nested(), own);
-                case 5 -> {
-                    if (contents != null) {
-                        throw cursor.malformed("contents are given twice");
-                    }
-                    contents = cursor.nested();
+            int start = cursor.position();
+            switch (cursor.tag()) {
+                case NAME -> name = cursor.string();
+                case DATATYPE -> type = cursor.string();
+                case SHAPE -> extents = appended(extents, cursor.varint());
+                case PACKED_SHAPE -> extents = unpacked(cursor.nested(), extents);
+                case PARAMETERS -> own = entries.read(cursor.nested(), own);
+                case TypedContents.TAG -> {
+                    contents = contents == null ? cursor.from(start) : contents;
+                    contentsGiven = true;
+                    cursor.skip();
                 }
                 default -> cursor.skip();
             }
@@ -212,9 +245,16 @@ final class MessageParser {
     }
 
     private Map<String, Parameter> tensorParameters(String tensor, Map<String, Parameter> own) {
+        entries.requireValues(own);
         kind.check().requireMemory(tensor, own, limits);
         // Says how a REST body is made up; KServe passes it on.
         drop(own, "binary_data_size");
+        Map<String, Parameter> place = sharedOutputs.get(tensor);
+        if (place != null) {
+            Map<String, Parameter> placed = new LinkedHashMap<>(own);
+            placed.putAll(place);
+            return placed;
+        }
         return own;
     }
 
@@ -225,11 +265,7 @@ final class MessageParser {
         }
     }
 
-    private long[] extents(ProtoCursor cursor, long[] before) {
-        if (cursor.wireType() != ProtoCursor.BYTES) {
-            return appended(before, cursor.expect(ProtoCursor.VARINT).varint());
-        }
-        ProtoCursor packed = cursor.nested();
+    private long[] unpacked(ProtoCursor packed, long[] before) {
         long[] extents = before;
         while (packed.more()) {
             extents = appended(extents, packed.varint());
@@ -249,22 +285,23 @@ final class MessageParser {
         String name = "";
         Map<String, Parameter> own = Map.of();
         while (cursor.more()) {
-            switch (cursor.field()) {
-                case 1 -> name = cursor.string();
-                case 2 -> own = entries.read(cursor.nested(), own);
+            switch (cursor.tag()) {
+                case NAME -> name = cursor.string();
+                case OUTPUT_PARAMETERS -> own = entries.read(cursor.nested(), own);
                 default -> cursor.skip();
             }
         }
+        entries.requireValues(own);
         outputCheck().requireMemory(name, own, limits);
         outputCheck().requireName(name, limits);
         drop(own, "binary_data");
         outputs.add(new RequestedOutput(name, own));
     }
 
-    /** MLServer's answers have empty ones beside raw contents. */
+    /** MLServer's client and its answers have empty ones beside raw contents. */
     private void requireNoContents(Head head) {
         ProtoCursor contents = head.contents;
-        if (contents != null && (kind.request() || !TypedContents.empty(contents))) {
+        if (contents != null && !TypedContents.empty(contents)) {
             throw kind.check().failure(head.name, "contents and raw contents are both given");
         }
     }
@@ -274,7 +311,7 @@ final class MessageParser {
             throw failure("inputs: at least one is expected");
         }
         int expected = unshared();
-        if (!raws.isEmpty() && raws.size() != expected) {
+        if (!raws.isEmpty() && raws.size() != expected && !rawOfEach()) {
             throw failure("raw contents: one entry for each of the " + expected + " "
                     + kind.check().kind() + "s is expected, got " + raws.size());
         }
@@ -286,6 +323,9 @@ final class MessageParser {
             if (contents != null && !TypedContents.empty(contents)) {
                 throw kind.check().failure(head.name, "contents and a shared memory region are both given");
             }
+            if (rawOfEach() && raws.get(index).isReadable()) {
+                throw kind.check().failure(head.name, "raw contents and a shared memory region are both given");
+            }
             return Unpooled.EMPTY_BUFFER;
         }
         if (!raws.isEmpty()) {
@@ -295,7 +335,7 @@ final class MessageParser {
             raws.set(index, Unpooled.EMPTY_BUFFER);
             return raw;
         }
-        if (contents == null) {
+        if (contents == null || TypedContents.empty(contents)) {
             kind.check().requireRaw(head.name, head.type, head.shape, Unpooled.EMPTY_BUFFER);
             return Unpooled.EMPTY_BUFFER;
         }

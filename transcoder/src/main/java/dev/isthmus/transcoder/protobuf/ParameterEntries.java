@@ -6,10 +6,21 @@ import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** Reads the entries of protobuf's maps of parameters. */
 final class ParameterEntries {
+    private static final int KEY = 1 << 3 | ProtoCursor.BYTES;
+    private static final int VALUE = 2 << 3 | ProtoCursor.BYTES;
+
+    private static final int BOOL = 1 << 3 | ProtoCursor.VARINT;
+    private static final int INT64 = 2 << 3 | ProtoCursor.VARINT;
+    private static final int STRING = 3 << 3 | ProtoCursor.BYTES;
+    private static final int DOUBLE = 4 << 3 | ProtoCursor.FIXED64;
+    private static final int UINT64 = 5 << 3 | ProtoCursor.VARINT;
+
+    /** An InferParameter in which no choice is set; known by its identity. */
+    private static final Parameter UNSET = new Parameter.Text("");
+
     private final TensorCheck check;
     private final WireLimits limits;
     private boolean wide;
@@ -28,22 +39,22 @@ final class ParameterEntries {
      * Reads one entry.
      *
      * @param before those before it; empty and immutable, or what this returned
-     * @return those and the new one
+     * @return those and the new one, which takes the place of one with its key
      */
     Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
         String key = "";
-        Parameter value = null;
+        Parameter value = UNSET;
         while (entry.more()) {
-            switch (entry.field()) {
-                case 1 -> key = entry.string();
-                case 2 -> value = value(entry.nested());
-                default -> entry.skip();
+            switch (entry.tag()) {
+                case KEY -> key = entry.string();
+                case VALUE -> value = value(entry.nested(), value);
+                // Parsers disagree: some take the entry, others put all of it among the unknown fields.
+                default ->
+                    throw new OipException(
+                            check.code(),
+                            "parameter '" + key + "': its entry has a field that is neither key nor value");
             }
         }
-        if (value == null) {
-            throw new OipException(check.code(), "parameter '" + key + "' has no value");
-        }
-        wide |= value instanceof Parameter.Float64 || value instanceof Parameter.Uint64;
         check.requireName(key, limits);
         Map<String, Parameter> all = before.isEmpty() ? new LinkedHashMap<>() : before;
         all.put(key, value);
@@ -53,23 +64,31 @@ final class ParameterEntries {
         return all;
     }
 
-    static @Nullable Parameter value(ProtoCursor cursor) {
-        Parameter value = null;
+    /** That each of these, when all entries are read, has a value. */
+    void requireValues(Map<String, Parameter> parameters) {
+        for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
+            if (parameter.getValue() == UNSET) {
+                throw new OipException(check.code(), "parameter '" + parameter.getKey() + "' has no value");
+            }
+        }
+    }
+
+    /** The value, where one is set; what there was before it where not, for a message in two pieces is one. */
+    private Parameter value(ProtoCursor cursor, Parameter before) {
+        Parameter value = before;
         while (cursor.more()) {
-            int field = cursor.field();
-            switch (field) {
-                case 1 ->
-                    value = new Parameter.Bool(cursor.expect(ProtoCursor.VARINT).varint() != 0);
-                case 2 ->
-                    value = new Parameter.Int64(
-                            cursor.expect(ProtoCursor.VARINT).varint());
-                case 3 -> value = new Parameter.Text(cursor.string());
-                case 4 ->
-                    value = new Parameter.Float64(Double.longBitsToDouble(
-                            cursor.expect(ProtoCursor.FIXED64).fixed64()));
-                case 5 ->
-                    value = new Parameter.Uint64(
-                            cursor.expect(ProtoCursor.VARINT).varint());
+            switch (cursor.tag()) {
+                case BOOL -> value = new Parameter.Bool(cursor.varint() != 0);
+                case INT64 -> value = new Parameter.Int64(cursor.varint());
+                case STRING -> value = new Parameter.Text(cursor.string());
+                case DOUBLE -> {
+                    value = new Parameter.Float64(Double.longBitsToDouble(cursor.fixed64()));
+                    wide = true;
+                }
+                case UINT64 -> {
+                    value = new Parameter.Uint64(cursor.varint());
+                    wide = true;
+                }
                 default -> cursor.skip();
             }
         }

@@ -9,7 +9,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * Reads protobuf fields out of a part of a buffer, without moving the buffer's indices (protobuf documentation, Encoding).
- * Nested messages are read by a cursor of their own over their bytes: nothing recurses deeper than the message types do.
+ * Where parsers differ about what is malformed (varints that are too long, mostly), it takes what all of them take.
+ * Nested messages are read by a cursor of their own over their bytes.
  */
 final class ProtoCursor {
     static final int VARINT = 0;
@@ -17,60 +18,90 @@ final class ProtoCursor {
     static final int BYTES = 2;
     static final int FIXED32 = 5;
 
+    private static final int GROUP = 3;
+    private static final int END_GROUP = 4;
+
+    /** Messages and groups inside each other; all parsers draw the line here. */
+    private static final int MAX_DEPTH = 100;
+
+    /** The highest value of the fifth byte of a 32-bit varint, and of the tenth byte of a 64-bit one. */
+    private static final int LAST_OF_32_BITS = 0x0f;
+
+    private static final int LAST_OF_64_BITS = 1;
+
     private final ByteBuf buffer;
     private final ErrorCode code;
     private final int end;
+    private int depth;
     private int at;
-    private int wireType;
+    private int tag;
 
-    ProtoCursor(ByteBuf buffer, int start, int length, ErrorCode code) {
+    private ProtoCursor(ByteBuf buffer, int start, int end, int depth, ErrorCode code) {
         this.buffer = buffer;
         this.at = start;
-        this.end = start + length;
+        this.end = end;
+        this.depth = depth;
         this.code = code;
     }
 
     static ProtoCursor of(ByteBuf message, ErrorCode code) {
-        return new ProtoCursor(message, message.readerIndex(), message.readableBytes(), code);
+        return new ProtoCursor(message, message.readerIndex(), message.writerIndex(), 0, code);
     }
 
     boolean more() {
         return at < end;
     }
 
-    /** The number of the next field; its value must then be read or skipped. */
-    int field() {
-        long tag = varint();
-        wireType = (int) (tag & 7);
-        int number = (int) (tag >>> 3);
-        if (tag >>> 32 != 0 || number == 0) {
-            throw malformed("a field has the tag " + Long.toUnsignedString(tag));
-        }
-        return number;
+    /** The number in a tag. */
+    static int field(int tag) {
+        return tag >>> 3;
     }
 
-    int wireType() {
-        return wireType;
+    private static int wireType(int tag) {
+        return tag & 7;
     }
 
-    /** That the field just read has this wire type. */
-    ProtoCursor expect(int type) {
-        if (wireType != type) {
-            throw malformed("wire type " + type + " is expected, got " + wireType);
+    /**
+     * The tag of the next field, {@code number << 3 | wire type}; its value must then be read or skipped. A field with a known
+     * number and another wire type is an unknown field.
+     */
+    int tag() {
+        tag = varint32();
+        if (field(tag) == 0) {
+            throw malformed("a field has the number 0");
         }
-        return this;
+        return tag;
+    }
+
+    /** A varint that no parser reads beyond its fifth byte: a tag or a length. */
+    private int varint32() {
+        int value = 0;
+        for (int shift = 0; shift < Integer.SIZE; shift += 7) {
+            byte b = buffer.getByte(advance(1));
+            value |= (b & 0x7f) << shift;
+            if (b >= 0) {
+                if (shift == 28 && b > LAST_OF_32_BITS) {
+                    break;
+                }
+                return value;
+            }
+        }
+        throw malformed("the varint of a tag or length has more than 32 bits");
     }
 
     long varint() {
         long value = 0;
-        for (int shift = 0; shift < 64; shift += 7) {
+        for (int shift = 0; shift < Long.SIZE; shift += 7) {
             byte b = buffer.getByte(advance(1));
             value |= (long) (b & 0x7f) << shift;
             if (b >= 0) {
+                if (shift == 63 && b > LAST_OF_64_BITS) {
+                    break;
+                }
                 return value;
             }
         }
-        throw malformed("a varint has more than ten bytes");
+        throw malformed("a varint has more than 64 bits");
     }
 
     long fixed64() {
@@ -84,7 +115,18 @@ final class ProtoCursor {
     /** A nested message or a packed list. */
     ProtoCursor nested() {
         int length = length();
-        return new ProtoCursor(buffer, advance(length), length, code);
+        int start = advance(length);
+        return new ProtoCursor(buffer, start, at, depth + 1, code);
+    }
+
+    /** The same part once more, from where a field begins. */
+    ProtoCursor from(int position) {
+        return new ProtoCursor(buffer, position, end, depth, code);
+    }
+
+    /** Where this stands in the buffer. */
+    int position() {
+        return at;
     }
 
     /** A view of the bytes; the reference is the caller's. */
@@ -143,22 +185,34 @@ final class ProtoCursor {
     }
 
     int length() {
-        expect(BYTES);
-        long length = varint();
+        int length = varint32();
         if (length < 0 || length > end - at) {
-            throw malformed("a field of " + Long.toUnsignedString(length) + " bytes has " + (end - at) + " left");
+            throw malformed("a field of " + Integer.toUnsignedString(length) + " bytes has " + (end - at) + " left");
         }
-        return (int) length;
+        return length;
     }
 
+    /** Skips the value of the field whose tag was just read. */
     void skip() {
-        switch (wireType) {
+        switch (wireType(tag)) {
             case VARINT -> varint();
             case FIXED64 -> advance(Long.BYTES);
             case BYTES -> advance(length());
+            case GROUP -> skipGroup(field(tag));
+            case END_GROUP -> throw malformed("group " + field(tag) + " ends without having begun");
             case FIXED32 -> advance(Integer.BYTES);
-            default -> throw malformed("wire type " + wireType + " is not taken");
+            default -> throw malformed("there is no wire type " + wireType(tag));
         }
+    }
+
+    private void skipGroup(int field) {
+        if (++depth > MAX_DEPTH) {
+            throw malformed("messages and groups are nested more than " + MAX_DEPTH + " deep");
+        }
+        while (tag() != (field << 3 | END_GROUP)) {
+            skip();
+        }
+        depth--;
     }
 
     OipException malformed(String why) {

@@ -6,6 +6,7 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
@@ -13,11 +14,10 @@ import java.util.Map;
 
 /** Reads inference messages from the protobuf wire. */
 public final class ProtobufReader {
-    private static final int MODEL_NAME = 1;
-    private static final int MODEL_VERSION = 2;
-    private static final int ID = 3;
-    private static final int PARAMETERS = 4;
-    private static final int RAW_INPUT_CONTENTS = 7;
+    private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
+    private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
+    private static final int ID = 3 << 3 | ProtoCursor.BYTES;
+    private static final int PARAMETERS = 4 << 3 | ProtoCursor.BYTES;
 
     private ProtobufReader() {}
 
@@ -54,9 +54,10 @@ public final class ProtobufReader {
      * What servers differ about in a ModelInferRequest.
      *
      * @param typed whether its tensors are typed contents
+     * @param emptyContents whether any of its tensors has an empty {@code contents}, and its data elsewhere
      * @param wideParameters whether it has parameters of type double or uint64
      */
-    public record Contested(boolean typed, boolean wideParameters, String id) {}
+    public record Contested(boolean typed, boolean emptyContents, boolean wideParameters, String id) {}
 
     /**
      * The outline of an encoded ModelInferRequest, without decoding the rest.
@@ -72,7 +73,7 @@ public final class ProtobufReader {
         boolean raw = false;
         boolean parameters = false;
         while (cursor.more()) {
-            switch (cursor.field()) {
+            switch (cursor.tag()) {
                 case MODEL_NAME -> name = cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
                 case ID -> id = cursor.string();
@@ -80,7 +81,7 @@ public final class ProtobufReader {
                     parameters = true;
                     cursor.skip();
                 }
-                case RAW_INPUT_CONTENTS -> {
+                case RawRequest.TAG -> {
                     raw = true;
                     cursor.skip();
                 }
@@ -101,12 +102,13 @@ public final class ProtobufReader {
         Map<String, Parameter> parameters = Map.of();
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INVALID_ARGUMENT);
         while (cursor.more()) {
-            if (cursor.field() == PARAMETERS) {
+            if (cursor.tag() == PARAMETERS) {
                 parameters = entries.read(cursor.nested(), parameters);
             } else {
                 cursor.skip();
             }
         }
+        entries.requireValues(parameters);
         if (!parameters.isEmpty()) {
             parameters.remove("binary_data_output");
         }
@@ -132,7 +134,7 @@ public final class ProtobufReader {
         MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits);
         try {
             parser.parse();
-            return new Contested(!parser.raw(), parser.wideParameters(), parser.id());
+            return parser.contested();
         } finally {
             parser.release();
         }
@@ -157,13 +159,31 @@ public final class ProtobufReader {
     }
 
     /**
+     * Where the outputs go that a ModelInferRequest asks for in shared memory, by name.
+     *
+     * @param message borrowed
+     * @throws dev.isthmus.oip.OipException when the message breaks the protocol
+     */
+    public static Map<String, Map<String, Parameter>> sharedOutputs(ByteBuf message, WireLimits limits) {
+        MessageParser parser = new MessageParser(message, MessageParser.REQUEST, limits.withSharedMemory(true));
+        try {
+            parser.fields();
+            return RequestedOutput.shared(parser.outputs());
+        } finally {
+            parser.release();
+        }
+    }
+
+    /**
      * Decodes a ModelInferResponse.
      *
      * @param message taken
+     * @param sharedOutputs where the outputs are that were asked for in shared memory, by name
      * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when the message breaks the protocol
      */
-    public static InferResponse response(ByteBuf message, WireLimits limits) {
-        MessageParser parser = new MessageParser(message, MessageParser.RESPONSE, limits);
+    public static InferResponse response(
+            ByteBuf message, WireLimits limits, Map<String, Map<String, Parameter>> sharedOutputs) {
+        MessageParser parser = new MessageParser(message, MessageParser.RESPONSE, limits, sharedOutputs);
         try {
             parser.parse();
             return new InferResponse(parser.model(), parser.id(), parser.parameters(), parser.takeTensors());

@@ -11,8 +11,8 @@ import io.netty.buffer.ByteBufAllocator;
  * ModelInferResponse.
  */
 public final class ProtobufSplice {
-    private static final int MODEL_NAME = 1;
-    private static final int MODEL_VERSION = 2;
+    private static final int MODEL_NAME = 1 << 3 | ProtoCursor.BYTES;
+    private static final int MODEL_VERSION = 2 << 3 | ProtoCursor.BYTES;
 
     private ProtobufSplice() {}
 
@@ -51,7 +51,7 @@ public final class ProtobufSplice {
         ProtoCursor cursor = ProtoCursor.of(message, code);
         String version = "";
         while (cursor.more()) {
-            switch (cursor.field()) {
+            switch (cursor.tag()) {
                 case MODEL_NAME -> cursor.string();
                 case MODEL_VERSION -> version = cursor.string();
                 default -> cursor.skip();
@@ -63,16 +63,16 @@ public final class ProtobufSplice {
     /** Name and version, then all other fields in the order in which they stand. */
     private static ByteBuf splice(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
         Splice splice = new Splice(allocator);
-        ProtobufWriter.string(splice.tail(), MODEL_NAME, model.name());
-        ProtobufWriter.string(splice.tail(), MODEL_VERSION, model.version());
+        ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());
+        ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_VERSION), model.version());
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INTERNAL);
         int end = message.writerIndex();
         int kept = message.readerIndex();
         while (cursor.more()) {
             int start = end - cursor.remaining();
-            int field = cursor.field();
+            int tag = cursor.tag();
             cursor.skip();
-            if (field == MODEL_NAME || field == MODEL_VERSION) {
+            if (tag == MODEL_NAME || tag == MODEL_VERSION) {
                 splice.part(message, kept, start - kept);
                 kept = end - cursor.remaining();
             }

@@ -132,8 +132,9 @@ public final class ProtobufWriter {
         ByteBuf tail = head;
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
-            if (tensor.shared()) {
-                // Servers count raw contents over the tensors that are in the message.
+            if (tensor.shared() && field == RAW_INPUT_CONTENTS) {
+                // Servers count these over the tensors that are in the message; clients count outputs over all, as
+                // Triton does.
                 data.release();
                 continue;
             }

@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * against its input before the bytes come. Such a message is its head and the raw contents of its inputs, and nothing else.
  */
 public final class RawRequest {
-    private static final int FIELD = 7;
-    private static final int TAG = FIELD << 3 | ProtoCursor.BYTES;
+    /** Of raw_input_contents. */
+    static final int TAG = 7 << 3 | ProtoCursor.BYTES;
+
     private static final int MOST_SHIFT = 63;
 
     private final int headLength;
@@ -58,7 +59,7 @@ public final class RawRequest {
         if (contents == null || !fits(contents, length - headLength)) {
             return null;
         }
-        var contested = new ProtobufReader.Contested(false, parser.wideParameters(), parser.id());
+        var contested = parser.contested();
         return new RawRequest(headLength, length, contested, List.copyOf(contents));
     }
 

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * streams the bare ModelInferResponse instead, under the same method name.
  */
 public final class StreamEnvelope {
-    private static final int ERROR_MESSAGE = 1;
-    private static final int INFER_RESPONSE = 2;
-    private static final int RESPONSE_ID = 3;
+    private static final int ERROR_MESSAGE = 1 << 3 | ProtoCursor.BYTES;
+    private static final int INFER_RESPONSE = 2 << 3 | ProtoCursor.BYTES;
+    private static final int RESPONSE_ID = 3 << 3 | ProtoCursor.BYTES;
 
     private StreamEnvelope() {}
 
@@ -38,7 +38,7 @@ public final class StreamEnvelope {
             ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.BAD_UPSTREAM_ANSWER);
             String error = "";
             while (cursor.more()) {
-                switch (cursor.field()) {
+                switch (cursor.tag()) {
                     case ERROR_MESSAGE -> error = cursor.string();
                     case INFER_RESPONSE -> {
                         if (response != null) {
@@ -73,7 +73,7 @@ public final class StreamEnvelope {
     public static boolean looksEnveloped(ByteBuf message) {
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.BAD_UPSTREAM_ANSWER);
         while (cursor.more()) {
-            if (cursor.field() > INFER_RESPONSE) {
+            if (ProtoCursor.field(cursor.tag()) > ProtoCursor.field(INFER_RESPONSE)) {
                 return false;
             }
             cursor.skip();
@@ -85,7 +85,7 @@ public final class StreamEnvelope {
         ProtoCursor cursor = ProtoCursor.of(response, ErrorCode.BAD_UPSTREAM_ANSWER);
         String id = "";
         while (cursor.more()) {
-            if (cursor.field() == RESPONSE_ID) {
+            if (cursor.tag() == RESPONSE_ID) {
                 id = cursor.string();
             } else {
                 cursor.skip();
@@ -101,7 +101,7 @@ public final class StreamEnvelope {
      */
     public static ByteBuf wrap(ByteBufAllocator allocator, ByteBuf response) {
         ByteBuf head = allocator.buffer(11);
-        ProtobufWriter.tag(head, INFER_RESPONSE, ProtoCursor.BYTES);
+        ProtobufWriter.varint(head, INFER_RESPONSE);
         ProtobufWriter.varint(head, response.readableBytes());
         CompositeByteBuf whole = allocator.compositeBuffer(Integer.MAX_VALUE);
         return whole.addComponent(true, head).addFlattenedComponents(true, response);
@@ -110,10 +110,10 @@ public final class StreamEnvelope {
     /** An envelope with an error in the midst of a stream. */
     public static ByteBuf error(ByteBufAllocator allocator, String message, String id) {
         ByteBuf out = allocator.buffer();
-        ProtobufWriter.text(out, ERROR_MESSAGE, message);
+        ProtobufWriter.text(out, ProtoCursor.field(ERROR_MESSAGE), message);
         ByteBuf response = allocator.buffer();
-        ProtobufWriter.string(response, RESPONSE_ID, id);
-        ProtobufWriter.message(out, INFER_RESPONSE, response);
+        ProtobufWriter.string(response, ProtoCursor.field(RESPONSE_ID), id);
+        ProtobufWriter.message(out, ProtoCursor.field(INFER_RESPONSE), response);
         return out;
     }
 }

@@ -11,6 +11,9 @@ import io.netty.buffer.ByteBufAllocator;
  * repeated numbers, packed and one field each, are read.
  */
 final class TypedContents {
+    /** Of a tensor's contents. */
+    static final int TAG = 5 << 3 | ProtoCursor.BYTES;
+
     private static final int BOOL = 1;
     private static final int INT = 2;
     private static final int INT64 = 3;
@@ -21,7 +24,7 @@ final class TypedContents {
     private static final int BYTES = 8;
 
     private final TensorCheck check;
-    private final String tensor;
+    private final String name;
     private final DataType type;
     private final long maxBytes;
 
@@ -30,33 +33,78 @@ final class TypedContents {
      *
      * @param maxBytes a raw form longer than this is refused: a packed element can stand for eight times its bytes
      */
-    TypedContents(TensorCheck check, String tensor, DataType type, long maxBytes) {
+    TypedContents(TensorCheck check, String name, DataType type, long maxBytes) {
         this.check = check;
-        this.tensor = tensor;
+        this.name = name;
         this.type = type;
         this.maxBytes = maxBytes;
     }
 
-    /** Whether the message has a field at all: MLServer sends empty ones beside raw contents. */
-    static boolean empty(ProtoCursor contents) {
-        return !contents.more();
+    /**
+     * Whether there are no elements.
+     *
+     * @param tensor the message of a tensor from its first contents on; stays where it is
+     */
+    static boolean empty(ProtoCursor tensor) {
+        ProtoCursor fields = tensor.from(tensor.position());
+        while (fields.more()) {
+            if (fields.tag() != TAG) {
+                fields.skip();
+            } else if (hasElements(fields.nested())) {
+                return false;
+            }
+        }
+        return true;
     }
 
-    /** The elements in raw form; the buffer is the caller's. */
-    ByteBuf raw(ByteBufAllocator allocator, ProtoCursor contents, Shape shape) {
+    private static boolean hasElements(ProtoCursor contents) {
+        while (contents.more()) {
+            if (elements(contents, contents.tag())) {
+                return true;
+            }
+            contents.skip();
+        }
+        return false;
+    }
+
+    /** Whether this field has elements, and not an empty list or something unknown. */
+    private static boolean elements(ProtoCursor contents, int tag) {
+        int field = ProtoCursor.field(tag);
+        if (field > BYTES) {
+            return false;
+        }
+        return tag == (field << 3 | ProtoCursor.BYTES)
+                ? field == BYTES || contents.from(contents.position()).length() > 0
+                : tag == (field << 3 | wireType(field));
+    }
+
+    private static int wireType(int field) {
+        return switch (field) {
+            case FP32 -> ProtoCursor.FIXED32;
+            case FP64 -> ProtoCursor.FIXED64;
+            case BYTES -> ProtoCursor.BYTES;
+            default -> ProtoCursor.VARINT;
+        };
+    }
+
+    /**
+     * The elements in raw form; the buffer is the caller's.
+     *
+     * @param tensor the message of a tensor from its first contents on; those in several pieces are put together
+     */
+    ByteBuf raw(ByteBufAllocator allocator, ProtoCursor tensor, Shape shape) {
         if (!TypedWriter.has(type)) {
-            throw check.failure(tensor, "datatype " + type + " has raw contents only");
+            throw check.failure(name, "datatype " + type + " has raw contents only");
         }
         int wanted = field(type);
-        ByteBuf raw = allocator.buffer(Math.max(16, contents.remaining()));
+        ByteBuf raw = allocator.buffer(Math.max(16, tensor.remaining()));
         try {
-            while (contents.more()) {
-                int field = contents.field();
-                if (field != wanted) {
-                    throw check.failure(
-                            tensor, "datatype " + type + " goes into " + name(wanted) + ", got " + name(field));
+            while (tensor.more()) {
+                if (tensor.tag() == TAG) {
+                    read(tensor.nested(), wanted, raw);
+                } else {
+                    tensor.skip();
                 }
-                elements(contents, field, raw);
             }
             requireCount(raw, shape);
             return raw;
@@ -68,37 +116,43 @@ final class TypedContents {
 
     private void requireCount(ByteBuf raw, Shape shape) {
         if (type == DataType.BYTES) {
-            check.requireRaw(tensor, type, shape, raw);
+            check.requireRaw(name, type, shape, raw);
             return;
         }
-        long expected = check.elementCount(tensor, shape);
+        long expected = check.elementCount(name, shape);
         long got = raw.readableBytes() / type.size();
         if (got != expected) {
-            throw check.failure(tensor, "shape " + shape + " needs " + expected + " elements, got " + got);
+            throw check.failure(name, "shape " + shape + " needs " + expected + " elements, got " + got);
         }
     }
 
-    private void elements(ProtoCursor contents, int field, ByteBuf raw) {
-        if (field == BYTES) {
-            int length = contents.length();
-            raw.writeIntLE(length);
-            contents.copy(length, raw);
-        } else if (contents.wireType() == ProtoCursor.BYTES) {
-            ProtoCursor packed = contents.nested();
-            while (packed.more()) {
-                element(packed, field, raw);
-                if (raw.readableBytes() > maxBytes) {
-                    throw check.failure(tensor, "at most " + maxBytes + " bytes are taken");
-                }
+    private void read(ProtoCursor contents, int wanted, ByteBuf raw) {
+        while (contents.more()) {
+            int tag = contents.tag();
+            if (!elements(contents, tag)) {
+                contents.skip();
+                continue;
             }
-        } else {
-            int wireType =
-                    field == FP32 ? ProtoCursor.FIXED32 : field == FP64 ? ProtoCursor.FIXED64 : ProtoCursor.VARINT;
-            element(contents.expect(wireType), field, raw);
+            if (ProtoCursor.field(tag) != wanted) {
+                throw check.failure(
+                        name,
+                        "datatype " + type + " goes into " + name(wanted) + ", got " + name(ProtoCursor.field(tag)));
+            }
+            if (wanted != BYTES && tag == (wanted << 3 | ProtoCursor.BYTES)) {
+                ProtoCursor packed = contents.nested();
+                while (packed.more()) {
+                    element(packed, wanted, raw);
+                }
+            } else {
+                element(contents, wanted, raw);
+            }
         }
     }
 
     private void element(ProtoCursor from, int field, ByteBuf raw) {
+        if (raw.readableBytes() >= maxBytes) {
+            throw check.failure(name, "at most " + maxBytes + " bytes are taken");
+        }
         switch (field) {
             case BOOL -> raw.writeByte(from.varint() == 0 ? 0 : 1);
             case INT -> signed((int) from.varint(), raw);
@@ -106,21 +160,26 @@ final class TypedContents {
             case INT64, UINT64 -> raw.writeLongLE(from.varint());
             case FP32 -> raw.writeIntLE(from.fixed32());
             case FP64 -> raw.writeLongLE(from.fixed64());
-            default -> throw check.failure(tensor, "contents have an unknown field " + field);
+            case BYTES -> {
+                int length = from.length();
+                raw.writeIntLE(length);
+                from.copy(length, raw);
+            }
+            default -> throw check.failure(name, "contents have an unknown field " + field);
         }
     }
 
     private void signed(int value, ByteBuf raw) {
         int bits = type.size() * 8;
         if (value < -1L << (bits - 1) || value > (1L << (bits - 1)) - 1) {
-            throw check.failure(tensor, "a value of " + type + " is expected, got " + value);
+            throw check.failure(name, "a value of " + type + " is expected, got " + value);
         }
         integer(value, raw);
     }
 
     private void unsigned(long value, ByteBuf raw) {
         if (value >= 1L << (type.size() * 8)) {
-            throw check.failure(tensor, "a value of " + type + " is expected, got " + value);
+            throw check.failure(name, "a value of " + type + " is expected, got " + value);
         }
         integer((int) value, raw);
     }

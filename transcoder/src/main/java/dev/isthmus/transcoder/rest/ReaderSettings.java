@@ -1,18 +1,26 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBufAllocator;
+import java.util.Map;
 
 /**
  * What one message is read by. Requests are read strictly; answers of upstreams as they are known to come, with nulls for
  * what is absent.
  *
  * @param skim whether numbers are stepped over ({@link DataSkim})
+ * @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name
  */
 record ReaderSettings(
-        boolean request, boolean skim, ForeignParameters foreign, WireLimits limits, ByteBufAllocator allocator) {
+        boolean request,
+        boolean skim,
+        ForeignParameters foreign,
+        WireLimits limits,
+        ByteBufAllocator allocator,
+        Map<String, Map<String, Parameter>> sharedOutputs) {
 
     TensorCheck check() {
         return request ? TensorCheck.INPUT : TensorCheck.OUTPUT;

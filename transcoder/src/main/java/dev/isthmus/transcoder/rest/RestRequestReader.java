@@ -7,6 +7,7 @@ import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +41,8 @@ public final class RestRequestReader {
             boolean skim) {
         this.model = model;
         this.foreign = new ForeignParameters(anyParameter);
-        this.reader = new MessageReader(new ReaderSettings(true, skim, foreign, limits, allocator), jsonLength);
+        this.reader =
+                new MessageReader(new ReaderSettings(true, skim, foreign, limits, allocator, Map.of()), jsonLength);
     }
 
     /**

@@ -2,19 +2,30 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
+import java.util.Map;
 
 /** Reads an upstream's REST inference answer; as {@link RestRequestReader}, for the other direction. */
 public final class RestResponseReader {
     private final MessageReader reader;
 
     public RestResponseReader(ByteBufAllocator allocator, long jsonLength, WireLimits limits) {
-        this.reader = new MessageReader(
-                new ReaderSettings(false, false, new ForeignParameters(true), limits, allocator), jsonLength);
+        this(allocator, jsonLength, limits, Map.of());
+    }
+
+    /** @param sharedOutputs where the outputs are that were asked for in shared memory, by name */
+    public RestResponseReader(
+            ByteBufAllocator allocator,
+            long jsonLength,
+            WireLimits limits,
+            Map<String, Map<String, Parameter>> sharedOutputs) {
+        var settings = new ReaderSettings(false, false, new ForeignParameters(true), limits, allocator, sharedOutputs);
+        this.reader = new MessageReader(settings, jsonLength);
     }
 
     /**

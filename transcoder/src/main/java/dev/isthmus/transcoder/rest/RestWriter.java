@@ -42,14 +42,16 @@ public final class RestWriter {
             if (!request.id().isEmpty() && peer.dialect().takesId(request.id())) {
                 json.key("id").text(request.id());
             }
-            json.parameters(request.parameters(), binary && request.outputs().isEmpty() ? "binary_data_output" : "");
+            boolean allBinary =
+                    binary && (request.outputs().isEmpty() || peer.dialect().binaryOutputTwice());
+            json.parameters(request.parameters(), allBinary ? "binary_data_output" : "");
             requireJson(request, peer);
             tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {
                 json.key("outputs").open('[');
                 for (RequestedOutput output : request.outputs()) {
                     json.open('{').key("name").text(output.name());
-                    json.parameters(output.parameters(), binary ? "binary_data" : "");
+                    json.parameters(output.parameters(), binary && !output.shared() ? "binary_data" : "");
                     json.close('}');
                 }
                 json.close(']');

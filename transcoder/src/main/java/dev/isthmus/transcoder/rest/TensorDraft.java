@@ -103,6 +103,9 @@ final class TensorDraft {
         }
         DataType type = required(dataType, "datatype");
         Shape extents = required(shape, "shape");
+        if (reader == null && kept == null && binarySize < 0) {
+            parameters.putAll(settings.sharedOutputs().getOrDefault(name, Map.of()));
+        }
         check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
             reader = reader(type, expectedBytes(type), 0);

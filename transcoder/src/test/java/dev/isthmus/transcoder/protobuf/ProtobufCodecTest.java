@@ -173,8 +173,8 @@ class ProtobufCodecTest {
                                 InferParameter.newBuilder().setInt64Param(5).build()))
                 .addRawOutputContents(ByteString.copyFrom(sample.raw()))
                 .build();
-        InferResponse read =
-                ProtobufReader.response(ALLOCATOR.buffer().writeBytes(original.toByteArray()), WireLimits.DEFAULT);
+        InferResponse read = ProtobufReader.response(
+                ALLOCATOR.buffer().writeBytes(original.toByteArray()), WireLimits.DEFAULT, Map.of());
         assertThat(ByteBufUtil.getBytes(read.outputs().get(0).data())).isEqualTo(sample.raw());
         ByteBuf written = ProtobufWriter.response(ALLOCATOR, read, false);
         ModelInferResponse parsed = ModelInferResponse.parseFrom(ByteBufUtil.getBytes(written));

@@ -1,0 +1,83 @@
+"""Inputs and outputs in system shared memory, registered through the gateway, between each client and each wire to Triton."""
+import os
+import uuid
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+import tritonclient.http
+import tritonclient.utils.shared_memory as shm
+
+MODULES = {"rest": tritonclient.http, "grpc": tritonclient.grpc}
+GATEWAYS = {"rest": os.environ["ISTHMUS_SHARED_REST"], "grpc": os.environ["ISTHMUS_SHARED_GRPC"]}
+SIZE = 64
+LEFT, RIGHT = np.arange(16, dtype=np.int32), np.full(16, 3, np.int32)
+WANTED = {"OUTPUT0": LEFT + RIGHT, "OUTPUT1": LEFT - RIGHT}
+
+
+@pytest.fixture(params=MODULES)
+def module(request):
+    return MODULES[request.param]
+
+
+@pytest.fixture(params=GATEWAYS)
+def client(request, module):
+    made = module.InferenceServerClient(GATEWAYS[request.param])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def region(client):
+    """A registered region: its name and its handle. Both inputs lie in it, and there is room for both outputs."""
+    name = "isthmus_" + uuid.uuid4().hex[:12]
+    handle = shm.create_shared_memory_region(name, "/" + name, 4 * SIZE)
+    try:
+        shm.set_shared_memory_region(handle, [LEFT, RIGHT])
+        client.register_system_shared_memory(name, "/" + name, 4 * SIZE)
+        yield name, handle
+        client.unregister_system_shared_memory(name)
+    finally:
+        shm.destroy_shared_memory_region(handle)
+
+
+def inputs(module, name):
+    made = []
+    for i, values in enumerate((LEFT, RIGHT)):
+        tensor = module.InferInput(f"INPUT{i}", [1, 16], "INT32")
+        if name:
+            tensor.set_shared_memory(name, SIZE, offset=i * SIZE)
+        else:
+            tensor.set_data_from_numpy(values.reshape(1, 16))
+        made.append(tensor)
+    return made
+
+
+@pytest.mark.parametrize("shared_inputs", [True, False])
+@pytest.mark.parametrize("shared_outputs", [("OUTPUT0", "OUTPUT1"), ("OUTPUT0",), ("OUTPUT1",), ()])
+def test_both_ways(module, client, region, shared_inputs, shared_outputs):
+    name, handle = region
+    outputs = [module.InferRequestedOutput(output) for output in WANTED]
+    for i, (output, requested) in enumerate(zip(WANTED, outputs)):
+        if output in shared_outputs:
+            requested.set_shared_memory(name, SIZE, offset=(2 + i) * SIZE)
+    result = client.infer("simple", inputs(module, name if shared_inputs else None), outputs=outputs, request_id="7")
+    for i, (output, values) in enumerate(WANTED.items()):
+        described = result.get_output(output)
+        shape = described["shape"] if isinstance(described, dict) else list(described.shape)
+        assert shape == [1, 16]
+        if output in shared_outputs:
+            got = shm.get_contents_as_numpy(handle, np.int32, [16], offset=(2 + i) * SIZE)
+        else:
+            got = result.as_numpy(output).reshape(16)
+        assert got.tolist() == values.tolist()
+
+
+def test_status(module, client, region):
+    name, _ = region
+    if module is tritonclient.http:
+        [found] = client.get_system_shared_memory_status(name)
+        assert (found["name"], found["byte_size"]) == (name, 4 * SIZE)
+    else:
+        found = client.get_system_shared_memory_status(name).regions[name]
+        assert (found.name, found.byte_size) == (name, 4 * SIZE)

@@ -63,6 +63,7 @@ public final class Gateway implements AutoCloseable {
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
     private volatile Generation current;
+    private volatile boolean ending;
 
     /**
      * Starts a gateway; its ports are bound when this returns.
@@ -146,7 +147,7 @@ public final class Gateway implements AutoCloseable {
         ground = new Generation.Ground(
                 loops,
                 new UpstreamPool(),
-                Upstreams.Ground.real(loops.next(), allocator, metrics.registry()),
+                Upstreams.Ground.real(loops.next(), allocator, metrics.registry(), () -> ending),
                 Choices.of(System::nanoTime),
                 new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -324,6 +325,7 @@ public final class Gateway implements AutoCloseable {
         if (loops.isShuttingDown()) {
             return;
         }
+        ending = true;
         listeners.close();
         if (admin != null) {
             admin.close();

@@ -55,6 +55,7 @@ public final class Gateway implements AutoCloseable {
     private static final long PATIENCE_MILLIS = 5_000;
     private static final int MOST_CHANGES = 100;
     private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
+    private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
     private final ProcessMetrics metrics = new ProcessMetrics();
@@ -156,7 +157,7 @@ public final class Gateway implements AutoCloseable {
         ground = new Generation.Ground(
                 loops,
                 new UpstreamPool(),
-                Upstreams.Ground.real(loops.next(), allocator, metrics.registry()),
+                Upstreams.Ground.real(loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
                 Choices.of(System::nanoTime),
                 new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -352,7 +353,7 @@ public final class Gateway implements AutoCloseable {
         if (loops.isShuttingDown()) {
             return;
         }
-        phase = "stopping";
+        phase = STOPPING;
         listeners.close();
         if (admin != null) {
             admin.close();

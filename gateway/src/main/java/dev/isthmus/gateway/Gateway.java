@@ -26,6 +26,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,6 +50,9 @@ public final class Gateway implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
+    /** Connections are closed, their handlers hear of it, answers are written, and flushed. */
+    private static final int TURNS = 4;
+
     private static final int MOST_CHANGES = 100;
     private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
 
@@ -63,6 +67,7 @@ public final class Gateway implements AutoCloseable {
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
     private volatile Generation current;
+    private volatile boolean ending;
 
     /**
      * Starts a gateway; its ports are bound when this returns.
@@ -146,7 +151,7 @@ public final class Gateway implements AutoCloseable {
         ground = new Generation.Ground(
                 loops,
                 new UpstreamPool(),
-                Upstreams.Ground.real(loops.next(), allocator, metrics.registry()),
+                Upstreams.Ground.real(loops.next(), allocator, metrics.registry(), () -> ending),
                 Choices.of(System::nanoTime),
                 new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -324,6 +329,7 @@ public final class Gateway implements AutoCloseable {
         if (loops.isShuttingDown()) {
             return;
         }
+        ending = true;
         listeners.close();
         if (admin != null) {
             admin.close();
@@ -332,10 +338,20 @@ public final class Gateway implements AutoCloseable {
         ground.closer().shutdownNow();
         current.stop();
         ground.pool().close();
+        settle(loops);
         end(loops);
         current.traffic().close();
         shadows.close();
         metrics.close();
+    }
+
+    /** Lets each loop do what it was given, and what follows: calls that end with their upstream are still answered. */
+    private static void settle(EventLoopGroup loops) {
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (EventExecutor loop : loops) {
+                loop.submit(() -> {}).awaitUninterruptibly(PATIENCE_MILLIS);
+            }
+        }
     }
 
     private static void end(EventLoopGroup loops) {

@@ -20,6 +20,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.WireLimits;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
 import java.time.Duration;
@@ -108,7 +109,7 @@ final class Generation {
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
             Dispatcher dispatcher = new Dispatcher(routes, traffic, places, catalogue, rules, transcoder);
-            IngressSettings settings = settings(config);
+            IngressSettings settings = settings(config, ground.upstreams().around().meters());
             this.entry = new Entry(
                     calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
                     calls.around(dispatcher, Protocol.GRPC, this::routeKey, this::leave),
@@ -163,7 +164,7 @@ final class Generation {
         return new InferRules(limits, config.answers().nonFinite());
     }
 
-    private static IngressSettings settings(GatewayConfig config) {
+    private static IngressSettings settings(GatewayConfig config, MeterRegistry meters) {
         GatewayConfig.Answers answers = config.answers();
         return new IngressSettings(
                 config.limits().maxBodySize(),
@@ -172,7 +173,8 @@ final class Generation {
                 IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
                 new IngressSettings.Health(
                         answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
-                answers.compress() ? answers.compressAbove() : -1);
+                answers.compress() ? answers.compressAbove() : -1,
+                AbusePolicies.ofClients(config.limits().http2Abuse(), meters));
     }
 
     private String routeKey(ModelRef model) {

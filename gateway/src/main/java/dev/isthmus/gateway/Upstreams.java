@@ -12,6 +12,7 @@ import dev.isthmus.gateway.fleet.Surroundings;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -30,6 +31,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,10 +48,16 @@ final class Upstreams implements AutoCloseable {
      */
     record Ground(Surroundings around, CheckedModels checked) {
 
-        /** Real time and this machine's name servers; nothing is checked yet. Not to be called on a loop. */
-        static Ground real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters) {
+        /**
+         * Real time and this machine's name servers; nothing is checked yet. Not to be called on a loop.
+         *
+         * @param ending whether the gateway is being stopped
+         */
+        static Ground real(
+                EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
             Surroundings around =
-                    Surroundings.real(loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop));
+                    Surroundings.real(
+                    loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
             return new Ground(around, new CheckedModels());
         }
     }
@@ -82,6 +90,7 @@ final class Upstreams implements AutoCloseable {
         UpstreamConfig config = remote.config();
         String name = remote.name();
         var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
+        AbusePolicy abuse = AbusePolicies.ofUpstream(name, config.http2Abuse(), around.meters());
         Opening opening = (address, authority) -> {
             UpstreamSettings settings = new UpstreamSettings(
                     name,
@@ -90,7 +99,9 @@ final class Upstreams implements AutoCloseable {
                     config.timeout(),
                     config.connectTimeout(),
                     remote.maxBodySize(),
-                    remote.returned());
+                    remote.returned(),
+                    abuse,
+                    around.ending());
             return switch (config.protocol()) {
                 case GRPC -> new GrpcUpstream(settings, knowledge, around.allocator());
                 case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, around.allocator());

@@ -121,8 +121,47 @@ public record GatewayConfig(
                     "What all requests may hold while they are read and answered, as a share of the memory outside the heap"
                             + " (-XX:MaxDirectMemorySize); a request for which no more fits is refused with 503.")
             @Share
-            double maxBuffered) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5);
+            double maxBuffered,
+
+            Http2Abuse http2Abuse) {
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, Http2Abuse.DEFAULT);
+    }
+
+    /** What a client may cost on one HTTP/2 connection. */
+    @Doc("A client whose HTTP/2 connection costs more than this is closed with ENHANCE_YOUR_CALM. Bursts come back at"
+            + " their rates.")
+    public record Http2Abuse(
+            @Doc("Streams at once that the client resets before an answer; each answered stream gives one back; 0: any"
+                    + " number.")
+            @Range(max = 1_000_000)
+            int streamResetBurst,
+
+            @Doc("So many come back each second.") @Range(max = 1_000_000)
+            int streamResetRate,
+
+            @Doc("Streams at once that are reset because the client broke the protocol on them; 0: any number.")
+            @Range(max = 1_000_000)
+            int streamErrorBurst,
+
+            @Doc("So many come back each second.") @Range(max = 1_000_000)
+            int streamErrorRate,
+
+            @Doc("Frames at once that carry nothing: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames of"
+                    + " closed streams; 0: any number.")
+            @Range(max = 100_000_000)
+            int controlFrameBurst,
+
+            @Doc("So many come back each second.") @Range(max = 100_000_000)
+            int controlFrameRate,
+
+            @Doc("Such frames that are free for each DATA frame of either side, and for each stream.")
+            @Range(max = 1_000_000)
+            int controlFramesPerData,
+
+            @Doc("Frames for the client that may wait while it reads nothing, DATA aside; 0: any number.")
+            @Range(max = 100_000_000)
+            int maxQueuedFrames) {
+        public static final Http2Abuse DEFAULT = new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000);
     }
 
     /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */

@@ -48,7 +48,8 @@ public record UpstreamConfig(
         Checks checks,
         Outliers outliers,
         Retry retry,
-        Breaker breaker) {
+        Breaker breaker,
+        Http2Abuse http2Abuse) {
 
     /** All that has a default; without endpoints. */
     public static final UpstreamConfig DEFAULT = new UpstreamConfig(
@@ -67,7 +68,8 @@ public record UpstreamConfig(
             Checks.DEFAULT,
             Outliers.DEFAULT,
             Retry.DEFAULT,
-            Breaker.DEFAULT);
+            Breaker.DEFAULT,
+            Http2Abuse.DEFAULT);
 
     public UpstreamConfig {
         endpoints = List.copyOf(endpoints);
@@ -184,5 +186,27 @@ public record UpstreamConfig(
             @Doc("How long it stays open before it lets a few calls try.")
             Duration open) {
         public static final Breaker DEFAULT = new Breaker(1, 100, 20, Duration.ofSeconds(5));
+    }
+
+    /** What a server may cost on one HTTP/2 connection. */
+    @Doc("A server spoken to in gRPC whose connection costs more than this is closed with ENHANCE_YOUR_CALM, and with it"
+            + " the calls on it. Streams that it resets are not counted.")
+    public record Http2Abuse(
+            @Doc("Frames at once that carry nothing: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed"
+                    + " streams; 0: any number.")
+            @Range(max = 100_000_000)
+            int controlFrameBurst,
+
+            @Doc("So many come back each second.") @Range(max = 100_000_000)
+            int controlFrameRate,
+
+            @Doc("Such frames that are free for each DATA frame of either side, and for each call.")
+            @Range(max = 1_000_000)
+            int controlFramesPerData,
+
+            @Doc("Frames for the server that may wait while it reads nothing, DATA aside; 0: any number.")
+            @Range(max = 100_000_000)
+            int maxQueuedFrames) {
+        public static final Http2Abuse DEFAULT = new Http2Abuse(100_000, 10_000, 100, 100_000);
     }
 }

@@ -58,7 +58,7 @@ public final class Cluster implements Upstream {
         this.metrics = new ClusterMetrics(name, meters);
         this.guard = new Guard(name, config, nanoTime, metrics);
         this.tries = new Tries(
-                new UpstreamFailures(name),
+                new UpstreamFailures(name, replicas.ending()),
                 replicas,
                 new RetryRules(config.retry()),
                 new RetryBudget(config.retry().budget(), nanoTime),

@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -65,6 +66,11 @@ public final class ReplicaSet implements AutoCloseable {
     /** Ends when the names among the endpoints were looked up once, with success or without; at once without names. */
     public CompletableFuture<Void> lookedUp() {
         return names == null ? CompletableFuture.completedFuture(null) : names.first();
+    }
+
+    /** Whether the gateway is being stopped. */
+    BooleanSupplier ending() {
+        return around.ending();
     }
 
     List<Replica> all() {

@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
@@ -14,6 +15,7 @@ import java.util.random.RandomGenerator;
  * @param allocator of the questions
  * @param nanoTime the scale of {@link System#nanoTime()}
  * @param random used by all event loops
+ * @param ending whether the gateway is being stopped
  */
 public record Surroundings(
         ScheduledExecutorService loop,
@@ -22,7 +24,8 @@ public record Surroundings(
         LongSupplier nanoTime,
         RandomGenerator random,
         Discovery discovery,
-        PendingRequests pending) {
+        PendingRequests pending,
+        BooleanSupplier ending) {
 
     /** Real time, and random numbers that need no seed. */
     public static Surroundings real(
@@ -30,7 +33,8 @@ public record Surroundings(
             ByteBufAllocator allocator,
             MeterRegistry meters,
             Discovery discovery,
-            PendingRequests pending) {
+            PendingRequests pending,
+            BooleanSupplier ending) {
         return new Surroundings(
                 loop,
                 allocator,
@@ -38,6 +42,7 @@ public record Surroundings(
                 System::nanoTime,
                 () -> ThreadLocalRandom.current().nextLong(),
                 discovery,
-                pending);
+                pending,
+                ending);
     }
 }

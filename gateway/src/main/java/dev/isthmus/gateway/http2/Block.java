@@ -25,7 +25,7 @@ record Block(
         RESPONSE,
         TRAILERS,
         NOTHING,
-        /** More fields than are taken; there are no headers. */
+        /** More fields than are taken; the headers are those before the limit. */
         TOO_LARGE
     }
 

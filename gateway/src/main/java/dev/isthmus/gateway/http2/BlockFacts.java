@@ -8,8 +8,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads of decoded fields what makes them a request, a response or trailers (RFC 9113, 8.1 and 8.3). */
 final class BlockFacts {
-    static final Block TOO_LARGE =
-            new Block(EmptyHttp2Headers.INSTANCE, Block.Use.TOO_LARGE, 0, -1, "too many header fields");
     static final Block INVALID =
             new Block(EmptyHttp2Headers.INSTANCE, Block.Use.NOTHING, 0, -1, "header fields that must not be");
 
@@ -18,7 +16,16 @@ final class BlockFacts {
 
     private BlockFacts() {}
 
-    static Block of(Http2Headers headers) {
+    /** @param headers those that were decoded before there were too many, or the bytes of all too many */
+    static Block tooLarge(Http2Headers headers) {
+        return new Block(headers, Block.Use.TOO_LARGE, 0, -1, "too many header fields");
+    }
+
+    /** @param maxFields without pseudo-header fields */
+    static Block of(Http2Headers headers, int maxFields) {
+        if (headers.size() > maxFields && headers.size() - pseudo(headers) > maxFields) {
+            return tooLarge(headers);
+        }
         long length = contentLength(headers);
         CharSequence status = headers.status();
         CharSequence method = headers.method();
@@ -34,6 +41,14 @@ final class BlockFacts {
         }
         boolean pseudo = headers.path() != null || headers.scheme() != null || headers.authority() != null;
         return pseudo ? INVALID : new Block(headers, Block.Use.TRAILERS, 0, length, lengthProblem);
+    }
+
+    private static int pseudo(Http2Headers headers) {
+        int count = 0;
+        for (Http2Headers.PseudoHeaderName name : Http2Headers.PseudoHeaderName.values()) {
+            count += headers.contains(name.value()) ? 1 : 0;
+        }
+        return count;
     }
 
     private static @Nullable String requestProblem(Http2Headers headers, CharSequence method) {

@@ -42,7 +42,7 @@ final class BlockParts {
         ByteBuf held = held();
         if (++frames > MAX_FRAMES || held.readableBytes() + length > maxBytes) {
             throw new Violation(
-                    Http2Error.ENHANCE_YOUR_CALM,
+                    AbuseRule.HEADER_BLOCK,
                     "a header block of more than " + maxBytes + " bytes or " + MAX_FRAMES + " frames");
         }
         held.ensureWritable(length);

@@ -17,6 +17,13 @@ public interface ConnectionListener {
     default void streamClosed() {}
 
     /**
+     * The connection is being closed because the peer went beyond {@link AbuseLimits}. Called once at most.
+     *
+     * @param what the peer did, with the counts
+     */
+    default void abused(AbuseRule rule, String what) {}
+
+    /**
      * The connection is closed, after all its streams: up to a second after, when the peer does not close its side.
      * Called once.
      *

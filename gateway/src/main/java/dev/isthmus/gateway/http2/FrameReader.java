@@ -122,7 +122,9 @@ final class FrameReader {
     private void beginOther(ByteBuf in) {
         head.checkForm();
         if (head.length > maxOther) {
-            throw error(Http2Error.ENHANCE_YOUR_CALM, "a frame of " + head.length + " bytes, at most " + maxOther);
+            throw new Violation(
+                    AbuseRule.HEADER_BLOCK,
+                    "a frame of type " + head.type + " and " + head.length + " bytes, at most " + maxOther);
         }
         if (head.length == 0) {
             frame(in);

@@ -4,8 +4,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.EmptyHttp2Headers;
 import io.netty.handler.codec.http2.Http2Error;
 import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,10 +15,14 @@ import org.jspecify.annotations.Nullable;
  * literals that are not kept: such a block means the same until the table changes, so it is decoded once.
  */
 final class HeaderBlocks {
+    /** So many times its limit a block may be as it is sent: larger ones cannot be decoded, and so not be refused alone. */
+    static final int MOST_ENCODED = 4;
+
     private static final int SLOTS = 8;
     private static final int MAX_KEPT = 1024;
 
-    private final DefaultHttp2HeadersDecoder decoder;
+    private final FieldsDecoder decoder;
+    private final int maxFields;
     private final @Nullable Kept[] kept = new @Nullable Kept[SLOTS];
 
     /** Hashes of blocks that were seen once: only a block that comes again is worth keeping. */
@@ -32,9 +38,26 @@ final class HeaderBlocks {
      * The decoder of one connection.
      *
      * @param maxHeaderBytes of a message (RFC 9113, 6.5.2)
+     * @param maxFields of a message, without pseudo-header fields
      */
-    HeaderBlocks(int maxHeaderBytes) {
-        this.decoder = new DefaultHttp2HeadersDecoder(true, true, maxHeaderBytes);
+    HeaderBlocks(int maxHeaderBytes, int maxFields) {
+        this.decoder = new FieldsDecoder(maxHeaderBytes);
+        this.maxFields = maxFields;
+    }
+
+    /** Keeps what it has decoded of a block that turns out to be too large. */
+    private static final class FieldsDecoder extends DefaultHttp2HeadersDecoder {
+        private Http2Headers last = EmptyHttp2Headers.INSTANCE;
+
+        FieldsDecoder(int maxHeaderBytes) {
+            super(true, true, maxHeaderBytes);
+        }
+
+        @Override
+        protected Http2Headers newHeaders() {
+            last = super.newHeaders();
+            return last;
+        }
     }
 
     /**
@@ -97,12 +120,14 @@ final class HeaderBlocks {
         int writerIndex = in.writerIndex();
         in.writerIndex(in.readerIndex() + length);
         try {
-            return BlockFacts.of(decoder.decodeHeaders(streamId, in));
+            return BlockFacts.of(decoder.decodeHeaders(streamId, in), maxFields);
         } catch (Http2Exception e) {
             if (!Http2Exception.isStreamError(e)) {
                 throw new Violation(e.error(), "a header block that cannot be decoded");
             }
-            return e instanceof Http2Exception.HeaderListSizeException ? BlockFacts.TOO_LARGE : BlockFacts.INVALID;
+            return e instanceof Http2Exception.HeaderListSizeException
+                    ? BlockFacts.tooLarge(decoder.last)
+                    : BlockFacts.INVALID;
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
             // Netty's answer to a block that ends too early.
             throw new Violation(Http2Error.COMPRESSION_ERROR, "a header block that cannot be decoded");

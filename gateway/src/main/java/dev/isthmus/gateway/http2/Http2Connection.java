@@ -91,8 +91,17 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     /** Closes the connection at once, and all its streams with it. */
     public void close() {
+        closeWith(null);
+    }
+
+    /**
+     * As {@link #close()}.
+     *
+     * @param why the listeners of the streams hear it as the cause of their end
+     */
+    public void closeWith(@Nullable Throwable why) {
         if (session != null) {
-            session.close(null);
+            session.close(why);
         }
     }
 
@@ -110,9 +119,9 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) {
-        Session begun = new Session(this, ctx, new Floods(nanos, server));
+        Session begun = new Session(this, ctx, new AbuseDetector(options.abuse(), nanos));
         session = begun;
-        int maxBlock = Math.max(options.maxHeaderBytes(), 1024);
+        int maxBlock = HeaderBlocks.MOST_ENCODED * options.maxHeaderBytes();
         reader = new FrameReader(new Receiver(begun, accept), server, options.maxFrameSize(), maxBlock);
         if (ctx.channel().isActive()) {
             greet(begun);
@@ -167,6 +176,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
         if (session != null && ctx.channel().isWritable()) {
+            session.abuse().drained();
             session.flusher().touch();
         }
         ctx.fireChannelWritabilityChanged();

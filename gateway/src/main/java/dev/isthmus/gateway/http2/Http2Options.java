@@ -1,16 +1,24 @@
 package dev.isthmus.gateway.http2;
 
 /**
- * What we announce to the peer.
+ * What we announce to the peer, and hold against it.
  *
  * @param streamWindow bytes that the peer may send on a stream before {@link Http2Stream#consumed}
  * @param connectionWindow bytes that the peer may send on all streams before it hears from us; at least 65,535
  * @param maxFrameSize bytes of a frame's payload that we take, 16,384 to 16,777,215
  * @param maxConcurrentStreams streams that the peer may have open at once; a client takes none, whatever is given
  * @param maxHeaderBytes bytes of a message's header fields, names, values and 32 for each field (RFC 9113, 6.5.2)
+ * @param maxHeaderFields header fields of a message, those that begin with a colon aside
+ * @param abuse what the peer may cost
  */
 public record Http2Options(
-        int streamWindow, int connectionWindow, int maxFrameSize, int maxConcurrentStreams, int maxHeaderBytes) {
+        int streamWindow,
+        int connectionWindow,
+        int maxFrameSize,
+        int maxConcurrentStreams,
+        int maxHeaderBytes,
+        int maxHeaderFields,
+        AbuseLimits abuse) {
     /** The window of a connection, and of a stream before SETTINGS, unless something is said (RFC 9113, 6.9.2). */
     static final int DEFAULT_WINDOW = 65_535;
 
@@ -28,7 +36,12 @@ public record Http2Options(
                 maxFrameSize,
                 "16384 to 16777215");
         require(maxConcurrentStreams >= 0, "maxConcurrentStreams", maxConcurrentStreams, "at least 0");
-        require(maxHeaderBytes > 0, "maxHeaderBytes", maxHeaderBytes, "at least 1");
+        require(
+                maxHeaderBytes > 0 && maxHeaderBytes <= MAX_FRAME_SIZE,
+                "maxHeaderBytes",
+                maxHeaderBytes,
+                "1 to 16777215");
+        require(maxHeaderFields > 0, "maxHeaderFields", maxHeaderFields, "at least 1");
     }
 
     private static void require(boolean met, String name, int value, String expected) {

@@ -37,7 +37,11 @@ public final class Http2Stream {
         IN_RING(16),
         /** Its listener wants to hear that it is writable. */
         AWAITING(32),
-        CLOSED(64);
+        CLOSED(64),
+        /** DATA has been sent. */
+        ANSWERED(128),
+        /** The request's head was too large to be read in full. */
+        HEAD_TOO_LARGE(256);
 
         private final int bit;
 
@@ -106,9 +110,21 @@ public final class Http2Stream {
         }
     }
 
-    /** Ends the stream at once in both directions (RST_STREAM); what is queued is dropped, the listener hears no more. */
+    /**
+     * Whether the request's head is larger than is taken. The listener is given what was read of it before the limit, and
+     * refuses the request.
+     */
+    public boolean headTooLarge() {
+        return is(Mark.HEAD_TOO_LARGE);
+    }
+
+    /**
+     * Ends the stream at once in both directions (RST_STREAM); what is queued is dropped, the listener hears no more. Without
+     * effect where both sides have ended it, as in the callback of the last frame: servers count resets.
+     */
     public void reset(long errorCode) {
-        if (!is(Mark.CLOSED)) {
+        boolean over = is(Mark.LOCAL_ENDED) && is(Mark.REMOTE_ENDED);
+        if (!is(Mark.CLOSED) && !over) {
             session.reset(this, errorCode);
         }
     }

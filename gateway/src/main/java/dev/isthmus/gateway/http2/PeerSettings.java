@@ -5,6 +5,9 @@ import io.netty.handler.codec.http2.Http2Error;
 
 /** Reads the peer's SETTINGS (RFC 9113, 6.5.2). */
 final class PeerSettings {
+    /** Of a setting in a frame. */
+    static final int BYTES_EACH = 6;
+
     static final int HEADER_TABLE_SIZE = 1;
     static final int ENABLE_PUSH = 2;
     static final int MAX_CONCURRENT_STREAMS = 3;
@@ -27,7 +30,7 @@ final class PeerSettings {
     }
 
     void read(ByteBuf in, int length) {
-        for (int rest = length; rest > 0; rest -= 6) {
+        for (int rest = length; rest > 0; rest -= BYTES_EACH) {
             apply(in.readUnsignedShort(), in.readUnsignedInt());
         }
         seen = true;

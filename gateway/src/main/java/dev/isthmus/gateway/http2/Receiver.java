@@ -11,8 +11,6 @@ final class Receiver implements FrameSink {
     /** DATA for a stream that is closed costs the peer its bytes, unless there are as few as this. */
     private static final int LITTLE = 256;
 
-    private static final Fields TOO_LARGE = Fields.of(Field.constant(":status", "431"));
-
     private final Session session;
     private final Function<Http2Stream, StreamListener> accept;
     private final Http2Options options;
@@ -29,7 +27,7 @@ final class Receiver implements FrameSink {
         this.accept = accept;
         this.options = session.connection().options();
         this.server = session.connection().isServer();
-        this.blocks = new HeaderBlocks(options.maxHeaderBytes());
+        this.blocks = new HeaderBlocks(options.maxHeaderBytes(), options.maxHeaderFields());
         this.settings = new PeerSettings(session, !server);
     }
 
@@ -43,6 +41,7 @@ final class Receiver implements FrameSink {
         if (!settings.seen() && type != FrameType.SETTINGS) {
             throw new Violation(Http2Error.PROTOCOL_ERROR, "the first frame is no SETTINGS");
         }
+        session.abuse().checkQueued();
     }
 
     @Override
@@ -104,10 +103,10 @@ final class Receiver implements FrameSink {
         }
         if (length == 0 && !end) {
             part.release();
-            session.floods().control();
+            session.abuse().control();
             return;
         }
-        session.floods().work(length);
+        session.abuse().progress();
         deliver(stream, part, end);
     }
 
@@ -143,24 +142,24 @@ final class Receiver implements FrameSink {
         if (!session.farewell().takesStreamOfPeer()) {
             // The GOAWAY has told the client, or will.
             session.streams().rememberReset(streamId);
-            session.floods().control();
+            session.abuse().control();
         } else if (session.streams().size() >= options.maxConcurrentStreams()) {
             session.writeReset(streamId, Http2Error.REFUSED_STREAM.code());
-            session.floods().control();
+            session.abuse().control();
         } else if (block.use() == Block.Use.TOO_LARGE) {
-            session.writer().headers(streamId, TOO_LARGE, true);
-            session.writeReset(streamId, Http2Error.NO_ERROR.code());
-            session.floods().reset();
+            Http2Stream stream = session.newStream(streamId);
+            stream.set(Mark.HEAD_TOO_LARGE);
+            accept(stream, block, end);
         } else if (block.use() != Block.Use.REQUEST || block.problem() != null) {
             session.writeReset(streamId, Http2Error.PROTOCOL_ERROR.code());
-            session.floods().reset();
+            session.abuse().error();
         } else {
             accept(session.newStream(streamId), block, end);
         }
     }
 
     private void accept(Http2Stream stream, Block block, boolean end) {
-        session.floods().work(0);
+        session.abuse().progress();
         try {
             stream.listener(accept.apply(stream));
         } catch (RuntimeException e) {
@@ -189,7 +188,7 @@ final class Receiver implements FrameSink {
         } else if (trailers) {
             tell(stream, block, true);
         } else if (block.interim()) {
-            session.floods().control();
+            session.abuse().control();
         } else {
             head(stream, block, end);
         }
@@ -219,14 +218,22 @@ final class Receiver implements FrameSink {
         }
     }
 
-    /** A frame on a stream that is not open. It is no error where the peer may not know yet that we reset the stream. */
+    /**
+     * A frame on a stream that is not open. It is no error where the peer may not know yet that we reset the stream, nor where
+     * a server repeats itself, as Triton does when a call has expired.
+     */
     private void stray(int streamId, int type, boolean cheap) {
         checkUsed(streamId, type);
-        if (!session.streams().wasReset(streamId)) {
+        if (server && session.streams().wasResetByPeer(streamId)) {
+            session.writeReset(streamId, Http2Error.STREAM_CLOSED.code());
+            session.abuse().control();
+            return;
+        }
+        if (server && !session.streams().wasReset(streamId)) {
             throw new Violation(Http2Error.STREAM_CLOSED, "a frame of type " + type + " on a closed stream");
         }
         if (cheap) {
-            session.floods().control();
+            session.abuse().control();
         }
     }
 
@@ -243,20 +250,25 @@ final class Receiver implements FrameSink {
         Http2Stream stream = session.streams().get(streamId);
         if (stream == null) {
             checkUsed(streamId, FrameType.RST_STREAM);
-            session.floods().control();
+            session.abuse().control();
             return;
         }
         boolean refused = errorCode == Http2Error.REFUSED_STREAM.code() && !stream.is(Mark.HEAD_SEEN);
         StreamEnd.Kind kind = refused ? StreamEnd.Kind.REFUSED : StreamEnd.Kind.RESET;
+        session.streams().rememberResetByPeer(streamId);
         session.abort(stream, new StreamEnd(kind, errorCode, null));
-        session.floods().reset();
+        if (!stream.is(Mark.ANSWERED)) {
+            session.abuse().reset();
+        }
     }
 
     @Override
     public void settings(ByteBuf in, int length) {
         boolean first = !settings.seen();
+        // Each value may cost something: a window for all streams, the table of header fields.
+        session.abuse().control(1 + length / PeerSettings.BYTES_EACH);
         settings.read(in, length);
-        session.floods().control();
+        session.queues();
         session.writer().settingsAck();
         session.flusher().touch();
         if (first) {
@@ -268,15 +280,16 @@ final class Receiver implements FrameSink {
 
     @Override
     public void settingsAck() {
-        session.floods().control();
+        session.abuse().control();
     }
 
     @Override
     public void ping(boolean ack, long payload) {
-        session.floods().control();
+        session.abuse().control();
         if (ack) {
             session.farewell().pong(payload);
         } else {
+            session.queues();
             session.writer().ping(true, payload);
             session.flusher().touch();
         }
@@ -284,13 +297,13 @@ final class Receiver implements FrameSink {
 
     @Override
     public void goAway(int lastStreamId, long errorCode) {
-        session.floods().control();
+        session.abuse().control();
         session.farewell().peerGoesAway(lastStreamId, errorCode);
     }
 
     @Override
     public void windowUpdate(int streamId, int increment) {
-        session.floods().control();
+        session.abuse().control();
         if (streamId == 0) {
             if (increment == 0) {
                 throw new Violation(Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
@@ -310,6 +323,6 @@ final class Receiver implements FrameSink {
 
     @Override
     public void ignored() {
-        session.floods().control();
+        session.abuse().control();
     }
 }

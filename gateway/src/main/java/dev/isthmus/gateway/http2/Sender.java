@@ -23,18 +23,18 @@ final class Sender {
     private final Session session;
     private final FrameWriter writer;
     private final Channel channel;
-    private final Floods floods;
+    private final AbuseDetector abuse;
     private final ArrayDeque<Http2Stream> ring = new ArrayDeque<>();
     private List<Http2Stream> awaiting = new ArrayList<>(0);
     private int window = Http2Options.DEFAULT_WINDOW;
     private int streamWindow = Http2Options.DEFAULT_WINDOW;
     private int maxFrame = Http2Options.DEFAULT_FRAME_SIZE;
 
-    Sender(Session session, FrameWriter writer, Channel channel, Floods floods) {
+    Sender(Session session, FrameWriter writer, Channel channel, AbuseDetector abuse) {
         this.session = session;
         this.writer = writer;
         this.channel = channel;
-        this.floods = floods;
+        this.abuse = abuse;
     }
 
     /** The window of a new stream. */
@@ -86,6 +86,7 @@ final class Sender {
             queue.end(fields);
             return;
         }
+        session.queues();
         writer.headers(stream.id(), fields, end);
         session.flusher().touch();
         if (end) {
@@ -183,7 +184,10 @@ final class Sender {
         writer.dataHead(stream.id(), length, end);
         window -= length;
         stream.moveSendWindow(-length);
-        floods.work(length);
+        if (length > 0) {
+            stream.set(Mark.ANSWERED);
+            abuse.progress();
+        }
     }
 
     boolean writable(Http2Stream stream) {

@@ -14,7 +14,7 @@ final class Session {
     private final Http2Connection connection;
     private final ChannelHandlerContext ctx;
     private final Streams streams;
-    private final Floods floods;
+    private final AbuseDetector abuse;
     private final FrameWriter writer;
     private final Sender sender;
     private final Flusher flusher;
@@ -22,13 +22,13 @@ final class Session {
     private boolean closed;
     private @Nullable Throwable cause;
 
-    Session(Http2Connection connection, ChannelHandlerContext ctx, Floods floods) {
+    Session(Http2Connection connection, ChannelHandlerContext ctx, AbuseDetector abuse) {
         this.connection = connection;
         this.ctx = ctx;
-        this.floods = floods;
+        this.abuse = abuse;
         this.streams = new Streams(connection.isServer());
         this.writer = new FrameWriter(ctx);
-        this.sender = new Sender(this, writer, ctx.channel(), floods);
+        this.sender = new Sender(this, writer, ctx.channel(), abuse);
         this.flusher = new Flusher(ctx.executor(), writer, sender);
         this.farewell = new Farewell(this, connection.isServer());
     }
@@ -57,8 +57,8 @@ final class Session {
         return farewell;
     }
 
-    Floods floods() {
-        return floods;
+    AbuseDetector abuse() {
+        return abuse;
     }
 
     int streamWindow() {
@@ -111,7 +111,7 @@ final class Session {
     Http2Stream open(Fields head, boolean end, StreamListener listener) {
         Http2Stream stream = newStream(streams.nextOwn());
         stream.listener(listener);
-        floods.work(0);
+        abuse.progress();
         stream.headers(head, end);
         return stream;
     }
@@ -122,6 +122,7 @@ final class Session {
             return;
         }
         stream.set(Mark.LOCAL_ENDED);
+        abuse.answered();
         if (stream.is(Mark.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
@@ -142,16 +143,24 @@ final class Session {
     }
 
     void writeReset(int streamId, long errorCode) {
+        queues();
         writer.reset(streamId, errorCode);
         streams.rememberReset(streamId);
         flusher.touch();
+    }
+
+    /** A frame is written that no window of the peer's holds back. */
+    void queues() {
+        if (!ctx.channel().isWritable()) {
+            abuse.queued();
+        }
     }
 
     /** The peer broke the protocol on one stream. */
     void violated(Http2Stream stream, Http2Error error, String message) {
         writeReset(stream.id(), error.code());
         abort(stream, new StreamEnd(StreamEnd.Kind.VIOLATION, error.code(), new Violation(error, message)));
-        floods.reset();
+        abuse.error();
     }
 
     /** Ends a stream early and tells its listener. */
@@ -195,6 +204,10 @@ final class Session {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), violation.error().code());
             cause = violation;
+            AbuseRule rule = violation.rule();
+            if (rule != null) {
+                connection.listener().abused(rule, String.valueOf(violation.getMessage()));
+            }
             closeAfterFlush();
         }
     }

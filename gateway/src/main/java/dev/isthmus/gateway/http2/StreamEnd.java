@@ -22,6 +22,11 @@ public record StreamEnd(Kind kind, long errorCode, @Nullable Throwable cause) {
         LOST
     }
 
+    /** Whether the connection was closed because the peer broke the protocol, or went beyond our limits. */
+    public boolean peerBrokeRules() {
+        return cause instanceof Violation;
+    }
+
     /** Whether the peer has certainly not begun to process the request, so that it may be sent once more. */
     public boolean unprocessed() {
         return kind == Kind.REFUSED;

@@ -19,9 +19,7 @@ final class Http1Rules {
             return malformed(request.decoderResult().cause());
         }
         if (request.headers().size() > IngressSettings.MAX_HEADER_FIELDS) {
-            return new OipException(
-                    ErrorCode.HEADERS_TOO_LARGE,
-                    "at most " + IngressSettings.MAX_HEADER_FIELDS + " header fields are taken");
+            return HeadLimits.tooManyFields();
         }
         int hosts = request.headers().getAll(HttpHeaderNames.HOST).size();
         if (hosts > 1 || (hosts == 0 && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
@@ -46,14 +44,10 @@ final class Http1Rules {
 
     private static OipException malformed(Throwable cause) {
         if (cause instanceof TooLongHttpLineException) {
-            return new OipException(
-                    ErrorCode.URI_TOO_LONG,
-                    "request line: at most " + IngressSettings.MAX_REQUEST_LINE + " bytes are taken");
+            return HeadLimits.lineTooLong();
         }
         if (cause instanceof TooLongHttpHeaderException) {
-            return new OipException(
-                    ErrorCode.HEADERS_TOO_LARGE,
-                    "header fields: at most " + IngressSettings.MAX_HEADER_BYTES + " bytes are taken");
+            return HeadLimits.fieldsTooLarge();
         }
         return new OipException(ErrorCode.INVALID_ARGUMENT, "malformed HTTP request", cause);
     }

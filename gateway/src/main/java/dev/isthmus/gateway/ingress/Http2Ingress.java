@@ -1,11 +1,14 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -34,13 +37,24 @@ final class Http2Ingress {
     /** What serves a connection. */
     static Http2Connection connection(Channel channel, Entry entry) {
         Http2Ingress ingress = new Http2Ingress(channel, entry);
+        IngressSettings settings = entry.settings().get();
         Http2Options options = new Http2Options(
                 STREAM_WINDOW,
                 CONNECTION_WINDOW,
                 FRAME,
-                entry.settings().get().maxConcurrentStreams(),
-                IngressSettings.MAX_HEADER_BYTES);
-        return Http2Connection.server(options, ingress::accept, ConnectionListener.NONE);
+                settings.maxConcurrentStreams(),
+                IngressSettings.MAX_HEADER_BYTES,
+                IngressSettings.MAX_HEADER_FIELDS,
+                settings.abuse().limits());
+        return Http2Connection.server(options, ingress::accept, new Watch(channel, settings.abuse()));
+    }
+
+    /** Hears of a client that costs more than it may. */
+    private record Watch(Channel channel, AbusePolicy policy) implements ConnectionListener {
+        @Override
+        public void abused(AbuseRule rule, String what) {
+            policy.listener().abused(channel.remoteAddress(), rule, what);
+        }
     }
 
     private StreamListener accept(Http2Stream stream) {
@@ -48,15 +62,24 @@ final class Http2Ingress {
     }
 
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
-        Http2Head head = heads.of(headers);
+        Http2Head head = stream.headTooLarge() ? new Http2Head(headers) : heads.of(headers);
         IngressSettings settings = entry.settings().get();
+        OipException refusal = HeadLimits.refusal(stream.headTooLarge(), head);
         if (head.grpc()) {
             GrpcExchange exchange = new GrpcExchange(stream, channel, settings);
-            exchange.open(head, entry.grpc());
+            if (refusal == null) {
+                exchange.open(head, entry.grpc());
+            } else {
+                exchange.fail(refusal);
+            }
             return exchange;
         }
         Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings);
-        exchange.open(head, entry.rest());
+        if (refusal == null) {
+            exchange.open(head, entry.rest());
+        } else {
+            exchange.refuse(head, refusal);
+        }
         return exchange;
     }
 

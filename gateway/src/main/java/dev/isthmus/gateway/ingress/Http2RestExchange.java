@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.http2.Field;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -32,6 +33,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     void open(Http2Head head, CallHandler calls) {
         exchange.open(head, channel, calls);
+    }
+
+    /** Answers a request that nobody is asked. */
+    void refuse(Http2Head head, OipException refusal) {
+        exchange.refuse(head, refusal);
     }
 
     @Override

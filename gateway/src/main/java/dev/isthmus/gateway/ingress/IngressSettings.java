@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.http2.AbusePolicy;
 
 /**
  * What is accepted and how it is answered.
@@ -11,6 +12,7 @@ import dev.isthmus.gateway.call.HeaderNames;
  * @param streamForm the message that gRPC clients get from ModelStreamInfer
  * @param health how health requests are answered
  * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that; -1 for never
+ * @param abuse what a client may cost on one HTTP/2 connection
  */
 public record IngressSettings(
         long maxBodyBytes,
@@ -18,7 +20,8 @@ public record IngressSettings(
         HeaderNames forwarded,
         StreamForm streamForm,
         Health health,
-        long compressAbove) {
+        long compressAbove,
+        AbusePolicy abuse) {
     /** Bytes of a request line. */
     static final int MAX_REQUEST_LINE = 8 * 1024;
     /** Bytes of all header fields of a request. */

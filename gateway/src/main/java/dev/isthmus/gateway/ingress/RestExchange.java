@@ -77,6 +77,12 @@ final class RestExchange implements Reply {
         }
     }
 
+    /** Answers a request that nobody is asked. */
+    void refuse(RequestHead head, OipException refusal) {
+        bodiless = head.method().equals("HEAD");
+        fail(refusal);
+    }
+
     private @Nullable Inflation decoder(RequestHead head, Channel channel) {
         String encoding = head.field(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding == null || !head.compressed()) {

@@ -3,12 +3,18 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The failures that arise between the gateway and one upstream. Their texts go to clients: no address is in them. */
-public record UpstreamFailures(String upstream) {
+/**
+ * The failures that arise between the gateway and one upstream. Their texts go to clients: no address is in them.
+ *
+ * @param ending whether the gateway is being stopped
+ */
+public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
@@ -28,9 +34,35 @@ public record UpstreamFailures(String upstream) {
         return failure(ErrorCode.UNAVAILABLE, "closed the connection", cause, Processed.MAYBE);
     }
 
+    /** The server broke the protocol, or our limits, and we closed the connection for it. */
+    public OipException brokeProtocol(@Nullable Throwable cause) {
+        return failure(
+                ErrorCode.UNAVAILABLE, "broke HTTP/2, so that its connection was closed", cause, Processed.MAYBE);
+    }
+
+    /** The server did not answer a PING, and we closed the connection for it. */
+    public OipException silent(Duration patience) {
+        return failure(
+                ErrorCode.UNAVAILABLE,
+                "did not answer a ping within " + duration(patience.toNanos()),
+                null,
+                Processed.MAYBE);
+    }
+
     /** The upstream was closed on our side, before the request went out. */
     public OipException closed() {
-        return failure(ErrorCode.UNAVAILABLE, "is closed", null, Processed.NO);
+        return closedHere(Processed.NO);
+    }
+
+    /** The upstream was closed on our side, while the request was under way. */
+    public OipException closedUnderWay() {
+        return closedHere(Processed.MAYBE);
+    }
+
+    private OipException closedHere(Processed processed) {
+        return ending.getAsBoolean()
+                ? new OipException(ErrorCode.UNAVAILABLE, "the gateway is shutting down", null, processed)
+                : failure(ErrorCode.UNAVAILABLE, "was taken out of service", null, processed);
     }
 
     /** Every connection is in use and the queue for them is full. */

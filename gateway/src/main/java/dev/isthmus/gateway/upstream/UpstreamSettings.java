@@ -3,8 +3,10 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.http2.AbusePolicy;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * What every remote server is configured with.
@@ -15,6 +17,8 @@ import java.util.List;
  * @param timeout from sending the request to the end of the answer, for calls without a deadline of their own
  * @param maxMessageBytes the largest answer that is taken
  * @param returnedHeaders the headers of answers that clients are to see
+ * @param abuse what a server may cost on one HTTP/2 connection
+ * @param ending whether the gateway is being stopped, which is then why connections close
  */
 public record UpstreamSettings(
         String name,
@@ -23,7 +27,9 @@ public record UpstreamSettings(
         Duration timeout,
         Duration connectTimeout,
         long maxMessageBytes,
-        HeaderNames returnedHeaders) {
+        HeaderNames returnedHeaders,
+        AbusePolicy abuse,
+        BooleanSupplier ending) {
 
     public UpstreamSettings {
         if (endpoint.address().isUnresolved()) {
@@ -47,7 +53,9 @@ public record UpstreamSettings(
                 timeout,
                 connectTimeout,
                 maxMessageBytes,
-                HeaderNames.of(List.of()));
+                HeaderNames.of(List.of()),
+                AbusePolicy.NONE,
+                () -> false);
     }
 
     /** Nanoseconds that a call has left: of its own deadline, or else of the timeout. Negative when it is late. */

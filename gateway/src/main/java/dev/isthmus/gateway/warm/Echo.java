@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
@@ -32,7 +33,8 @@ final class Echo implements AutoCloseable {
             HeaderNames.of(List.of()),
             IngressSettings.StreamForm.OIP,
             IngressSettings.Health.DEFAULT,
-            -1);
+            -1,
+            AbusePolicy.NONE);
 
     private final IngressServer server;
     private final Sizes sizes;

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.config.ConfigException;
 import dev.isthmus.gateway.config.ConfigSource;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.config.GatewayConfig.Http2Abuse;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.ModelConfig;
@@ -154,7 +155,7 @@ class AdminServerTest {
 
     @Test
     void reload_tellsWhatChanged() throws Exception {
-        source.set(() -> TestConfigs.with(config, Map.of("limits", new Limits(1 << 20, 7, 10_000, 0.5))));
+        source.set(() -> TestConfigs.with(config, Map.of("limits", new Limits(1 << 20, 7, 10_000, 0.5, Http2Abuse.DEFAULT))));
         HttpResponse<String> response = reload();
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(json(response).path("generation").asInt()).isEqualTo(2);

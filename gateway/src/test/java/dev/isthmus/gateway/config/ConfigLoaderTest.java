@@ -92,7 +92,7 @@ class ConfigLoaderTest {
                 default_upstream: m
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
-        assertThat(config.limits()).isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5));
+        assertThat(config.limits()).isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
@@ -227,7 +227,35 @@ class ConfigLoaderTest {
                         new Checks(Duration.ofSeconds(2), Duration.ofSeconds(3), 4, 5),
                         new Outliers(7, Duration.ofSeconds(9), 0.25, 0.1),
                         new Retry(2, Set.of(RetryOn.LOST, RetryOn.TIMEOUT), 0.005, 1 << 20),
-                        new Breaker(1, 10, 5, Duration.ofMinutes(1))));
+                        new Breaker(1, 10, 5, Duration.ofMinutes(1)),
+                        new UpstreamConfig.Http2Abuse(1, 2, 3, 4)));
+    }
+
+    @Test
+    void http2Abuse_isReadInFull() throws ConfigException {
+        GatewayConfig config = parse("""
+                limits:
+                  http2_abuse:
+                    stream_reset_burst: 1
+                    stream_reset_rate: 2
+                    stream_error_burst: 3
+                    stream_error_rate: 4
+                    control_frame_burst: 5
+                    control_frame_rate: 6
+                    control_frames_per_data: 7
+                    max_queued_frames: 0
+                local: {embedded_models: true}
+                default_upstream: local
+                """);
+        assertThat(config.limits().http2Abuse()).isEqualTo(new GatewayConfig.Http2Abuse(1, 2, 3, 4, 5, 6, 7, 0));
+    }
+
+    @Test
+    void http2Abuse_isGenerousByDefault() {
+        assertThat(GatewayConfig.Limits.DEFAULT.http2Abuse())
+                .isEqualTo(new GatewayConfig.Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
+        assertThat(UpstreamConfig.DEFAULT.http2Abuse())
+                .isEqualTo(new UpstreamConfig.Http2Abuse(100_000, 10_000, 100, 100_000));
     }
 
     @Test

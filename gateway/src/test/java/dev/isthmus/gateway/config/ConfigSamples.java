@@ -56,6 +56,7 @@ final class ConfigSamples {
                 outliers: {consecutive_failures: 7, ejection: 9s, max_ejected: 25%, panic_threshold: 10%}
                 retry: {retries: 2, on: [lost, timeout], budget: 0.5%, max_body: 1MiB}
                 breaker: {failure_rate: 100%, window: 10, minimum_calls: 5, open: 1m}
+                http2_abuse: {control_frame_burst: 1, control_frame_rate: 2, control_frames_per_data: 3, max_queued_frames: 4}
             """;
 
     static final List<String> GOOD = List.of(

@@ -58,7 +58,8 @@ class ChecksTest {
                 (names, refresh, listener) -> {
                     throw new AssertionError("there are no names");
                 },
-                (metrics, answer) -> answer.accept(PendingRequests.UNKNOWN));
+                (metrics, answer) -> answer.accept(PendingRequests.UNKNOWN),
+                () -> false);
         Opening opening = (address, authority) -> {
             var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);
             return config.protocol() == Protocol.REST

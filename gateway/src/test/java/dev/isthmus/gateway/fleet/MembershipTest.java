@@ -61,7 +61,8 @@ class MembershipTest {
                 () -> now,
                 new Random(5),
                 new ByHand(),
-                (metrics, answer) -> answer.accept(pending.getOrDefault(metrics, PendingRequests.UNKNOWN)));
+                (metrics, answer) -> answer.accept(pending.getOrDefault(metrics, PendingRequests.UNKNOWN)),
+                () -> false);
         UpstreamConfig config = TestConfigs.with(
                 TestConfigs.upstream(Protocol.GRPC, endpoints),
                 Map.of(

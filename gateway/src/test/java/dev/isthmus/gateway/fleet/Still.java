@@ -41,7 +41,8 @@ final class Still {
                 },
                 (metrics, answer) -> {
                     throw new AssertionError("no queues are looked at");
-                });
+                },
+                () -> false);
         return ReplicaSet.start("triton", turns, opening, Set::of, around);
     }
 }

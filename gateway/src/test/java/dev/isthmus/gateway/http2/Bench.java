@@ -110,6 +110,11 @@ final class Bench implements AutoCloseable {
         }
 
         @Override
+        public void abused(AbuseRule rule, String what) {
+            connectionEvents.add("abused " + rule);
+        }
+
+        @Override
         public void closed(@Nullable Throwable cause) {
             connectionEvents.add("closed" + (cause == null ? "" : " " + cause.getMessage()));
         }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Our client against our server over real sockets. */
 class BothRolesTest {
-    static final Http2Options OPTIONS = new Http2Options(1 << 20, 16 << 20, 16_384, 100, 16_384);
+    static final Http2Options OPTIONS = new Http2Options(1 << 20, 16 << 20, 16_384, 100, 16_384, 100, AbuseLimits.NONE);
     static final Fields HEAD = Fields.of(
             Field.constant(":method", "POST"),
             Field.constant(":scheme", "http"),
@@ -86,8 +86,8 @@ class BothRolesTest {
 
     @Test
     void largeFramesAndSmallWindows_bodyComesBack() throws Exception {
-        Http2Options small = new Http2Options(1000, 65_535, 1 << 20, 10, 16_384);
-        Http2Options large = new Http2Options(4 << 20, 65_535, 1 << 20, 10, 16_384);
+        Http2Options small = new Http2Options(1000, 65_535, 1 << 20, 10, 16_384, 100, AbuseLimits.NONE);
+        Http2Options large = new Http2Options(4 << 20, 65_535, 1 << 20, 10, 16_384, 100, AbuseLimits.NONE);
         byte[] bytes = random(300_000);
 
         assertThat(ask(connected(small, large, new Watch()), Unpooled.wrappedBuffer(bytes))
@@ -131,7 +131,7 @@ class BothRolesTest {
     @Test
     void limitOfStreams_isKeptByTheClient() throws Exception {
         Watch watch = new Watch();
-        Http2Connection connection = connected(new Http2Options(1 << 20, 1 << 20, 16_384, 2, 16_384), OPTIONS, watch);
+        Http2Connection connection = connected(new Http2Options(1 << 20, 1 << 20, 16_384, 2, 16_384, 100, AbuseLimits.NONE), OPTIONS, watch);
         Heard first = new Heard();
         loopback.run(() -> {
             first.stream = connection.open(HEAD, false, first);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2Headers;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -192,5 +193,30 @@ class ClientTest {
             bench.send(Raw.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000007"));
         }
         assertThat(bench.connection.takesStreams()).isTrue();
+    }
+
+    @Test
+    void resetInTheLastFrame_sendsNothing() {
+        Heard heard = new Heard() {
+            @Override
+            public void headers(Http2Headers headers, boolean end) {
+                super.headers(headers, end);
+                requireNonNull(stream).reset(8);
+            }
+        };
+        heard.stream = bench.connection.open(BothRolesTest.HEAD, true, heard);
+        bench.written();
+        bench.send(response(1, true, Raw.RESPONSE));
+        assertThat(bench.written()).isEmpty();
+        assertThat(bench.connection.openStreams()).isZero();
+    }
+
+    /** As Triton does when a call has expired. */
+    @Test
+    void serverThatRepeatsItself_isNoViolation() {
+        bench.ask(true);
+        bench.send(response(1, true, Raw.RESPONSE), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+        bench.send(response(1, true, Raw.RESPONSE), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+        assertThat(bench.channel.isOpen()).isTrue();
     }
 }

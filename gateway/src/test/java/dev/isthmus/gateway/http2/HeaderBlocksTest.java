@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** Blocks are decoded as Netty decodes them, and those that repeat only once. */
 class HeaderBlocksTest {
-    private final HeaderBlocks blocks = new HeaderBlocks(16_384);
+    private final HeaderBlocks blocks = new HeaderBlocks(16_384, 100);
 
     private Http2Headers decode(ByteBuf block) {
         return blocks.decode(1, block, block.readableBytes()).headers();
@@ -88,7 +88,7 @@ class HeaderBlocksTest {
     void randomBlocks_areDecodedAsNettyDoes() throws Exception {
         for (int seed = 0; seed < 60; seed++) {
             Random random = new Random(seed);
-            HeaderBlocks ours = new HeaderBlocks(16_384);
+            HeaderBlocks ours = new HeaderBlocks(16_384, 100);
             DefaultHttp2HeadersDecoder theirs = new DefaultHttp2HeadersDecoder(true, true, 16_384);
             DefaultHttp2HeadersEncoder encoder =
                     new DefaultHttp2HeadersEncoder((name, value) -> name.length() % 3 == 0);
@@ -129,7 +129,7 @@ class HeaderBlocksTest {
         for (int i = 0; i < 3000; i++) {
             byte[] bytes = new byte[1 + random.nextInt(30)];
             random.nextBytes(bytes);
-            HeaderBlocks ours = new HeaderBlocks(16_384);
+            HeaderBlocks ours = new HeaderBlocks(16_384, 100);
             boolean scanned = BlockScan.leavesTableAlone(Unpooled.wrappedBuffer(bytes), 0, bytes.length);
             String first = outcome(ours, bytes);
             if (scanned) {

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -32,7 +33,8 @@ class Http2WritesTest {
                     GatewayConfig.Headers.DEFAULT.forwarded(),
                     IngressSettings.StreamForm.TRITON,
                     IngressSettings.Health.DEFAULT,
-                    -1));
+                    -1,
+                    AbusePolicy.NONE));
 
     /** Keeps each call until it is answered. */
     private RequestSink open(Call call, Reply reply) {

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -32,7 +33,8 @@ final class Ingress implements AutoCloseable {
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
-                1024);
+                1024,
+                AbusePolicy.NONE);
         server = IngressServer.listen(
                 transport,
                 loops,

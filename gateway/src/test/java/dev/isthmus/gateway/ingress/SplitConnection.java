@@ -5,6 +5,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
@@ -63,7 +64,8 @@ final class SplitConnection implements AutoCloseable {
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
-                -1);
+                -1,
+                AbusePolicy.NONE);
         Entry entry = new Entry(this::open, this::open, () -> settings);
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);

@@ -1,8 +1,12 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Options;
+import dev.isthmus.oip.OipException;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
@@ -22,12 +26,12 @@ final class Connection implements ConnectionListener {
     private static final int MAX_FRAME = 1 << 20;
 
     private static final int MAX_HEAD = 16 * 1024;
-    private static final Http2Options OPTIONS =
-            new Http2Options(STREAM_WINDOW, CONNECTION_WINDOW, MAX_FRAME, 0, MAX_HEAD);
 
     private final ConnectionPool pool;
     private final ConnectionRules rules;
-    private final Http2Connection http2 = Http2Connection.client(OPTIONS, this);
+    private final AbusePolicy abuse;
+    private final Http2Connection http2;
+    private @Nullable Channel channel;
     /** Of what is awaited: SETTINGS, the end of a silence, or the answer to a ping. */
     private @Nullable Future<?> timer;
 
@@ -35,12 +39,17 @@ final class Connection implements ConnectionListener {
     private boolean settled;
     private boolean used;
 
-    Connection(ConnectionPool pool, ConnectionRules rules) {
+    Connection(ConnectionPool pool, ConnectionRules rules, AbusePolicy abuse) {
         this.pool = pool;
         this.rules = rules;
+        this.abuse = abuse;
+        Http2Options options = new Http2Options(
+                STREAM_WINDOW, CONNECTION_WINDOW, MAX_FRAME, 0, MAX_HEAD, Integer.MAX_VALUE, abuse.limits());
+        this.http2 = Http2Connection.client(options, this);
     }
 
     void join(ChannelPipeline pipeline) {
+        channel = pipeline.channel();
         pipeline.addLast(new Ear()).addLast(http2);
     }
 
@@ -107,7 +116,7 @@ final class Connection implements ConnectionListener {
         if (heard) {
             watch();
         } else {
-            http2.close();
+            http2.closeWith(pool.texts().failures().silent(rules.patience()));
         }
     }
 
@@ -134,13 +143,21 @@ final class Connection implements ConnectionListener {
     }
 
     @Override
+    public void abused(AbuseRule rule, String what) {
+        if (channel != null) {
+            abuse.listener().abused(channel.remoteAddress(), rule, what);
+        }
+    }
+
+    @Override
     public void closed(@Nullable Throwable cause) {
         stopTimer();
         pool.gone(this, cause);
     }
 
-    void close() {
-        http2.close();
+    /** @param why what the calls on it fail with */
+    void close(OipException why) {
+        http2.closeWith(why);
     }
 
     /** Hears whatever the server sends. */

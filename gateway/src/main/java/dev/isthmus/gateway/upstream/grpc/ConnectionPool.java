@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.upstream.Clients;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.OipException;
@@ -28,6 +29,7 @@ final class ConnectionPool {
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
     private final Bootstrap bootstrap;
+    private final AbusePolicy abuse;
     /** Those that take calls, or will when others have ended. */
     private final List<Connection> ready = new ArrayList<>();
     /** Those whose calls end, and nothing more. */
@@ -47,6 +49,7 @@ final class ConnectionPool {
         this.rules = rules;
         this.loop = loop;
         this.allocator = allocator;
+        this.abuse = settings.abuse();
         this.bootstrap = Clients.of(settings, loop, allocator);
     }
 
@@ -103,7 +106,7 @@ final class ConnectionPool {
         if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections() || unwilling()) {
             return;
         }
-        Connection next = new Connection(this, rules);
+        Connection next = new Connection(this, rules, abuse);
         connecting = next;
         bootstrap
                 .clone()
@@ -126,7 +129,7 @@ final class ConnectionPool {
         if (!future.isSuccess()) {
             gone(connection, future.cause());
         } else if (closed) {
-            connection.close();
+            connection.close(texts.failures().closed());
         } else {
             connection.awaitSettings();
         }
@@ -204,7 +207,8 @@ final class ConnectionPool {
         if (connecting != null) {
             all.add(connecting);
         }
-        all.forEach(Connection::close);
+        OipException why = texts.failures().closedUnderWay();
+        all.forEach(connection -> connection.close(why));
     }
 
     /** The channel's handlers. */

@@ -67,7 +67,7 @@ public final class GrpcUpstream implements Upstream {
     GrpcUpstream(
             UpstreamSettings settings, PeerKnowledge knowledge, ConnectionRules rules, ByteBufAllocator allocator) {
         this.settings = settings;
-        this.failures = new UpstreamFailures(settings.name());
+        this.failures = new UpstreamFailures(settings.name(), settings.ending());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
         this.methods = Methods.of(settings.authority(), settings.timeout());
         this.knowledge = knowledge;

@@ -18,10 +18,17 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     OipException of(StreamEnd end) {
         return switch (end.kind()) {
             case REFUSED -> failures.refused(end.cause());
-            case LOST -> failures.connectionClosed(end.cause());
+            case LOST -> lost(end);
             case VIOLATION -> notGrpc(end.cause());
             case RESET -> ofReset(end);
         };
+    }
+
+    private OipException lost(StreamEnd end) {
+        if (end.cause() instanceof OipException ours) {
+            return ours;
+        }
+        return end.peerBrokeRules() ? failures.brokeProtocol(end.cause()) : failures.connectionClosed(end.cause());
     }
 
     /**

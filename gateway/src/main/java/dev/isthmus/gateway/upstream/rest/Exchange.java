@@ -171,7 +171,7 @@ final class Exchange implements Cancellation {
             pool.acquireFresh(this);
             return;
         }
-        fail(failures.connectionClosed(cause));
+        fail(pool.closed() ? failures.closedUnderWay() : failures.connectionClosed(cause));
     }
 
     private void timedOut(long timeoutNanos) {

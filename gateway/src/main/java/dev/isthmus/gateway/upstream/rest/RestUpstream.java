@@ -61,7 +61,7 @@ public final class RestUpstream implements Upstream {
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
         this.settings = settings;
-        this.failures = new UpstreamFailures(settings.name());
+        this.failures = new UpstreamFailures(settings.name(), settings.ending());
         this.answers = new RestAnswers(failures);
         this.knowledge = knowledge;
         this.pools = new PerLoop<>(

@@ -217,7 +217,7 @@ class GrpcUpstreamFailureTest {
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             OipException refused = infer(upstream, bench.call()).failure();
             assertThat(refused.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            assertThat(refused).hasMessage("upstream 'triton' is closed");
+            assertThat(refused).hasMessage("upstream 'triton' was taken out of service");
         }
     }
 }

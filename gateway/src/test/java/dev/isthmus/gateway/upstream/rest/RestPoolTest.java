@@ -180,12 +180,12 @@ class RestPoolTest {
             server.request();
             upstream.close();
             OipException lost = underWay.failure();
-            assertThat(lost).hasMessage("upstream 'triton' closed the connection");
+            assertThat(lost).hasMessage("upstream 'triton' was taken out of service");
             assertThat(lost.processed()).isEqualTo(OipException.Processed.MAYBE);
             for (RecordedReply reply : List.of(waiting, rest.infer(upstream))) {
                 OipException failure = reply.failure();
                 assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-                assertThat(failure).hasMessage("upstream 'triton' is closed");
+                assertThat(failure).hasMessage("upstream 'triton' was taken out of service");
                 assertThat(failure.processed()).isEqualTo(OipException.Processed.NO);
             }
         }

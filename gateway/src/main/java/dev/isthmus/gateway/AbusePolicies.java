@@ -1,0 +1,35 @@
+package dev.isthmus.gateway;
+
+import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.UpstreamConfig;
+import dev.isthmus.gateway.http2.AbuseLimits;
+import dev.isthmus.gateway.http2.AbuseLimits.Allowance;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+
+/** What the peers of HTTP/2 connections may cost, out of the configuration. */
+final class AbusePolicies {
+    private AbusePolicies() {}
+
+    static AbusePolicy ofClients(GatewayConfig.Http2Abuse config, MeterRegistry meters) {
+        AbuseLimits limits = new AbuseLimits(
+                new Allowance(config.streamResetBurst(), config.streamResetRate()),
+                new Allowance(config.streamErrorBurst(), config.streamErrorRate()),
+                new Allowance(config.controlFrameBurst(), config.controlFrameRate()),
+                config.controlFramesPerData(),
+                config.maxQueuedFrames());
+        return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofClients());
+    }
+
+    /** Streams that a server resets or breaks harm none but its own calls. */
+    static AbusePolicy ofUpstream(String name, UpstreamConfig.Http2Abuse config, MeterRegistry meters) {
+        AbuseLimits limits = new AbuseLimits(
+                Allowance.ANY,
+                Allowance.ANY,
+                new Allowance(config.controlFrameBurst(), config.controlFrameRate()),
+                config.controlFramesPerData(),
+                config.maxQueuedFrames());
+        return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofUpstream(name));
+    }
+}

@@ -1,0 +1,40 @@
+package dev.isthmus.gateway.metrics;
+
+import dev.isthmus.gateway.http2.AbuseListener;
+import dev.isthmus.gateway.http2.AbuseRule;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.SocketAddress;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Counts and logs the HTTP/2 connections that are closed because their peer costs more than it may. */
+public final class Http2AbuseMetrics {
+    private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
+
+    private final MeterRegistry registry;
+
+    public Http2AbuseMetrics(MeterRegistry registry) {
+        this.registry = registry;
+    }
+
+    /** Hears of the connections of clients. */
+    public AbuseListener ofClients() {
+        return (peer, rule, what) -> closed("client", "a client", peer, rule, what);
+    }
+
+    /** Hears of the connections to an upstream's servers. */
+    public AbuseListener ofUpstream(String name) {
+        return (peer, rule, what) -> closed("upstream", "upstream '" + name + "'", peer, rule, what);
+    }
+
+    private void closed(String side, String whose, SocketAddress peer, AbuseRule rule, String what) {
+        Counter.builder("isthmus.http2.abuse")
+                .description("HTTP/2 connections that were closed because the peer costs more than it may")
+                .tag("side", side)
+                .tag("rule", rule.label())
+                .register(registry)
+                .increment();
+        LOG.warn("HTTP/2 connection of {} {} closed with ENHANCE_YOUR_CALM, {}: {}", whose, peer, rule.label(), what);
+    }
+}

@@ -21,8 +21,8 @@ class DefencesTest {
     private static final int COMPRESSION_ERROR = 9;
     private static final int CALM = 11;
 
-    private final Bench bench =
-            Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE)).ready();
+    private final Bench bench = Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
+            .ready();
 
     @AfterEach
     void close() {

@@ -28,6 +28,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -53,6 +54,9 @@ public final class Gateway implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
+    /** Connections are closed, their handlers hear of it, answers are written, and flushed. */
+    private static final int TURNS = 4;
+
     private static final int MOST_CHANGES = 100;
     private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
     private static final String STOPPING = "stopping";
@@ -362,10 +366,20 @@ public final class Gateway implements AutoCloseable {
         ground.closer().shutdownNow();
         current.stop();
         ground.pool().close();
+        settle(loops);
         end(loops);
         current.traffic().close();
         shadows.close();
         metrics.close();
+    }
+
+    /** Lets each loop do what it was given, and what follows: calls that end with their upstream are still answered. */
+    private static void settle(EventLoopGroup loops) {
+        for (int turn = 0; turn < TURNS; turn++) {
+            for (EventExecutor loop : loops) {
+                loop.submit(() -> {}).awaitUninterruptibly(PATIENCE_MILLIS);
+            }
+        }
     }
 
     private static void end(EventLoopGroup loops) {

@@ -11,8 +11,8 @@ import dev.isthmus.gateway.fleet.ReplicaSet;
 import dev.isthmus.gateway.fleet.Surroundings;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -53,10 +53,8 @@ final class Upstreams implements AutoCloseable {
          *
          * @param ending whether the gateway is being stopped
          */
-        static Ground real(
-                EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
-            Surroundings around =
-                    Surroundings.real(
+        static Ground real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
+            Surroundings around = Surroundings.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
             return new Ground(around, new CheckedModels());
         }

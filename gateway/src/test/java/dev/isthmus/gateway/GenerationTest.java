@@ -61,7 +61,8 @@ class GenerationTest {
                 new Generation.Ground(
                         loops,
                         pool,
-                        Upstreams.Ground.real(loops.next(), ByteBufAllocator.DEFAULT, new SimpleMeterRegistry(), () -> false),
+                        Upstreams.Ground.real(
+                                loops.next(), ByteBufAllocator.DEFAULT, new SimpleMeterRegistry(), () -> false),
                         Choices.of(System::nanoTime),
                         new Traffic.Ground(meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,

@@ -189,8 +189,9 @@ public record UpstreamConfig(
     }
 
     /** What a server may cost on one HTTP/2 connection. */
-    @Doc("A server spoken to in gRPC whose connection costs more than this is closed with ENHANCE_YOUR_CALM, and with it"
-            + " the calls on it. Streams that it resets are not counted.")
+    @Doc(
+            "A server spoken to in gRPC whose connection costs more than this is closed with ENHANCE_YOUR_CALM, and with it"
+                    + " the calls on it. Streams that it resets are not counted.")
     public record Http2Abuse(
             @Doc("Frames at once that carry nothing: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed"
                     + " streams; 0: any number.")

@@ -224,6 +224,11 @@ final class Receiver implements FrameSink {
      */
     private void stray(int streamId, int type, boolean cheap) {
         checkUsed(streamId, type);
+        if (server && session.streams().wasResetByPeer(streamId)) {
+            session.writeReset(streamId, Http2Error.STREAM_CLOSED.code());
+            session.abuse().control();
+            return;
+        }
         if (server && !session.streams().wasReset(streamId)) {
             throw new Violation(Http2Error.STREAM_CLOSED, "a frame of type " + type + " on a closed stream");
         }
@@ -250,6 +255,7 @@ final class Receiver implements FrameSink {
         }
         boolean refused = errorCode == Http2Error.REFUSED_STREAM.code() && !stream.is(Mark.HEAD_SEEN);
         StreamEnd.Kind kind = refused ? StreamEnd.Kind.REFUSED : StreamEnd.Kind.RESET;
+        session.streams().rememberResetByPeer(streamId);
         session.abort(stream, new StreamEnd(kind, errorCode, null));
         if (!stream.is(Mark.ANSWERED)) {
             session.abuse().reset();

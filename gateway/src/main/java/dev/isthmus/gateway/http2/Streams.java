@@ -14,7 +14,7 @@ final class Streams {
     private int nextOwn = 1;
     private long peerLimit = 100;
 
-    /** Streams that we reset, on which the peer may send until it knows. */
+    /** Streams that we reset, on which the peer may send until it knows; negative: those that the peer reset. */
     private int[] reset = new int[0];
 
     private int resets;
@@ -79,11 +79,20 @@ final class Streams {
 
     /** We reset the stream, so what still comes on it is no error. */
     void rememberReset(int id) {
+        remember(id);
+    }
+
+    /** The peer reset the stream, so what still comes on it is an error of the stream alone (RFC 9113, 5.1). */
+    void rememberResetByPeer(int id) {
+        remember(-id);
+    }
+
+    private void remember(int id) {
         if (reset.length == 0) {
             reset = new int[REMEMBERED];
         }
         int slot = resets++ & (REMEMBERED - 1);
-        forgotten = Math.max(forgotten, reset[slot]);
+        forgotten = Math.max(forgotten, Math.abs(reset[slot]));
         reset[slot] = id;
     }
 
@@ -92,6 +101,15 @@ final class Streams {
         if (id <= forgotten) {
             return true;
         }
+        return remembers(id);
+    }
+
+    /** Whether a closed stream was reset by the peer, as far as is remembered. */
+    boolean wasResetByPeer(int id) {
+        return remembers(-id);
+    }
+
+    private boolean remembers(int id) {
         for (int each : reset) {
             if (each == id) {
                 return true;

@@ -91,8 +91,7 @@ class Http2AbuseTest {
                 default_upstream: local
                 """);
         try (Gateway gateway = Gateway.start(ConfigLoader.load(file));
-                FramePeer attacker =
-                        FramePeer.client(gateway.addresses().get(0).getPort())) {
+                FramePeer attacker = FramePeer.client(gateway.addresses().get(0).getPort())) {
             for (int i = 0; i < 21; i++) {
                 attacker.infer().reset();
             }

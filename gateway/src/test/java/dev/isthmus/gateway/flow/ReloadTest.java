@@ -112,7 +112,9 @@ class ReloadTest {
                 await().pollInterval(Duration.ofMillis(2))
                         .until(() -> calls.get() >= before + CALLS_BETWEEN
                                 || running.stream().anyMatch(Future::isDone));
-                apply(gateway, i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 50, 100, 0.5, Http2Abuse.DEFAULT)));
+                apply(
+                        gateway,
+                        i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 50, 100, 0.5, Http2Abuse.DEFAULT)));
             }
             stop.set(true);
             for (Future<?> each : running) {

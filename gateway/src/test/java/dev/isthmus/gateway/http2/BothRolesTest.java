@@ -131,7 +131,8 @@ class BothRolesTest {
     @Test
     void limitOfStreams_isKeptByTheClient() throws Exception {
         Watch watch = new Watch();
-        Http2Connection connection = connected(new Http2Options(1 << 20, 1 << 20, 16_384, 2, 16_384, 100, AbuseLimits.NONE), OPTIONS, watch);
+        Http2Connection connection =
+                connected(new Http2Options(1 << 20, 1 << 20, 16_384, 2, 16_384, 100, AbuseLimits.NONE), OPTIONS, watch);
         Heard first = new Heard();
         loopback.run(() -> {
             first.stream = connection.open(HEAD, false, first);

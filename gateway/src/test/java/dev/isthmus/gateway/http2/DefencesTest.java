@@ -21,8 +21,8 @@ class DefencesTest {
     private static final int COMPRESSION_ERROR = 9;
     private static final int CALM = 11;
 
-    private final Bench bench =
-            Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE)).ready();
+    private final Bench bench = Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
+            .ready();
 
     @AfterEach
     void close() {
@@ -329,7 +329,7 @@ class DefencesTest {
         bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb));
         assertThat(Objects.requireNonNull(bench.request(0).stream).headTooLarge())
                 .isTrue();
-        assertThat(bench.request(0).headers.getFirst()).hasSize(4);
+        assertThat(bench.request(0).headers.getFirst()).hasSize(5);
         serves();
     }
 
@@ -354,6 +354,12 @@ class DefencesTest {
                 Raw.data(1, 1000, false), headers(1, 5, "a=b"), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000001"));
         serves();
         assertThat(bench.request(0).events).containsExactly("headers");
+    }
+
+    @Test
+    void frameAfterThePeersReset_isAnErrorOfTheStream_5_1() {
+        bench.send(Raw.request(1, false), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"), Raw.data(1, 1, false));
+        reset(STREAM_CLOSED);
     }
 
     @Test

@@ -10,7 +10,8 @@ import org.junit.jupiter.api.Test;
 
 /** However the bytes of a connection are cut into reads, they mean the same. */
 class SplitReadsTest {
-    private static final Http2Options OPTIONS = new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE);
+    private static final Http2Options OPTIONS =
+            new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE);
 
     /** A connection with every type of frame and all their flags. */
     private static ByteBuf input() {

@@ -150,8 +150,7 @@ public final class Gateway implements AutoCloseable {
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, metrics.registry());
-        ramps = new Ramps(
-                metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
+        ramps = new Ramps(metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
         shadows = new ShadowRuntime(
                 metrics.registry(),
                 () -> ThreadLocalRandom.current().nextLong(),

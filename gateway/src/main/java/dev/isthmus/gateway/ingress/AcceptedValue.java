@@ -19,8 +19,6 @@ record AcceptedValue(String value, Map<String, String> parameters, int weight) {
     static final int MOST = 1000;
 
     private static final Pattern WEIGHT = Pattern.compile("0(\\.[0-9]*)?|1(\\.0*)?");
-    private static final String ANY_TYPE = "*/*";
-    private static final List<AcceptedValue> ANY = List.of(new AcceptedValue(ANY_TYPE, Map.of(), MOST));
 
     AcceptedValue {
         parameters = Map.copyOf(parameters);
@@ -31,8 +29,8 @@ record AcceptedValue(String value, Map<String, String> parameters, int weight) {
         if (fields.isEmpty()) {
             return List.of();
         }
-        if (fields.size() == 1 && fields.getFirst().equals(ANY_TYPE)) {
-            return ANY; // what most clients send
+        if (fields.size() == 1 && plain(fields.getFirst())) {
+            return List.of(new AcceptedValue(fields.getFirst().strip().toLowerCase(Locale.ROOT), Map.of(), MOST));
         }
         List<AcceptedValue> values = new ArrayList<>();
         for (String field : fields) {
@@ -43,6 +41,11 @@ record AcceptedValue(String value, Map<String, String> parameters, int weight) {
             }
         }
         return values;
+    }
+
+    /** Whether a field is one value and nothing else, as most are. */
+    private static boolean plain(String field) {
+        return field.indexOf(',') < 0 && field.indexOf(';') < 0;
     }
 
     private static AcceptedValue of(List<String> parts) {

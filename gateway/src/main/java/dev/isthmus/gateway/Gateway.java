@@ -26,6 +26,7 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -104,6 +105,8 @@ public final class Gateway implements AutoCloseable {
     private static Gateway start(
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
+        // Before models are loaded, which takes long.
+        checkAddresses(config);
         Transport transport = Transport.best();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
@@ -120,6 +123,14 @@ public final class Gateway implements AutoCloseable {
         } catch (Exception e) {
             gateway.close();
             throw e;
+        }
+    }
+
+    private static void checkAddresses(GatewayConfig config) throws BindException {
+        Listeners.check(config.listeners());
+        Admin operators = config.admin();
+        if (operators != null) {
+            AdminServer.check(operators);
         }
     }
 
@@ -244,6 +255,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
+        Listeners.check(listeners.unbound(config.listeners()));
         Generation next = new Generation(old.number() + 1, config, ground, old.ready(), old.traffic());
         Listeners.Change change;
         try {

@@ -41,9 +41,9 @@ record Serving(
         } catch (OipException e) {
             err.println("isthmus: " + e.message());
         } catch (BindException e) {
-            err.println("isthmus: the address cannot be listened on: " + e.getMessage());
+            err.println("isthmus: " + e.getMessage());
         } catch (Exception e) {
-            err.println("isthmus: " + e);
+            err.println("isthmus: it could not be started: " + e);
         }
         return IsthmusCommand.REFUSED;
     }

@@ -58,6 +58,10 @@ client() {
 
 check() { # what a component needs at run time, each time: packages may be removed
   [ "$1" != triton ] && return
+  if [ "$(uname -s) $(uname -m)" != "Linux x86_64" ]; then
+    say "Triton's wheel exists for Linux on x86-64 alone; this is $(uname -s) on $(uname -m)"
+    exit 3
+  fi
   ldconfig -p | grep -q 'libpython3\.11\.so\.1\.0' || debian libpython3.11 "Triton's python backend needs libpython3.11.so.1.0"
 }
 

@@ -54,7 +54,7 @@ public final class Gateway implements AutoCloseable {
     private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
 
     private final EventLoopGroup loops;
-    private final ProcessMetrics metrics = new ProcessMetrics();
+    private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
@@ -332,10 +332,20 @@ public final class Gateway implements AutoCloseable {
 
     /** Stops accepting and ends everything; once is enough. */
     @Override
-    public synchronized void close() {
+    public void close() {
+        stop("it is closed");
+    }
+
+    /**
+     * As {@link #close()}.
+     *
+     * @param why for the log
+     */
+    public synchronized void stop(String why) {
         if (loops.isShuttingDown()) {
             return;
         }
+        LOG.info("stopping: {}; calls under way: {}", why, ground.calls().underWay());
         listeners.close();
         if (admin != null) {
             admin.close();
@@ -348,6 +358,7 @@ public final class Gateway implements AutoCloseable {
         current.traffic().close();
         shadows.close();
         metrics.close();
+        LOG.info("stopped");
     }
 
     private static void end(EventLoopGroup loops) {

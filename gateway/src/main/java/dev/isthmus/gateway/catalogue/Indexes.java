@@ -44,8 +44,10 @@ final class Indexes {
     private boolean stale;
     private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of(), Set.of());
 
-    /** @param discovered upstreams by the models that are routed to them because they list them */
-    /** @param names of all models that servers list */
+    /**
+     * @param discovered upstreams by the models that are routed to them because they list them
+     * @param names of all models that servers list
+     */
     private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
 
     /** @param since no server may have been asked before */

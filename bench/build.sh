@@ -1,10 +1,7 @@
 # Builds the benches where that is needed; to be sourced: . build.sh NAME. Sets java_home, and lib, the classes they need.
 lib=$home/bench/target/lib
 
-if ! java_home=$("$home/.mvn/jdk25"); then
-  echo "$1: no JDK 25 was found; set ISTHMUS_JAVA_HOME to one" >&2
-  exit 3
-fi
+java_home=$("$home/.mvn/jdk25") || exit 3
 
 stale() {
   [ ! -e "$lib/.built" ] || [ ! -d "$home/gateway/target/dist/lib" ] ||

@@ -29,6 +29,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,7 +63,7 @@ public final class Gateway implements AutoCloseable {
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
-    private final ProcessMetrics metrics = new ProcessMetrics();
+    private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
@@ -117,6 +118,8 @@ public final class Gateway implements AutoCloseable {
     private static Gateway start(
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
+        // Before models are loaded, which takes long.
+        checkAddresses(config);
         Transport transport = Transport.best();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 0, new DefaultThreadFactory("isthmus-loop"), transport.ioHandlerFactory());
@@ -133,6 +136,14 @@ public final class Gateway implements AutoCloseable {
         } catch (Exception e) {
             gateway.close();
             throw e;
+        }
+    }
+
+    private static void checkAddresses(GatewayConfig config) throws BindException {
+        Listeners.check(config.listeners());
+        Admin operators = config.admin();
+        if (operators != null) {
+            AdminServer.check(operators);
         }
     }
 
@@ -269,6 +280,7 @@ public final class Gateway implements AutoCloseable {
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
+        Listeners.check(listeners.unbound(config.listeners()));
         Generation next = new Generation(old.number() + 1, config, ground, old.ready(), old.traffic());
         Listeners.Change change;
         try {
@@ -352,11 +364,21 @@ public final class Gateway implements AutoCloseable {
 
     /** Stops accepting and ends everything; once is enough. */
     @Override
-    public synchronized void close() {
+    public void close() {
+        stop("it is closed");
+    }
+
+    /**
+     * As {@link #close()}.
+     *
+     * @param why for the log
+     */
+    public synchronized void stop(String why) {
         if (loops.isShuttingDown()) {
             return;
         }
         phase = STOPPING;
+        LOG.info("stopping: {}; calls under way: {}", why, ground.calls().underWay());
         listeners.close();
         if (admin != null) {
             admin.close();
@@ -370,6 +392,7 @@ public final class Gateway implements AutoCloseable {
         current.traffic().close();
         shadows.close();
         metrics.close();
+        LOG.info("stopped");
     }
 
     /** Lets each loop do what it was given, and what follows: calls that end with their upstream are still answered. */

@@ -179,7 +179,10 @@ final class Generation {
 
     private String routeKey(ModelRef model) {
         try {
-            return routes.route(model).key();
+            String key = routes.route(model).key();
+            // Models of the configuration have a name already; those that are only found get theirs.
+            boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
+            return found && catalogue.lists(model.name()) ? ground.calls().named(model.name(), key) : key;
         } catch (OipException unknown) {
             return OTHER;
         }

@@ -3,9 +3,11 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.ingress.IngressServer;
+import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,7 +35,7 @@ final class Listeners implements AutoCloseable {
         private final List<Bound> fresh = new ArrayList<>();
         private final List<Bound> gone = new ArrayList<>(bound);
 
-        private void add(Listener listener) throws Exception {
+        private void add(Listener listener) throws BindException, InterruptedException {
             for (Bound each : gone) {
                 if (each.listener().equals(listener)) {
                     gone.remove(each);
@@ -41,10 +43,21 @@ final class Listeners implements AutoCloseable {
                     return;
                 }
             }
-            InetSocketAddress address = new InetSocketAddress(listener.host(), listener.port());
-            Bound made = new Bound(listener, IngressServer.listen(transport, loops, allocator, address, entry));
+            Bound made = new Bound(listener, listen(listener));
             fresh.add(made);
             next.add(made);
+        }
+
+        private IngressServer listen(Listener listener) throws BindException, InterruptedException {
+            ListenAddress address = address(listener);
+            InetSocketAddress resolved = address.resolve();
+            try {
+                return IngressServer.listen(transport, loops, allocator, resolved, entry);
+            } catch (InterruptedException e) {
+                throw e;
+            } catch (Exception e) {
+                throw address.refused(e);
+            }
         }
 
         /** Gives up: the listeners stay as they were. */
@@ -60,16 +73,37 @@ final class Listeners implements AutoCloseable {
     }
 
     /**
+     * That these can be bound. Blocks.
+     *
+     * @throws BindException when one cannot
+     */
+    static void check(List<Listener> wanted) throws BindException {
+        for (Listener listener : wanted) {
+            address(listener).check();
+        }
+    }
+
+    /** Those that are not bound yet. */
+    List<Listener> unbound(List<Listener> wanted) {
+        List<Listener> held = bound.stream().map(Bound::listener).toList();
+        return wanted.stream().filter(each -> !held.contains(each)).toList();
+    }
+
+    private static ListenAddress address(Listener listener) {
+        return new ListenAddress("listener", listener.host(), listener.port(), "--port or in 'listeners'");
+    }
+
+    /**
      * Binds what is not bound yet, and accepts there. Blocks.
      *
-     * @throws Exception when a port cannot be bound, with the address in its text; nothing is changed then
+     * @throws BindException when an address cannot be bound; nothing is changed then
      */
-    Change prepare(List<Listener> wanted) throws Exception {
+    Change prepare(List<Listener> wanted) throws BindException, InterruptedException {
         Change change = new Change();
         for (Listener listener : wanted) {
             try {
                 change.add(listener);
-            } catch (Exception e) {
+            } catch (BindException | InterruptedException e) {
                 change.undo();
                 throw e;
             }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
@@ -14,6 +15,7 @@ import io.netty.handler.codec.http.HttpResponseEncoder;
 import io.netty.handler.timeout.ReadTimeoutHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.GlobalEventExecutor;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -45,17 +47,36 @@ public final class AdminServer implements AutoCloseable {
      * Binds and accepts. Blocks until the port is bound.
      *
      * @throws IllegalArgumentException for an address that others reach, without a token
-     * @throws Exception when the port cannot be bound
+     * @throws BindException when the port cannot be bound
      */
     public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, AdminRoutes routes)
-            throws Exception {
-        InetSocketAddress address = new InetSocketAddress(config.host(), config.port());
-        boolean loopback = !address.isUnresolved() && address.getAddress().isLoopbackAddress();
-        if (!loopback && config.tokenFile() == null) {
+            throws BindException, InterruptedException {
+        ListenAddress listened = address(config);
+        InetSocketAddress address = listened.resolve();
+        if (!address.getAddress().isLoopbackAddress() && config.tokenFile() == null) {
             throw new IllegalArgumentException(
                     "admin: host '" + config.host() + "' is not loopback, which needs a token_file");
         }
-        return new AdminServer(transport, loops, address, new AdminToken(config.tokenFile()), routes);
+        try {
+            return new AdminServer(transport, loops, address, new AdminToken(config.tokenFile()), routes);
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            throw listened.refused(e);
+        }
+    }
+
+    /**
+     * That its port can be bound. Blocks.
+     *
+     * @throws BindException when it cannot
+     */
+    public static void check(Admin config) throws BindException {
+        address(config).check();
+    }
+
+    private static ListenAddress address(Admin config) {
+        return new ListenAddress("admin", config.host(), config.port(), "'port' in 'admin'");
     }
 
     private AdminServer(

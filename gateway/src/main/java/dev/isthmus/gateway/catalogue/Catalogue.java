@@ -263,6 +263,11 @@ public final class Catalogue implements AutoCloseable {
         return indexes.discovered();
     }
 
+    /** Whether a server lists a model of this name. */
+    public boolean lists(String model) {
+        return indexes.lists(model);
+    }
+
     /** Models of these upstreams were loaded or unloaded: what is known of them is asked for anew. */
     public void changed(Set<Upstream> upstreams) {
         try {

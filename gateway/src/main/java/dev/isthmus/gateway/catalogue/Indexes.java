@@ -42,10 +42,13 @@ final class Indexes {
     private final List<Waiter> waiters = new ArrayList<>();
 
     private boolean stale;
-    private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of());
+    private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of(), Set.of());
 
-    /** @param discovered upstreams by the models that are routed to them because they list them */
-    private record Published(RepositoryIndex index, Map<String, Upstream> discovered) {}
+    /**
+     * @param discovered upstreams by the models that are routed to them because they list them
+     * @param names of all models that servers list
+     */
+    private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
 
     /** @param since no server may have been asked before */
     private record Waiter(long since, Consumer<RepositoryIndex> then) {}
@@ -91,6 +94,11 @@ final class Indexes {
     /** The upstreams that discover their models, by the models that they list, the first of several, on any thread. */
     Map<String, Upstream> discovered() {
         return published.discovered();
+    }
+
+    /** Whether a server lists a model of this name, on any thread. */
+    boolean lists(String model) {
+        return published.names().contains(model);
     }
 
     void tick() {
@@ -182,7 +190,12 @@ final class Indexes {
                     watch.names.forEach(name -> discovered.putIfAbsent(name, watch.upstream));
                 }
             }
-            published = new Published(RepositoryIndex.of(listings), Map.copyOf(discovered));
+            Set<String> names = listings.stream()
+                    .filter(Listing.Listed.class::isInstance)
+                    .flatMap(listing -> ((Listing.Listed) listing).entries().stream())
+                    .map(IndexEntry::name)
+                    .collect(Collectors.toUnmodifiableSet());
+            published = new Published(RepositoryIndex.of(listings), Map.copyOf(discovered), names);
         }
     }
 

@@ -7,9 +7,11 @@ import java.util.List;
 import java.util.Map;
 import org.apache.commons.cli.CommandLine;
 import org.apache.commons.cli.DefaultParser;
+import org.apache.commons.cli.MissingArgumentException;
 import org.apache.commons.cli.Option;
 import org.apache.commons.cli.Options;
 import org.apache.commons.cli.ParseException;
+import org.apache.commons.cli.UnrecognizedOptionException;
 import org.jspecify.annotations.Nullable;
 
 /** What a command was given. */
@@ -43,6 +45,11 @@ final class Arguments {
                     .setStripLeadingAndTrailingQuotes(false)
                     .get()
                     .parse(options, given.toArray(String[]::new));
+        } catch (MissingArgumentException e) {
+            Option option = e.getOption();
+            throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected after it");
+        } catch (UnrecognizedOptionException e) {
+            throw new UsageException("there is no option '" + e.getOption() + "'");
         } catch (ParseException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }
@@ -76,8 +83,12 @@ final class Arguments {
 
     /** The option's value; null where it is not given. */
     @Nullable
-    String text(Option option) {
-        return line.getOptionValue(option);
+    String text(Option option) throws UsageException {
+        String text = line.getOptionValue(option);
+        if (text != null && text.isBlank()) {
+            throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected, got ''");
+        }
+        return text;
     }
 
     /** The option's value, a file; null where it is not given. */

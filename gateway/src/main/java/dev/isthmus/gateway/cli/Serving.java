@@ -7,13 +7,15 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ConfigWatch;
-import dev.isthmus.gateway.reload.Hangup;
+import dev.isthmus.gateway.reload.Signals;
 import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,9 +43,9 @@ record Serving(
         } catch (OipException e) {
             err.println("isthmus: " + e.message());
         } catch (BindException e) {
-            err.println("isthmus: the address cannot be listened on: " + e.getMessage());
+            err.println("isthmus: " + e.getMessage());
         } catch (Exception e) {
-            err.println("isthmus: " + e);
+            err.println("isthmus: it could not be started: " + e);
         }
         return IsthmusCommand.REFUSED;
     }
@@ -56,16 +58,30 @@ record Serving(
             announce(gateway, out);
             new Demo(gateway.addresses().get(0), out).run();
             // Not before the demo, which would have to share the cores with it.
-            warmUp.begin(embedded.health().warmUp());
+            warm(warmUp, gateway, out);
             return gateway;
         }
         ConfigFile source = new ConfigFile(file, this::overridden);
         Gateway gateway = Gateway.start(source, warmUp::over);
         announce(gateway, out);
-        warmUp.begin(gateway.config().health().warmUp());
+        warm(warmUp, gateway, out);
         ConfigWatch watch = ConfigWatch.start(source, gateway::reload, watched);
-        Hangup.on(watch::ask);
+        Signals.onHangup(watch::ask);
         return gateway;
+    }
+
+    private static void warm(WarmUp warmUp, Gateway gateway, PrintWriter out) {
+        Duration most = gateway.config().health().warmUp();
+        if (most.isZero()) {
+            warmUp.begin(most, () -> {});
+            return;
+        }
+        out.println("Warming up for at most " + most.toSeconds() + " s: it serves, and calls itself ready after that.");
+        out.flush();
+        warmUp.begin(most, () -> {
+            out.println(gateway.ready() ? "Ready." : "The warm-up is over; it is ready when its servers are.");
+            out.flush();
+        });
     }
 
     private GatewayConfig overridden(GatewayConfig config) {
@@ -78,7 +94,9 @@ record Serving(
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {
-        Runtime.getRuntime().addShutdownHook(new Thread(gateway::close, "isthmus-shutdown"));
+        AtomicReference<String> why = new AtomicReference<>("the process ends");
+        Signals.beforeEnd(why::set);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> gateway.stop(why.get()), "isthmus-shutdown"));
         for (InetSocketAddress address : gateway.addresses()) {
             out.println("Isthmus " + Version.current() + " takes REST and gRPC on " + text(address));
         }

@@ -16,17 +16,22 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.yaml.snakeyaml.nodes.Node;
 
-/** Whether the sections fit each other; each of them alone has been read already. The models have checks of their own. */
+/**
+ * Whether the sections fit each other; each of them alone has been read already. The models have checks of their own. What
+ * only follows from something that could not be read is not told.
+ */
 final class ConfigChecks {
     private final YamlReader yaml;
     private final Places places;
     private final GatewayConfig config;
     private final Set<String> upstreams;
+    private final SoundNodes nodes;
 
     ConfigChecks(YamlReader yaml, Places places, GatewayConfig config) {
         this.yaml = yaml;
         this.places = places;
         this.config = config;
+        nodes = yaml.soundNodes();
         upstreams = new TreeSet<>(config.upstreams().keySet());
         if (config.local() != null) {
             upstreams.add(GatewayConfig.LOCAL);
@@ -49,7 +54,7 @@ final class ConfigChecks {
 
     /** That an upstream is there. */
     void reference(Node node, String what, String name) {
-        if (name.isEmpty() || upstreams.contains(name)) {
+        if (name.isEmpty() || upstreams.contains(name) || !readable(config, "upstreams")) {
             return;
         }
         String hint = name.equals(GatewayConfig.LOCAL)
@@ -58,7 +63,25 @@ final class ConfigChecks {
         yaml.problem(node, what + ": no upstream is named '" + name + "'" + hint);
     }
 
+    /** Whether a section could be read. */
+    boolean sound(Record section) {
+        return nodes.sound(places.of(section));
+    }
+
+    /** Whether a key's value is of the right kind, whatever is in it. */
+    boolean readable(Record section, String key) {
+        return nodes.readable(places.of(section, key));
+    }
+
+    /** Whether these keys of a section could be read, and none of its keys is unknown. */
+    boolean sound(Record section, String... keys) {
+        return nodes.sound(places.of(section), Set.of(keys));
+    }
+
     private void somethingToServe() {
+        if (!sound(config)) {
+            return;
+        }
         if (upstreams.isEmpty()) {
             yaml.problem(places.of(config), "nothing to serve: 'upstreams' or 'local' is expected");
         } else if (config.models().isEmpty()
@@ -73,12 +96,12 @@ final class ConfigChecks {
     private void listeners() {
         Set<Listener> addresses = new HashSet<>();
         for (Listener each : config.listeners()) {
-            if (!addresses.add(each) && each.port() != 0) {
+            if (sound(each) && !addresses.add(each) && each.port() != 0) {
                 yaml.problem(places.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
             }
         }
         Admin admin = config.admin();
-        if (admin == null) {
+        if (admin == null || !sound(admin)) {
             return;
         }
         if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()))) {
@@ -107,6 +130,9 @@ final class ConfigChecks {
     }
 
     private void local(LocalConfig local) {
+        if (!sound(local)) {
+            return;
+        }
         Path repository = local.modelRepository();
         if (repository == null && !local.embeddedModels()) {
             yaml.problem(places.of(local), "local: 'model_repository' or 'embedded_models: true' is expected");
@@ -133,7 +159,9 @@ final class ConfigChecks {
             yaml.problem(places.of(upstream), what + ": the name is reserved for the local backend");
         }
         endpoints(what, upstream);
-        if (upstream.tryTimeout() != null && upstream.tryTimeout().compareTo(upstream.timeout()) >= 0) {
+        if (sound(upstream, "timeout", "try_timeout")
+                && upstream.tryTimeout() != null
+                && upstream.tryTimeout().compareTo(upstream.timeout()) >= 0) {
             yaml.problem(
                     places.of(upstream, "try_timeout"),
                     what + ": try_timeout: less than the timeout of " + Units.written(upstream.timeout())
@@ -142,7 +170,7 @@ final class ConfigChecks {
         balance(what, upstream);
         retry(what, upstream);
         UpstreamConfig.Breaker breaker = upstream.breaker();
-        if (breaker.minimumCalls() > breaker.window()) {
+        if (sound(breaker) && breaker.minimumCalls() > breaker.window()) {
             yaml.problem(
                     places.of(breaker, "minimum_calls"),
                     what + ": breaker: minimum_calls: at most the window of " + breaker.window()
@@ -170,7 +198,8 @@ final class ConfigChecks {
 
     private void balance(String what, UpstreamConfig upstream) {
         ServerDialect dialect = upstream.dialect();
-        if (upstream.balance().policy() == BalancePolicy.QUEUE_AWARE
+        if (sound(upstream, "balance", "dialect")
+                && upstream.balance().policy() == BalancePolicy.QUEUE_AWARE
                 && dialect != ServerDialect.AUTO
                 && dialect != ServerDialect.TRITON) {
             yaml.problem(
@@ -181,6 +210,9 @@ final class ConfigChecks {
 
     private void retry(String what, UpstreamConfig upstream) {
         UpstreamConfig.Retry retry = upstream.retry();
+        if (!sound(upstream, "retry", "try_timeout")) {
+            return;
+        }
         if (retry.retries() > 0 && retry.on().isEmpty()) {
             yaml.problem(
                     places.of(retry, "on"),

@@ -1,8 +1,6 @@
 package dev.isthmus.gateway.config;
 
-import java.io.IOException;
 import java.io.StringReader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.yaml.snakeyaml.LoaderOptions;
@@ -12,9 +10,13 @@ import org.yaml.snakeyaml.error.Mark;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 import org.yaml.snakeyaml.error.YAMLException;
 import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.reader.ReaderException;
 
 /** Reads the configuration file. A file with any problem is refused as a whole, with all of them. */
 public final class ConfigLoader {
+
+    /** What the parser says of a second document. */
+    private static final String ANOTHER_DOCUMENT = "but found another document";
 
     private ConfigLoader() {}
 
@@ -24,12 +26,7 @@ public final class ConfigLoader {
      * @throws ConfigException when it cannot be read or anything in it is wrong
      */
     public static GatewayConfig load(Path file) throws ConfigException {
-        String text;
-        try {
-            text = Files.readString(file);
-        } catch (IOException e) {
-            throw new ConfigException(List.of(file + ": cannot be read: " + e));
-        }
+        String text = ConfigText.of(file);
         Path parent = file.toAbsolutePath().getParent();
         return parse(file.toString(), text, parent == null ? file : parent);
     }
@@ -54,7 +51,14 @@ public final class ConfigLoader {
         } catch (MarkedYAMLException e) {
             Mark mark = e.getProblemMark();
             String place = mark == null ? "" : ":" + (mark.getLine() + 1) + ":" + (mark.getColumn() + 1);
-            throw new ConfigException(List.of(name + place + ": malformed YAML: " + e.getProblem()));
+            String what = ANOTHER_DOCUMENT.equals(e.getProblem())
+                    ? "another YAML document begins here; a configuration is one document"
+                    : "malformed YAML: " + e.getProblem();
+            throw new ConfigException(List.of(name + place + ": " + what));
+        } catch (ReaderException e) {
+            int at = text.offsetByCodePoints(0, Math.min(e.getPosition(), text.codePointCount(0, text.length())));
+            String what = String.format("the character U+%04X may not stand in YAML", e.getCodePoint());
+            throw new ConfigException(List.of(name + ":" + ConfigText.place(text, at) + ": " + what));
         } catch (YAMLException e) {
             throw new ConfigException(List.of(name + ": malformed YAML: " + e.getMessage()));
         }

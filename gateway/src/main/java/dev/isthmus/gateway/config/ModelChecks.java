@@ -44,10 +44,13 @@ final class ModelChecks {
         Set<String> labels = targets(what, model);
         versions(what, model);
         for (Rule rule : model.rules()) {
-            rule(what + ": rule", rule, labels);
+            if (named(model)) {
+                named(places.of(rule, "target"), what + ": rule: target", rule.target(), labels);
+            }
+            rule(what + ": rule", rule);
         }
         ModelConfig.Key sticky = model.sticky();
-        if (sticky != null && (sticky.header() == null) == (sticky.parameter() == null)) {
+        if (sticky != null && all.sound(sticky) && (sticky.header() == null) == (sticky.parameter() == null)) {
             yaml.problem(places.of(sticky), what + ": sticky: either 'header' or 'parameter' is expected");
         }
         shadows(what, model);
@@ -61,7 +64,7 @@ final class ModelChecks {
     }
 
     private Set<String> targets(String what, ModelConfig model) {
-        if (model.upstream() == null && model.targets().isEmpty()) {
+        if (model.upstream() == null && model.targets().isEmpty() && all.sound(model, "upstream", "targets")) {
             yaml.problem(places.of(model), what + ": 'upstream' or 'targets' is expected");
         }
         if (model.upstream() != null) {
@@ -75,13 +78,15 @@ final class ModelChecks {
         Set<String> labels = new TreeSet<>();
         for (Target target : model.targets()) {
             all.reference(places.of(target, "upstream"), what + ": target: upstream", target.upstream());
-            if (!labels.add(target.label())) {
+            if (!labels.add(target.label()) && all.sound(target, "name", "upstream")) {
                 yaml.problem(
                         places.of(target),
                         what + ": target: two are named '" + target.label() + "'; 'name' is expected");
             }
         }
-        if (!labels.isEmpty() && model.targets().stream().allMatch(target -> target.weight() == 0)) {
+        if (!labels.isEmpty()
+                && all.sound(model, "targets")
+                && model.targets().stream().allMatch(target -> target.weight() == 0)) {
             yaml.problem(places.of(model, "targets"), what + ": targets: at least one weight above 0 is expected");
         }
         return model.upstream() == null ? labels : Set.of(model.upstream());
@@ -108,6 +113,7 @@ final class ModelChecks {
         });
         String other = model.defaultVersion();
         if (other != null
+                && all.sound(model, "versions")
                 && !other.equals(LATEST)
                 && !model.versions().containsKey(other)
                 && !model.versions().containsValue(other)
@@ -120,15 +126,21 @@ final class ModelChecks {
         }
     }
 
+    /** Whether the targets' names are known. */
+    private boolean named(ModelConfig model) {
+        return all.readable(model, "targets")
+                && all.sound(model, "upstream")
+                && model.targets().stream().allMatch(target -> all.sound(target, "name", "upstream"));
+    }
+
     private void named(Node node, String what, String name, Set<String> labels) {
         if (!name.isEmpty() && !labels.contains(name)) {
             yaml.problem(node, what + ": no target is named '" + name + "'" + YamlReader.suggestion(name, labels));
         }
     }
 
-    private void rule(String what, Rule rule, Set<String> labels) {
-        named(places.of(rule, "target"), what + ": target", rule.target(), labels);
-        if (rule.headers().isEmpty() && rule.parameters().isEmpty()) {
+    private void rule(String what, Rule rule) {
+        if (all.sound(rule) && rule.headers().isEmpty() && rule.parameters().isEmpty()) {
             yaml.problem(places.of(rule), what + ": 'headers' or 'parameters' is expected");
         }
         rule.headers().forEach((name, value) -> value(rule, "headers", what + ": header", name, value));
@@ -149,7 +161,7 @@ final class ModelChecks {
         Set<String> labels = new HashSet<>();
         for (Shadow shadow : model.shadow()) {
             all.reference(places.of(shadow, "upstream"), what + ": shadow: upstream", shadow.upstream());
-            if (!labels.add(shadow.label())) {
+            if (!labels.add(shadow.label()) && all.sound(shadow, "name", "upstream")) {
                 yaml.problem(
                         places.of(shadow),
                         what + ": shadow: two are named '" + shadow.label() + "'; 'name' is expected");
@@ -158,8 +170,10 @@ final class ModelChecks {
     }
 
     private void ramp(String what, ModelConfig model, Ramp ramp, Set<String> labels) {
-        named(places.of(ramp, "target"), what + ": target", ramp.target(), labels);
-        if (labels.size() < 2) {
+        if (named(model)) {
+            named(places.of(ramp, "target"), what + ": target", ramp.target(), labels);
+        }
+        if (labels.size() < 2 && named(model)) {
             yaml.problem(places.of(ramp), what + ": two or more targets are expected, got " + labels.size());
         }
         double before = 0;
@@ -175,7 +189,7 @@ final class ModelChecks {
         }
         boolean compared = model.shadow().stream()
                 .anyMatch(shadow -> shadow.compare() && shadow.label().equals(ramp.target()));
-        if (ramp.maxDifference() != null && !compared) {
+        if (ramp.maxDifference() != null && !compared && all.sound(model, "shadow") && all.sound(ramp, "target")) {
             yaml.problem(
                     places.of(ramp, "max_difference"),
                     what + ": max_difference: needs a shadow that is named '" + ramp.target()
@@ -189,7 +203,7 @@ final class ModelChecks {
                 .anyMatch(target -> target.upstream().equals(fallback.upstream())
                         && Objects.equals(target.model(), fallback.model())
                         && Objects.equals(target.version(), fallback.version()));
-        if (itself && !fallback.upstream().isEmpty()) {
+        if (itself && all.sound(fallback) && !fallback.upstream().isEmpty()) {
             yaml.problem(
                     places.of(fallback), what + ": another upstream, model or version than the targets' is expected");
         }
@@ -198,10 +212,10 @@ final class ModelChecks {
     private void rates(String what, ModelConfig model) {
         Set<String> headers = new HashSet<>();
         for (Rate rate : model.rates()) {
-            if (rate.requestsPerSecond() == 0 && rate.bytesPerSecond() == null) {
+            if (all.sound(rate) && rate.requestsPerSecond() == 0 && rate.bytesPerSecond() == null) {
                 yaml.problem(places.of(rate), what + ": rate: 'requests_per_second' or 'bytes_per_second' is expected");
             }
-            if (!headers.add(Objects.requireNonNullElse(rate.header(), ""))) {
+            if (all.sound(rate) && !headers.add(Objects.requireNonNullElse(rate.header(), ""))) {
                 yaml.problem(
                         places.of(rate),
                         what + ": rate: two are "

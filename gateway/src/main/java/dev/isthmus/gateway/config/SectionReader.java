@@ -87,7 +87,7 @@ final class SectionReader {
     }
 
     private @Nullable Object scalar(Scalar scalar, Node node, String what) {
-        Object value = yaml.scalar(node, what, scalar.expectation(), scalar.read());
+        Object value = yaml.scalar(node, what, scalar);
         return value instanceof Path path ? folder.resolve(path) : value;
     }
 

@@ -22,13 +22,23 @@ sealed interface Shape {
      * @param schema the keywords of its JSON Schema
      * @param read null where the text is none
      * @param write the reverse
+     * @param why what a text that is none lacks, as ", which ..."; empty where nothing is to be said
      */
     record Scalar(
             String expectation,
             Map<String, Object> schema,
             Function<String, @Nullable Object> read,
-            Function<Object, Object> write)
+            Function<Object, Object> write,
+            Function<String, String> why)
             implements Shape {
+        Scalar(
+                String expectation,
+                Map<String, Object> schema,
+                Function<String, @Nullable Object> read,
+                Function<Object, Object> write) {
+            this(expectation, schema, read, write, text -> "");
+        }
+
         @Override
         public Object written(Object value) {
             return write.apply(value);

@@ -179,10 +179,11 @@ final class Shapes {
 
     private static Scalar duration(boolean orZero) {
         return new Scalar(
-                "a duration such as 500ms, 60s, 5m" + (orZero ? ", or 0s" : ""),
+                "a duration such as 500ms, 1.5s, 1m30s" + (orZero ? ", or 0s" : ""),
                 pattern(orZero ? Units.DURATION_OR_ZERO : Units.DURATION),
                 text -> Units.readDuration(text, orZero),
-                value -> Units.written((Duration) value));
+                value -> Units.written((Duration) value),
+                Units::whyNoDuration);
     }
 
     private static @Nullable String headerPattern(String text) {

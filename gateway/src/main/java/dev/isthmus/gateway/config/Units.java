@@ -8,15 +8,20 @@ import org.jspecify.annotations.Nullable;
 
 /** How durations, sizes and shares are written. Each reading gives null for text that is none. */
 public final class Units {
-    static final String DURATION = "[1-9][0-9]{0,8}(ms|s|m|h)";
-    static final String DURATION_OR_ZERO = "(0|[1-9][0-9]{0,8})(ms|s|m|h)";
+    /** As in Go and in Prometheus: amounts that are added up. */
+    static final String DURATION_OR_ZERO = "([0-9]{1,9}(\\.[0-9]{1,9})?(ms|s|m|h|d))+";
+
+    static final String DURATION = "(?=.*[1-9])" + DURATION_OR_ZERO;
     static final String SIZE = "[0-9]{1,10}(B|KiB|MiB|GiB)?";
     static final String SHARE = "(100(\\.0{1,6})?|[0-9]{1,2}(\\.[0-9]{1,6})?)%";
     static final int MAX_SIZE = 1 << 30;
+    private static final Pattern PART = Pattern.compile("([0-9.]+)([a-z]+)");
     private static final Pattern AMOUNT = Pattern.compile("([0-9]+)([A-Za-z]*)");
     private static final Duration MAX_DURATION = Duration.ofDays(7);
     private static final int MINUTE = 60;
     private static final int HOUR = 3600;
+    private static final int DAY = 24 * HOUR;
+    private static final BigDecimal MILLIS = BigDecimal.valueOf(1000);
 
     private Units() {}
 
@@ -53,15 +58,52 @@ public final class Units {
         if (!text.matches(orZero ? DURATION_OR_ZERO : DURATION)) {
             return null;
         }
-        Matcher matcher = amount(text);
-        long amount = Long.parseLong(matcher.group(1));
-        Duration read = switch (matcher.group(2)) {
-            case "ms" -> Duration.ofMillis(amount);
-            case "s" -> Duration.ofSeconds(amount);
-            case "m" -> Duration.ofMinutes(amount);
-            default -> Duration.ofHours(amount);
-        };
-        return read.compareTo(MAX_DURATION) > 0 ? null : read;
+        BigDecimal millis = millis(text);
+        if (!whole(millis) || millis.compareTo(BigDecimal.valueOf(MAX_DURATION.toMillis())) > 0) {
+            return null;
+        }
+        return Duration.ofMillis(millis.longValueExact());
+    }
+
+    /** What a text that is no duration lacks: ", which ..."; empty where it is of another form altogether. */
+    static String whyNoDuration(String text) {
+        if (text.matches(DURATION_OR_ZERO)) {
+            return whyNoDuration(millis(text));
+        }
+        if (text.matches("-.+")) {
+            return ", which is negative";
+        }
+        if (text.matches("[0-9.]+")) {
+            return ", which has no unit: ms, s, m, h or d";
+        }
+        return text.matches("[0-9.]+[^0-9. ]+") ? ", whose unit is none of ms, s, m, h, d" : "";
+    }
+
+    private static String whyNoDuration(BigDecimal millis) {
+        if (millis.signum() == 0) {
+            return ", which is no time at all: more than zero is expected here";
+        }
+        return whole(millis) ? ", which is more than 7d" : ", which is not a whole number of milliseconds";
+    }
+
+    private static boolean whole(BigDecimal number) {
+        return number.stripTrailingZeros().scale() <= 0;
+    }
+
+    private static BigDecimal millis(String text) {
+        BigDecimal sum = BigDecimal.ZERO;
+        Matcher part = PART.matcher(text);
+        while (part.find()) {
+            BigDecimal factor = switch (part.group(2)) {
+                case "ms" -> BigDecimal.ONE;
+                case "s" -> MILLIS;
+                case "m" -> MILLIS.multiply(BigDecimal.valueOf(MINUTE));
+                case "h" -> MILLIS.multiply(BigDecimal.valueOf(HOUR));
+                default -> MILLIS.multiply(BigDecimal.valueOf(DAY));
+            };
+            sum = sum.add(new BigDecimal(part.group(1)).multiply(factor));
+        }
+        return sum;
     }
 
     static @Nullable Integer readSize(String text) {

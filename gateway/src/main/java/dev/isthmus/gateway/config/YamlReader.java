@@ -1,6 +1,8 @@
 package dev.isthmus.gateway.config;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +24,7 @@ import org.yaml.snakeyaml.nodes.Tag;
 final class YamlReader {
     private final String file;
     private final Map<Long, List<String>> problems = new TreeMap<>();
+    private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
 
     YamlReader(String file) {
         this.file = file;
@@ -32,7 +35,13 @@ final class YamlReader {
         return problems.values().stream().flatMap(List::stream).toList();
     }
 
+    /** What could be read so far. */
+    SoundNodes soundNodes() {
+        return new SoundNodes(wrong);
+    }
+
     void problem(Node at, String what) {
+        wrong.add(at);
         int line = at.getStartMark().getLine() + 1;
         int column = at.getStartMark().getColumn() + 1;
         problems.computeIfAbsent(((long) line << 32) + column, place -> new ArrayList<>())
@@ -90,12 +99,14 @@ final class YamlReader {
         return items;
     }
 
-    /** Text that {@code parse} understands; null where it does not. */
+    /** Text that the shape reads; null where it does not. */
     @Nullable
-    Object scalar(Node node, String what, String expectation, Function<String, @Nullable Object> parse) {
-        Object value = node instanceof ScalarNode scalar && !isNull(node) ? parse.apply(scalar.getValue()) : null;
+    Object scalar(Node node, String what, Shape.Scalar shape) {
+        String text = node instanceof ScalarNode scalar && !isNull(node) ? scalar.getValue() : null;
+        Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
-            problem(node, what + ": " + expectation + " is expected, got " + shown(node));
+            String why = text == null ? "" : shape.why().apply(text);
+            problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why);
         }
         return value;
     }

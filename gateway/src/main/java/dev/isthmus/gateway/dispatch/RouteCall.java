@@ -2,6 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.limit.RateLimits;
+import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
@@ -163,12 +164,20 @@ final class RouteCall {
     }
 
     private void record(@Nullable OipException failure) {
+        TargetMeters.Of target =
+                arm.isEmpty() || of.targets() == null ? null : of.targets().of(arm);
+        if (target != null) {
+            target.ended(failure == null ? null : failure.code());
+        }
         if (time == null || arm.isEmpty()) {
             return;
         }
         time.answered();
         if (time.known()) {
             boolean failed = failure != null && Ramps.counts(failure.code());
+            if (target != null && !failed) {
+                target.answered(time.nanos());
+            }
             traffic.ramps().record(route.key(), arm, failed, time.nanos());
         }
     }

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.gateway.limit.RateLimits;
+import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.RampPlan;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.ramp.Weights;
@@ -16,6 +17,8 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +31,7 @@ public final class Traffic implements AutoCloseable {
     private final int maxRequests;
     private final Admission admission;
     private final Map<String, Of> byRoute = new HashMap<>();
+    private final Map<Route, Of> unconfigured = new ConcurrentHashMap<>();
     private final Map<RampPlan, Weights> plans = new HashMap<>();
 
     /** What all configurations of a gateway share. */
@@ -35,8 +39,13 @@ public final class Traffic implements AutoCloseable {
             MeterRegistry meters, LongSupplier nanoTime, ShadowRuntime shadows, Ramps ramps, MemoryBudget memory) {}
 
     /** What belongs to one route. */
-    record Of(List<ModelConfig.Rate> rates, @Nullable RateLimits limits, Shadows shadows, boolean ramped) {
-        static final Of NOTHING = new Of(List.of(), null, Shadows.NONE, false);
+    record Of(
+            ModelConfig config,
+            @Nullable RateLimits limits,
+            Shadows shadows,
+            boolean ramped,
+            @Nullable TargetMeters targets) {
+        static final Of NOTHING = new Of(ModelConfig.DEFAULT, null, Shadows.NONE, false, null);
     }
 
     /**
@@ -55,9 +64,7 @@ public final class Traffic implements AutoCloseable {
             ModelConfig config = route.config();
             Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, ground.shadows());
             boolean ramped = config.ramp() != null;
-            if (ramped || !config.shadow().isEmpty() || !config.rates().isEmpty()) {
-                byRoute.put(route.key(), new Of(config.rates(), limits(route, before), shadows, ramped));
-            }
+            byRoute.put(route.key(), new Of(config, limits(route, before), shadows, ramped, targets(route, before)));
             plan(route);
         }
     }
@@ -67,10 +74,26 @@ public final class Traffic implements AutoCloseable {
         if (rates.isEmpty()) {
             return null;
         }
-        Of old = before == null ? Of.NOTHING : before.of(route);
-        return old.limits != null && old.rates.equals(rates)
+        Of old = before == null ? Of.NOTHING : before.byRoute.getOrDefault(route.key(), Of.NOTHING);
+        return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
                 : new RateLimits(route.key(), rates, ground.nanoTime(), ground.meters());
+    }
+
+    /** Counts go on where a reload leaves the targets as they were. */
+    private TargetMeters targets(Route route, @Nullable Traffic before) {
+        ModelConfig config = route.config();
+        boolean timed = config.ramp() != null;
+        Of old = before == null ? Of.NOTHING : before.byRoute.getOrDefault(route.key(), Of.NOTHING);
+        boolean same = old.config.allTargets().equals(config.allTargets()) && old.ramped == timed;
+        if (old.targets != null && same) {
+            return old.targets;
+        }
+        List<TargetMeters.Labels> labels = config.allTargets().stream()
+                .map(each -> new TargetMeters.Labels(
+                        each.label(), each.upstream(), Objects.requireNonNullElse(each.version(), "")))
+                .toList();
+        return new TargetMeters(ground.meters(), ground.nanoTime(), route.key(), labels, timed);
     }
 
     private void plan(Route route) {
@@ -83,6 +106,11 @@ public final class Traffic implements AutoCloseable {
                 plans.put(new RampPlan(route.key(), target, ramp), route.split()::override);
             }
         }
+    }
+
+    /** Of the default upstream's route, and of those to upstreams that discover their models. */
+    private Of unconfigured(Route route) {
+        return new Of(route.config(), null, Shadows.NONE, false, targets(route, null));
     }
 
     /** Begins: its ramps are those that go on. Just before its routes are the ones that count. */
@@ -107,7 +135,8 @@ public final class Traffic implements AutoCloseable {
     }
 
     Of of(Route route) {
-        return byRoute.getOrDefault(route.key(), Of.NOTHING);
+        Of configured = byRoute.get(route.key());
+        return configured == null ? unconfigured.computeIfAbsent(route, this::unconfigured) : configured;
     }
 
     /** Ends; what the next one has taken over goes on. */
@@ -118,7 +147,13 @@ public final class Traffic implements AutoCloseable {
             if (of.limits != null && !taken) {
                 of.limits.close();
             }
+            boolean counted =
+                    next != null && next.byRoute.values().stream().anyMatch(other -> other.targets == of.targets);
+            if (of.targets != null && !counted) {
+                of.targets.close();
+            }
         }
+        unconfigured.values().forEach(of -> Objects.requireNonNull(of.targets).close());
         if (next == null || next.admission != admission) {
             admission.close();
         }

@@ -1,10 +1,15 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.upstream.Upstream;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One server of a cluster and what is known of it. Used by all event loops. */
 final class Replica {
+    private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
+
     private final String label;
     private final long hash;
     private final Upstream server;
@@ -102,6 +107,11 @@ final class Replica {
         // Another server may have come in its place.
         described = false;
         if (ejection.failed(now)) {
+            LOG.warn(
+                    "upstream '{}': {} is ejected for {} s, since its calls fail",
+                    server.name(),
+                    label,
+                    TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
             warmth.restart(ejection.until());
         }
     }

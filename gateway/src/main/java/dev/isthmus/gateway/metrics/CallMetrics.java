@@ -18,8 +18,12 @@ public final class CallMetrics {
     /** The route of calls that name no model. */
     public static final String NO_MODEL = "none";
 
+    /** How many models that are not configured have meters of their own: names that servers list are not bounded. */
+    static final int MOST_NAMED = 200;
+
     private final MeterRegistry registry;
     private final LongSupplier nanoTime;
+    private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
     private final Map<Protocol, LongAdder> underWay = new EnumMap<>(Protocol.class);
 
@@ -35,6 +39,11 @@ public final class CallMetrics {
                     .tag("protocol", protocol.label())
                     .register(registry);
         }
+    }
+
+    /** How many calls have begun and not ended. */
+    public long underWay() {
+        return underWay.values().stream().mapToLong(LongAdder::sum).sum();
     }
 
     /**
@@ -60,10 +69,25 @@ public final class CallMetrics {
         return known == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : known;
     }
 
+    /**
+     * The key of a model that a server lists and the configuration does not name: its own name, for the first of them.
+     *
+     * @param otherwise the key of all others
+     */
+    public String named(String model, String otherwise) {
+        if (named.contains(model)) {
+            return model;
+        }
+        // Two at once may add one more each; that is as good.
+        return named.size() < MOST_NAMED && named.add(model) ? model : otherwise;
+    }
+
     /** Takes out the meters of all routes but these and those that no configuration names. */
     public void retain(Set<String> keys) {
         routes.entrySet().removeIf(each -> {
-            boolean gone = !keys.contains(each.getKey()) && !each.getKey().equals(NO_MODEL);
+            boolean gone = !keys.contains(each.getKey())
+                    && !named.contains(each.getKey())
+                    && !each.getKey().equals(NO_MODEL);
             if (gone) {
                 each.getValue().close();
             }

@@ -32,13 +32,18 @@ public final class OwnMeters implements AutoCloseable {
             if (closed) {
                 return register.apply(new CompositeMeterRegistry());
             }
-            M meter = register.apply(registry);
-            if (!isOwn(meter)) {
-                // A registry gives back what it has under the same name.
-                registry.remove(meter);
-                meter = register.apply(registry);
-                own.put(meter.getId(), meter);
+            // A registry gives back what it has under the same name, and logs a warning for gauges: the name comes
+            // first.
+            Meter.Id id = register.apply(new CompositeMeterRegistry()).getId();
+            if (own.containsKey(id)) {
+                M known = register.apply(registry);
+                if (isOwn(known)) {
+                    return known;
+                }
             }
+            registry.remove(id);
+            M meter = register.apply(registry);
+            own.put(id, meter);
             return meter;
         }
     }

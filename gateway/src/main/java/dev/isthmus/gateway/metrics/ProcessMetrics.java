@@ -9,6 +9,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufAllocatorMetricProvider;
+import io.prometheus.metrics.core.metrics.Info;
 
 /** The registry of one gateway, with the meters of its process. */
 public final class ProcessMetrics implements AutoCloseable {
@@ -18,7 +19,20 @@ public final class ProcessMetrics implements AutoCloseable {
     private final PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final JvmGcMetrics collections = new JvmGcMetrics();
 
-    public ProcessMetrics() {
+    /**
+     * The meters of this process.
+     *
+     * @param version of the build
+     * @param commit of the build
+     */
+    public ProcessMetrics(String version, String commit) {
+        Info.builder()
+                .name("isthmus_build_info")
+                .help("What runs; always 1")
+                .labelNames("version", "commit", "java")
+                .register(registry.getPrometheusRegistry())
+                .setLabelValues(version, commit, Runtime.version().toString());
+        ProcessResources.register(registry);
         new JvmMemoryMetrics().bindTo(registry);
         new JvmThreadMetrics().bindTo(registry);
         collections.bindTo(registry);

@@ -30,13 +30,18 @@ public final class WarmUp {
      * Begins, on a thread of its own.
      *
      * @param most how long it may take; zero for no warm-up at all
+     * @param then runs when it has ended
      */
-    public void begin(Duration most) {
+    public void begin(Duration most, Runnable then) {
         if (most.isZero()) {
             over = true;
+            then.run();
             return;
         }
-        Thread.ofPlatform().daemon().name("isthmus-warm-up").start(() -> run(most));
+        Thread.ofPlatform().daemon().name("isthmus-warm-up").start(() -> {
+            run(most);
+            then.run();
+        });
     }
 
     /** The same on this thread: returns when it is over. */

@@ -51,19 +51,48 @@ class IsthmusCommandTest {
         assertThat(err.toString()).contains("none.yaml: cannot be read");
     }
 
-    @Test
-    void serve_portTaken_isSaid() throws IOException {
+    /** The repository cannot be read: the port is looked at before. */
+    private int serveTaken(String section) throws IOException {
+        Files.createDirectories(folder.resolve("models/broken/1"));
+        Files.writeString(folder.resolve("models/broken/1/model.onnx"), "no model");
         try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            assertThat(run("serve", "--port", Integer.toString(taken.getLocalPort())))
-                    .isEqualTo(2);
+            int port = taken.getLocalPort();
+            String file = file(section.replace("PORT", Integer.toString(port))
+                    + "\nlocal: {model_repository: models}\ndefault_upstream: local");
+            int code = run("serve", "--config", file);
+            assertThat(err.toString()).contains("127.0.0.1:" + port + " is in use");
+            return code;
         }
-        assertThat(err.toString()).contains("Address already in use");
     }
 
     @Test
-    void option_unknown_isRefused() {
-        assertThat(run("serve", "--prot", "1")).isEqualTo(2);
-        assertThat(err.toString()).contains("--prot");
+    void serve_portTaken_isSaidBeforeModelsAreLoaded() throws IOException {
+        assertThat(serveTaken("listeners: [{port: PORT}]")).isEqualTo(2);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .startsWith("isthmus: listener: 127.0.0.1:")
+                .endsWith("choose another port with --port or in 'listeners'");
+    }
+
+    @Test
+    void serve_adminPortTaken_isSaid() throws IOException {
+        assertThat(serveTaken("listeners: [{port: 0}]\nadmin: {port: PORT}")).isEqualTo(2);
+        assertThat(err.toString().lines())
+                .singleElement()
+                .asString()
+                .startsWith("isthmus: admin: 127.0.0.1:")
+                .endsWith("choose another port with 'port' in 'admin'");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            no-such-host.invalid | listener: the host 'no-such-host.invalid' cannot be resolved to an address
+            192.0.2.1            | listener: 192.0.2.1:0 cannot be listened on: this machine has no address 192.0.2.1
+            """)
+    void serve_hostOfNoUse_isSaid(String host, String told) {
+        assertThat(run("serve", "--port", "0", "--host", host)).isEqualTo(2);
+        assertThat(err.toString().lines()).containsExactly("isthmus: " + told);
     }
 
     @ParameterizedTest
@@ -72,7 +101,11 @@ class IsthmusCommandTest {
             serve now                      | isthmus serve: no operand is expected, got now
             serve --port 70000             | --port: a number from 0 to 65535 is expected, got '70000'
             serve --port x                 | --port: a number from 0 to 65535 is expected, got 'x'
-            serve --port                   | Missing argument for option: p
+            serve --port                   | isthmus serve: --port: N is expected after it
+            serve --config                 | isthmus serve: --config: FILE is expected after it
+            serve -c --port 1              | isthmus serve: --config: FILE is expected after it
+            serve --prot 1                 | isthmus serve: there is no option '--prot'
+            'serve --host '                | isthmus serve: --host: HOST is expected, got ''
             diff a.yaml                    | isthmus diff: OLD NEW is expected, got a.yaml
             validate                       | isthmus validate: FILE is expected, got none
             explain f.yaml m --header x    | --header: NAME=VALUE is expected, got 'x'

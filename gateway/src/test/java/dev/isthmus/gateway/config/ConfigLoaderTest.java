@@ -2,6 +2,7 @@ package dev.isthmus.gateway.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
@@ -25,18 +26,23 @@ import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.transcoder.NonFinite;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ConfigLoaderTest {
     private static final Path HERE = Path.of(".");
@@ -164,7 +170,7 @@ class ConfigLoaderTest {
                                 + " mean 'grpc'?",
                         "f.yaml:8:17: upstream 'triton': endpoint: host:port with a port from 1 to 65535, or srv:NAME"
                                 + " is expected, got 'localhost'",
-                        "f.yaml:9:14: upstream 'triton': timeout: a duration such as 500ms, 60s, 5m is expected, got"
+                        "f.yaml:9:14: upstream 'triton': timeout: a duration such as 500ms, 1.5s, 1m30s is expected, got"
                                 + " 'soon'",
                         "f.yaml:10:10: upstream 'local': the name is reserved for the local backend",
                         "f.yaml:11:6: upstream 'x': 'protocol' is missing",
@@ -191,6 +197,96 @@ class ConfigLoaderTest {
             """)
     void problem_isTold(String yaml, String problem) {
         assertThat(String.join("\n", problems(yaml))).contains(problem);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            0s    | got '0s', which is no time at all: more than zero is expected here
+            8d    | got '8d', which is more than 7d
+            1.5ms | got '1.5ms', which is not a whole number of milliseconds
+            -1s   | got '-1s', which is negative
+            5     | got '5', which has no unit: ms, s, m, h or d
+            10us  | got '10us', whose unit is none of ms, s, m, h, d
+            soon  | got 'soon'
+            """)
+    void duration_thatIsNone_isExplained(String text, String told) {
+        assertThat(problems(ConfigSamples.upstream("timeout: " + text)))
+                .singleElement()
+                .asString()
+                .endsWith("timeout: a duration such as 500ms, 1.5s, 1m30s is expected, " + told);
+    }
+
+    /** A default stands for what could not be read: what would be wrong with it is not told. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "listeners: [{port: x}, {port: y}]",
+                "{listeners: [{port: 0}, {port: 8080}], admin: {port: x}}",
+                "admin: {host: 0.0.0.0, token_file: [a]}",
+                "local: {model_repository: [a]}",
+                "local: {embedded_models: true, load: [a], model_control: 1}",
+                "upstreams: {t: {protocol: grpc, endpoints: ['a:1'], timeout: 1, try_timeout: 70s}}",
+                "upstreams: {t: {protocol: grpc, endpoints: ['a:1'], timout: 1s, try_timeout: 70s}}",
+                "{upstreams: 5, models: {m: {upstream: t}}, default_upstream: u}",
+                "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, models: {m: {upstream: [t]}}}",
+                "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, default_upstream: [t]}",
+                "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, models: {m: {upstraem: t}}}",
+                "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}, models: {m: {targets: 5, rules: [{target: a,"
+                        + " headers: {x: y}}]}}}",
+                "{modles: {}, upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}"
+            })
+    void problem_thatFollowsFromAnother_isNotTold(String yaml) {
+        int wrong = yaml.contains("port: y") ? 2 : 1;
+        assertThat(problems(yaml)).hasSize(wrong);
+    }
+
+    @Test
+    void anchors_inACircle_areNoTrap() {
+        assertThat(problems("upstreams: &u {t: *u}")).isNotEmpty();
+    }
+
+    @Test
+    void documents_moreThanOne_areRefusedWhereTheSecondBegins() {
+        assertThat(problems("local: {embedded_models: true}\n---\nlocal: {}\n"))
+                .containsExactly("f.yaml:2:1: another YAML document begins here; a configuration is one document");
+    }
+
+    private static Stream<Arguments> unreadable() {
+        byte[] large = new byte[10 << 20];
+        Arrays.fill(large, (byte) '#');
+        return Stream.of(
+                arguments(
+                        "a: 1\n# caf\u00e9".getBytes(StandardCharsets.ISO_8859_1),
+                        ":2:6: the byte 0xE9 is not UTF-8; save the file as UTF-8"),
+                arguments(
+                        new byte[] {'a', '\n', 0x7f, 'E', 'L', 'F', 0},
+                        ":2:1: the character U+007F may not stand in YAML"),
+                arguments(new byte[] {'a', ':', ' ', 0}, ":1:4: the character U+0000 may not stand in YAML"),
+                arguments(large, ": a configuration of at most 3MiB is expected, this is more"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("unreadable")
+    void file_thatIsNoText_isRefusedInWords(byte[] content, String told, @TempDir Path folder) throws IOException {
+        Path file = Files.write(folder.resolve("f.yaml"), content);
+        assertThatThrownBy(() -> ConfigLoader.load(file))
+                .isInstanceOfSatisfying(
+                        ConfigException.class, e -> assertThat(e.problems()).containsExactly(file + told));
+    }
+
+    @Test
+    void file_withAByteOrderMark_isRead(@TempDir Path folder) throws IOException, ConfigException {
+        Path file = folder.resolve("f.yaml");
+        Files.writeString(file, "\uFEFF{local: {embedded_models: true}, default_upstream: local}");
+        assertThat(ConfigLoader.load(file).defaultUpstream()).isEqualTo("local");
+    }
+
+    @Test
+    void file_thatIsAFolderOrMissing_isToldInWords(@TempDir Path folder) {
+        Path missing = folder.resolve("none.yaml");
+        assertThatThrownBy(() -> ConfigLoader.load(folder)).hasMessage(folder + ": cannot be read: it is a folder");
+        assertThatThrownBy(() -> ConfigLoader.load(missing))
+                .hasMessage(missing + ": cannot be read: there is no such file");
     }
 
     @Test
@@ -306,7 +402,10 @@ class ConfigLoaderTest {
 
     @Test
     void characterThatYamlForbids_isTold() {
-        assertThat(problems("a: \u0007")).singleElement().asString().startsWith("f.yaml: malformed YAML: ");
+        assertThat(problems("a: \u0007"))
+                .singleElement()
+                .asString()
+                .isEqualTo("f.yaml:1:4: the character U+0007 may not stand in YAML");
     }
 
     @Test

@@ -78,11 +78,11 @@ final class ConfigSamples {
 
     static Stream<Arguments> malformed() {
         return Stream.of(
-                arguments(upstream("timeout: 0s"), "a duration such as 500ms, 60s, 5m is expected, got '0s'"),
-                arguments(upstream("timeout: 5"), "a duration such as 500ms, 60s, 5m is expected, got '5'"),
+                arguments(upstream("timeout: 0s"), "a duration such as 500ms, 1.5s, 1m30s is expected, got '0s'"),
+                arguments(upstream("timeout: 5"), "a duration such as 500ms, 1.5s, 1m30s is expected, got '5'"),
                 arguments(
                         upstream("timeout: [1s]"),
-                        "timeout: a duration such as 500ms, 60s, 5m is expected, got a list"),
+                        "timeout: a duration such as 500ms, 1.5s, 1m30s is expected, got a list"),
                 arguments(
                         upstream("max_requests: 0"),
                         "max_requests: a whole number from 1 to 1000000 is expected, got '0'"),

@@ -17,7 +17,13 @@ class UnitsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "s", "5", "0s", "-1s", "05s", "1.5s", "169h", "1d", "5 s"})
+    @CsvSource({"1.5s,1500", "1m30s,90000", "0.25h,900000", "1h2m3s4ms,3723004", "7d,604800000", "1d12h,129600000"})
+    void duration_ofSeveralParts_isTheirSum(String text, long millis) {
+        assertThat(Units.readDuration(text, false)).isEqualTo(Duration.ofMillis(millis));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "s", "5", "0s", "0h0.0s", "-1s", "1.5ms", ".5s", "1.s", "10us", "169h", "8d", "5 s"})
     void duration_ofAnotherForm_isNone(String text) {
         assertThat(Units.readDuration(text, false)).isNull();
     }

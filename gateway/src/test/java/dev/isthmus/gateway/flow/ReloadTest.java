@@ -244,7 +244,7 @@ class ReloadTest {
                         assertThat(rejected.problems())
                                 .singleElement()
                                 .asString()
-                                .contains("in use");
+                                .contains("listener: 127.0.0.1:" + taken.getLocalPort() + " is in use");
                     });
             assertThat(gateway.addresses()).hasSize(1);
             assertThat(client.post(PATH, Infer.json("b", 5)).response().text()).contains("[1]");

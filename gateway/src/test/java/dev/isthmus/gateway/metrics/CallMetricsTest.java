@@ -208,4 +208,13 @@ class CallMetricsTest {
                 .noneMatch(id -> "m".equals(id.getTag("model")))
                 .anyMatch(id -> "other".equals(id.getTag("model")));
     }
+
+    @Test
+    void modelsThatAreFound_haveTheirOwnName_upToTheMost() {
+        for (int i = 0; i < CallMetrics.MOST_NAMED; i++) {
+            assertThat(metrics.named("m" + i, "default")).isEqualTo("m" + i);
+        }
+        assertThat(metrics.named("late", "default")).isEqualTo("default");
+        assertThat(metrics.named("m7", "default")).isEqualTo("m7");
+    }
 }

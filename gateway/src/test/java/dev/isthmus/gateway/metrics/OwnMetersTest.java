@@ -2,9 +2,15 @@ package dev.isthmus.gateway.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class OwnMetersTest {
     private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -46,5 +52,22 @@ class OwnMetersTest {
         older.close();
         calls(older).increment();
         assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void gaugeOfAnotherOwner_isReplacedWithoutAWarning() {
+        Logger log = (Logger) LoggerFactory.getLogger(MeterRegistry.class);
+        ListAppender<ILoggingEvent> told = new ListAppender<>();
+        told.start();
+        log.addAppender(told);
+        try {
+            older.add(Gauge.builder("state", () -> 1)::register);
+            Gauge shown = newer.add(Gauge.builder("state", () -> 2)::register);
+            assertThat(registry.getMeters()).singleElement().isSameAs(shown);
+            assertThat(shown.value()).isEqualTo(2);
+            assertThat(told.list).isEmpty();
+        } finally {
+            log.detachAppender(told);
+        }
     }
 }

@@ -70,7 +70,7 @@ class ConfigWatchTest {
     @Test
     void hangup_isHeard() throws Exception {
         BlockingQueue<String> heard = new LinkedBlockingQueue<>();
-        Hangup.on(() -> heard.add("hangup"));
+        Signals.onHangup(() -> heard.add("hangup"));
         new ProcessBuilder("kill", "-HUP", Long.toString(ProcessHandle.current().pid()))
                 .start()
                 .waitFor();

@@ -45,7 +45,7 @@ class WarmUpTest {
     void time_isUp_endsItAndItsThreads() {
         WarmUp warmUp = new WarmUp();
         assertThat(warmUp.over()).isFalse();
-        warmUp.begin(Duration.ofMillis(1));
+        warmUp.begin(Duration.ofMillis(1), () -> {});
         await().atMost(Duration.ofMinutes(1))
                 .untilAsserted(() -> assertThat(warmUp.over()).isTrue());
         await().atMost(Duration.ofMinutes(1))
@@ -55,7 +55,7 @@ class WarmUpTest {
     @Test
     void noTime_isOverAtOnce() {
         WarmUp warmUp = new WarmUp();
-        warmUp.begin(Duration.ZERO);
+        warmUp.begin(Duration.ZERO, () -> {});
         assertThat(warmUp.over()).isTrue();
     }
 

@@ -1,0 +1,125 @@
+package dev.isthmus.gateway.metrics;
+
+import dev.isthmus.oip.ErrorCode;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** What becomes of the inferences of one route at each of its targets. Used by all event loops. */
+public final class TargetMeters implements AutoCloseable {
+    private static final int SERVER_ERRORS = 500;
+    private static final Duration[] BUCKETS = Stream.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
+            .map(Duration::ofMillis)
+            .toArray(Duration[]::new);
+
+    private final OwnMeters meters;
+    private final List<Of> targets = new ArrayList<>();
+
+    /**
+     * A target.
+     *
+     * @param name among those of its route
+     * @param version empty where the client names it
+     */
+    public record Labels(String name, String upstream, String version) {}
+
+    /** One target's. */
+    public static final class Of {
+        private final String name;
+        private final Counter ok;
+        private final Counter clientErrors;
+        private final Counter serverErrors;
+        private final @Nullable Timer answers;
+        private final FailureLog log;
+
+        private Of(
+                String name,
+                Counter ok,
+                Counter clientErrors,
+                Counter serverErrors,
+                @Nullable Timer answers,
+                FailureLog log) {
+            this.log = log;
+            this.name = name;
+            this.ok = ok;
+            this.clientErrors = clientErrors;
+            this.serverErrors = serverErrors;
+            this.answers = answers;
+        }
+
+        /** An inference has ended, and its client has not given it up. */
+        public void ended(@Nullable ErrorCode failure) {
+            if (failure == null) {
+                ok.increment();
+                log.succeeded();
+            } else if (failure.httpStatus() < SERVER_ERRORS) {
+                clientErrors.increment();
+            } else {
+                serverErrors.increment();
+                log.failed(failure);
+            }
+        }
+
+        /** From the request's going out to the answer's coming. Only where the route's targets are timed. */
+        public void answered(long nanos) {
+            if (answers != null) {
+                answers.record(nanos, TimeUnit.NANOSECONDS);
+            }
+        }
+    }
+
+    /** @param timed whether the targets' times are measured, which a ramp needs */
+    public TargetMeters(
+            MeterRegistry registry, LongSupplier nanoTime, String model, List<Labels> targets, boolean timed) {
+        this.meters = new OwnMeters(registry);
+        for (Labels each : targets) {
+            Tags tags = Tags.of(
+                    "model", model, "target", each.name(), "upstream", each.upstream(), "version", each.version());
+            this.targets.add(new Of(
+                    each.name(),
+                    counter(tags, "ok"),
+                    counter(tags, "client_error"),
+                    counter(tags, "server_error"),
+                    timed ? timer(tags) : null,
+                    new FailureLog(
+                            "model '" + model + "', target '" + each.name() + "' (upstream '" + each.upstream() + "')",
+                            nanoTime)));
+        }
+    }
+
+    private Counter counter(Tags tags, String outcome) {
+        return meters.add(Counter.builder("isthmus.target.requests")
+                .description("Inferences at a target of a route")
+                .tags(tags.and("outcome", outcome))::register);
+    }
+
+    private Timer timer(Tags tags) {
+        return meters.add(Timer.builder("isthmus.target.answer")
+                .description("From a request's going out to its answer's coming, of those answered")
+                .tags(tags)
+                .serviceLevelObjectives(BUCKETS)::register);
+    }
+
+    /** A target's, of few; null where the route has no such target. */
+    public @Nullable Of of(String target) {
+        for (Of each : targets) {
+            if (each.name.equals(target)) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    @Override
+    public void close() {
+        meters.close();
+    }
+}

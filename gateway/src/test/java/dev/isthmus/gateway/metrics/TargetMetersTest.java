@@ -1,0 +1,106 @@
+package dev.isthmus.gateway.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.oip.ErrorCode;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class TargetMetersTest {
+    private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+    private final Logger log = (Logger) LoggerFactory.getLogger(FailureLog.class);
+    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
+    private long now;
+    private final TargetMeters meters = new TargetMeters(
+            registry,
+            () -> now,
+            "m",
+            List.of(new TargetMeters.Labels("old", "t", "1"), new TargetMeters.Labels("new", "u", "")),
+            true);
+    private final TargetMeters.Of target = Objects.requireNonNull(meters.of("new"));
+
+    @BeforeEach
+    void listen() {
+        told.start();
+        log.setLevel(Level.INFO);
+        log.addAppender(told);
+    }
+
+    @AfterEach
+    void listenNoMore() {
+        log.detachAppender(told);
+        log.setLevel(null);
+    }
+
+    private double count(String outcome) {
+        return registry.get("isthmus.target.requests")
+                .tags("model", "m", "target", "new", "upstream", "u", "version", "", "outcome", outcome)
+                .counter()
+                .count();
+    }
+
+    private List<String> lines() {
+        return told.list.stream().map(ILoggingEvent::getFormattedMessage).toList();
+    }
+
+    @Test
+    void outcomes_areCountedByTarget() {
+        target.ended(null);
+        target.ended(null);
+        target.ended(ErrorCode.INVALID_ARGUMENT);
+        target.ended(ErrorCode.UNAVAILABLE);
+        target.answered(5);
+        assertThat(List.of(count("ok"), count("client_error"), count("server_error")))
+                .containsExactly(2.0, 1.0, 1.0);
+        assertThat(registry.get("isthmus.target.answer")
+                        .tags("target", "new")
+                        .timer()
+                        .count())
+                .isEqualTo(1);
+        assertThat(meters.of("none")).isNull();
+        meters.close();
+        assertThat(registry.getMeters()).isEmpty();
+    }
+
+    @Test
+    void failures_areToldOnce_thenSummedUp_andSoIsTheirEnd() {
+        for (int i = 0; i < 6; i++) {
+            target.ended(ErrorCode.UNAVAILABLE);
+        }
+        assertThat(lines()).containsExactly("model 'm', target 'new' (upstream 'u'): a call failed: UNAVAILABLE");
+        target.ended(null);
+        now += FailureLog.QUIET_NANOS;
+        target.ended(ErrorCode.INTERNAL);
+        assertThat(lines())
+                .last()
+                .isEqualTo("model 'm', target 'new' (upstream 'u'): 6 calls failed and 1 succeeded in the last 10 s;"
+                        + " the last failure: INTERNAL");
+        target.ended(null);
+        assertThat(lines()).hasSize(2);
+        now += TimeUnit.SECONDS.toNanos(10);
+        target.ended(null);
+        target.ended(null);
+        assertThat(lines())
+                .hasSize(3)
+                .last()
+                .isEqualTo("model 'm', target 'new' (upstream 'u'): calls succeed again, after 7 failures");
+        target.ended(ErrorCode.INTERNAL);
+        assertThat(lines()).hasSize(4);
+    }
+
+    @Test
+    void errorsOfClients_areNotLogged() {
+        target.ended(ErrorCode.INVALID_ARGUMENT);
+        assertThat(lines()).isEmpty();
+    }
+}

@@ -58,6 +58,8 @@ class EndToEndTest {
             Script.pytest(
                     "e2e",
                     Map.of(
+                            "TRITON_REST", "127.0.0.1:" + servers.triton.httpPort,
+                            "TRITON_GRPC", "127.0.0.1:" + servers.triton.grpcPort,
                             "ISTHMUS_GRPC", TestGateways.address(grpc),
                             "ISTHMUS_REST", TestGateways.address(rest),
                             "ISTHMUS_CONFIGURED", TestGateways.address(configured),

@@ -2,6 +2,7 @@
 
 ISTHMUS_GRPC, ISTHMUS_REST   host:port of a gateway that speaks gRPC, or REST, to a real Triton, MLServer and KServe
 ISTHMUS_SHARED_GRPC, _REST   the same with Triton alone, which shares memory with clients
+TRITON_REST, TRITON_GRPC     host:port of that Triton itself
 ISTHMUS_LOCAL                host:port of a gateway with the embedded models
 ISTHMUS_CONFIGURED           host:port of a gateway with other headers and answers than by default (EndToEndTest has them)
 ISTHMUS_WITNESS_REST, _GRPC  ports where that gateway has its upstreams witness_rest and witness_grpc

@@ -1,10 +1,12 @@
 """Compression of requests and answers, REST and gRPC (R16, R23)."""
+import asyncio
 import gzip
 import json
 import zlib
 
 import numpy as np
 import pytest
+import tritonclient.http.aio
 from conftest import GATEWAYS, Rest, make_clients
 from inputs import check_simple, grpc_inputs, http_inputs, same, simple_pairs
 from test_streaming import Stream
@@ -125,3 +127,18 @@ def test_events_are_not_compressed():
     for client in make_clients(GATEWAYS["grpc"]):
         assert client.is_server_live()
         client.close()
+
+
+def test_asyncio_client_with_its_defaults(gateway):
+    """It says that it accepts gzip, and reads no answer but an inference's as such."""
+    async def ask():
+        async with tritonclient.http.aio.InferenceServerClient(gateway) as client:
+            metadata = await client.get_server_metadata()
+            index = await client.get_model_repository_index()
+            statistics = await client.get_inference_statistics()
+            configuration = await client.get_model_config("simple")
+            model = await client.get_model_metadata("simple")
+            return metadata["name"], len(index), len(statistics["model_stats"]), configuration["name"], model["name"]
+
+    _, models, counted, *names = asyncio.run(ask())
+    assert models > 1 and counted > 1 and names == ["simple", "simple"]

@@ -162,3 +162,42 @@ def chunked(t):
     finally:
         connection.close()
     answer.result()
+
+
+def encoded_in(t, *fields):
+    """The status of a right request whose coding is given in these fields."""
+    echo, body = sample(t)
+    body = PACK["gzip"](body)
+    connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
+    try:
+        connection.putrequest("POST", echo.path + "/infer")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(len(body)))
+        for field in fields:
+            connection.putheader("Content-Encoding", field)
+        connection.endheaders(body)
+        return answer_of(connection.getresponse()).status
+    finally:
+        connection.close()
+
+
+@each("R23", "request.several-fields", {"identity": "identity", "twice": "gzip"})
+def several_fields(t, second):
+    """RFC 9110, 5.3: two fields are one with a comma."""
+    expect("status of two fields", encoded_in(t, "gzip", second), encoded_in(t, "gzip, " + second))
+
+
+@case("R23", "response.quality")
+def quality(t):
+    """RFC 9110, 12.5.3: the higher q, not the first."""
+    echo, body = sample(t)
+    answer = t.rest.post(echo.path + "/infer", body, {"Accept-Encoding": "gzip;q=0.1, deflate;q=1"}).ok()
+    expect("content-encoding", answer.headers.get("content-encoding", "identity"), "deflate", "identity")
+
+
+@case("R23", "response.management")
+def management_plain(t):
+    """tritonclient.http.aio asks for gzip and reads it in answers to inferences only."""
+    path = f"/v2/models/{t.profile.need('sums')}/config"
+    answer = t.rest.call("GET", path, headers={"Accept-Encoding": "gzip, deflate"}).ok()
+    expect("content-encoding", answer.headers.get("content-encoding", "identity"), "identity")

@@ -2,10 +2,11 @@
 
 Most cases need the scripted upstreams of witness.py behind the gateway.
 """
+import http.client
 import uuid
 
 from .cases import Section
-from .client import TIMEOUT, expect, grpc_request, pb
+from .client import TIMEOUT, answer_of, expect, grpc_request, pb
 from .tensors import tensor
 from .witness import FOREIGN, SHORT, WRONG
 
@@ -153,3 +154,29 @@ def once(t, out, script):
     answer = ask(t, out, script)
     assert answer.status >= 400, f"status is {answer.status}, expected an error"
     expect("times the upstream was called", sum(entry[2] == script for entry in witness.seen) - before, 1)
+
+
+@case("R17", "accept.events-refused")
+def events_refused(t):
+    """A quality of 0 says: not this."""
+    echo = t.profile.echo()
+    answer = t.rest.post(echo.path + "/infer", echo.body([1]), {"Accept": "application/json, text/event-stream;q=0"}).ok()
+    expect("content-type", answer.headers["content-type"].split(";")[0], "application/json")
+
+
+@case("R3", "expect.refused")
+def expect_refused(t):
+    """After an early refusal the connection serves on, or its answer says that it closes."""
+    connection = http.client.HTTPConnection(t.rest_address, timeout=TIMEOUT)
+    try:
+        connection.request("POST", "/v2/nothing", headers={"Expect": "100-continue", "Content-Length": "2"})
+        answer = answer_of(connection.getresponse())
+        answer.refused(404)
+        if answer.headers.get("connection", "").lower() != "close":
+            connection.sock.sendall(b"{}")
+            connection.request("GET", "/v2/health/live")
+            expect("status of the next request", answer_of(connection.getresponse()).status, 200)
+    except (OSError, http.client.HTTPException) as error:
+        raise AssertionError(f"connection fails ({type(error).__name__}) and no Connection: close has announced it") from None
+    finally:
+        connection.close()

@@ -106,3 +106,31 @@ def content_type(t, kind):
         expect("status", connection.getresponse().status, 200)
     finally:
         connection.close()
+
+
+each("R13", "non-finite-outside-data", {
+    name + "." + word: text % word for word in ("NaN", "Infinity", "-Infinity") for name, text in {
+        "unknown-field": '{"x":%s,{rest}', "unknown-nested": '{"x":[{"y":%s}],{rest}', "parameter": '{"parameters":{"a":%s},{rest}',
+    }.items()})(refused_text)
+
+
+@each("R12", "no-number", {name: text for name, text in {
+    "leading-zero": "01", "two": "1-2", "no-integer": ".5", "plus": "+1", "sign": "-", "dots": "1.2.3", "no-fraction": "1."}.items()})
+def no_number(t, text):
+    """Refused whether or not the gateway has to read the numbers itself."""
+    echo = t.profile.echo("FP32")
+    t.rest.post(echo.path + "/infer", render(echo.body([7])).replace("[7]", f"[{text}]")).refused(400)
+
+
+@case("R12", "long-number")
+def long_number(t):
+    """JSON has no limit to the digits of a number."""
+    echo = t.profile.echo("FP32")
+    text = render(echo.body([7])).replace("[7]", "[-0." + "0" * 75 + "1]")
+    t.rest.post(echo.path + "/infer", text).ok()
+
+
+@case("R5", "generate.deep", dangerous=True)
+def generate_deep(t):
+    """The limits of JSON hold for bodies that are passed on."""
+    t.rest.post(f"/v2/models/{t.profile.known[0]}/generate", '{"text_input":' + "[" * 250_000 + "]" * 250_000 + "}").refused(400)

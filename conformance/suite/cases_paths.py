@@ -193,3 +193,29 @@ def load_unknown_grpc(t):
     expect("live", t.grpc.call("ServerLive", pb.ServerLiveRequest()).live, True)
     t.grpc.refused("RepositoryModelLoad", pb.RepositoryModelLoadRequest(model_name="isthmus_no_such_model"),
                    "NOT_FOUND", "INVALID_ARGUMENT", "UNAVAILABLE", "FAILED_PRECONDITION", "PERMISSION_DENIED")
+
+
+@case("R25", "server-metadata.slash")
+def server_metadata_slash(t):
+    """The only path that the official OpenAPI has for it."""
+    expect("keys of /v2/", "name" in t.rest.get("/v2/").ok().json(), True)
+
+
+@case("R25", "absolute-form")
+def absolute_form(t):
+    """RFC 9112, 3.2.2: a server takes a target with scheme and host."""
+    t.rest.get(f"http://{t.rest_address}/v2/health/live").ok()
+
+
+@case("R21", "config.same-over-both")
+def config_over_both(t):
+    model = t.profile.need("sums")
+    over_rest = t.rest.get(f"/v2/models/{model}/config").ok().json()
+    config = t.grpc.call("ModelConfig", pb.ModelConfigRequest(name=model)).config
+    expect("name", over_rest["name"], config.name, model)
+    expect("dims", [each["dims"] for each in over_rest["input"]], [list(each.dims) for each in config.input])
+
+
+@case("R21", "index.utf-16-body")
+def index_in_utf16(t):
+    t.rest.post("/v2/repository/index", '{"ready":true}'.encode("utf-16")).refused(400)

@@ -8,10 +8,12 @@ import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.proto.CudaSharedMemoryStatusResponse;
 import dev.isthmus.proto.LogSettingsResponse;
+import dev.isthmus.proto.ModelConfigResponse;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.proto.SystemSharedMemoryStatusResponse;
 import dev.isthmus.proto.TraceSettingResponse;
+import dev.isthmus.proto.triton.ModelConfig;
 import java.io.IOException;
 
 /** Answers of the management extensions in the form of the other protocol (Triton's protocol documents). */
@@ -24,7 +26,11 @@ final class ManageAnswers {
     static byte[] toJson(Extension extension, byte[] content) throws IOException {
         ObjectNode json = JSON.createObjectNode();
         switch (extension) {
-            case MODEL_CONFIG -> throw ManageSettings.unknown(extension);
+            case MODEL_CONFIG -> {
+                var config =
+                        ModelConfig.parseFrom(ModelConfigResponse.parseFrom(content).getConfig());
+                return JSON.writeValueAsBytes(ProtobufJson.write(config));
+            }
             case MODEL_STATISTICS -> {
                 return JSON.writeValueAsBytes(ProtobufJson.write(ModelStatisticsResponse.parseFrom(content)));
             }
@@ -99,7 +105,12 @@ final class ManageAnswers {
             throw new IOException("an object or an array is expected");
         }
         Message message = switch (extension) {
-            case MODEL_CONFIG -> throw ManageSettings.unknown(extension);
+            case MODEL_CONFIG ->
+                ModelConfigResponse.newBuilder()
+                        .setConfig(ProtobufJson.read(json, ModelConfig.newBuilder())
+                                .build()
+                                .toByteString())
+                        .build();
             case MODEL_STATISTICS ->
                 ProtobufJson.read(json, ModelStatisticsResponse.newBuilder()).build();
             case TRACE_SETTING -> {

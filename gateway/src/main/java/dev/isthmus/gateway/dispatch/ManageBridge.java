@@ -33,10 +33,8 @@ final class ManageBridge implements Reply {
         this.upstream = upstream;
         this.client = client;
         Wire wire = upstream.peer().wire();
-        // The backend in this process speaks protobuf; a model's configuration, of which no form is converted, it has
-        // in both.
-        boolean either = wire == Wire.DECODED && manage.extension() == Extension.MODEL_CONFIG;
-        this.crossed = !either && manage.json() != (wire == Wire.REST);
+        // The backend in this process speaks protobuf.
+        this.crossed = manage.json() != (wire == Wire.REST);
     }
 
     /** Sends the request, whose body is taken. */

@@ -15,6 +15,7 @@ import dev.isthmus.proto.CudaSharedMemoryStatusRequest;
 import dev.isthmus.proto.CudaSharedMemoryUnregisterRequest;
 import dev.isthmus.proto.LogSettingsRequest;
 import dev.isthmus.proto.ModelRepositoryParameter;
+import dev.isthmus.proto.ModelConfigRequest;
 import dev.isthmus.proto.ModelStatisticsRequest;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryModelLoadRequest;
@@ -50,7 +51,11 @@ final class ManageRequests {
         }
         String name = manage.model().name();
         Message message = switch (manage.extension()) {
-            case MODEL_CONFIG -> throw ManageSettings.unknown(manage.extension());
+            case MODEL_CONFIG ->
+                ModelConfigRequest.newBuilder()
+                        .setName(name)
+                        .setVersion(manage.model().version())
+                        .build();
             case MODEL_STATISTICS ->
                 ModelStatisticsRequest.newBuilder()
                         .setName(name)
@@ -161,7 +166,6 @@ final class ManageRequests {
     static byte[] toJson(Extension extension, byte[] content) throws IOException {
         ObjectNode json = JSON.createObjectNode();
         switch (extension) {
-            case MODEL_CONFIG -> throw ManageSettings.unknown(extension);
             case TRACE_SETTING ->
                 TraceSettingRequest.parseFrom(content).getSettingsMap().forEach((name, value) -> {
                     if (value.getValueCount() == 0) {
@@ -196,7 +200,8 @@ final class ManageRequests {
                 json.putObject("raw_handle").put("b64", base64(request.getRawHandle()));
                 json.put("device_id", request.getDeviceId()).put("byte_size", request.getByteSize());
             }
-            case MODEL_STATISTICS,
+            case MODEL_CONFIG,
+                    MODEL_STATISTICS,
                     SYSTEM_SHARED_MEMORY_STATUS,
                     SYSTEM_SHARED_MEMORY_UNREGISTER,
                     CUDA_SHARED_MEMORY_STATUS,

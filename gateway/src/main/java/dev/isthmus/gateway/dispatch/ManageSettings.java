@@ -5,8 +5,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.isthmus.gateway.call.Extension;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.LogSettingsRequest;
 
@@ -51,11 +49,5 @@ final class ManageSettings {
         } else {
             values.forEach(value -> json.put(name, value));
         }
-    }
-
-    static OipException unknown(Extension extension) {
-        return new OipException(
-                ErrorCode.UNIMPLEMENTED,
-                extension + " is passed on only where client and upstream speak the same protocol");
     }
 }

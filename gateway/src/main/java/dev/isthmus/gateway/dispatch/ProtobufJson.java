@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.MapEntry;
 import com.google.protobuf.Message;
@@ -56,7 +57,15 @@ final class ProtobufJson {
             }
             case BOOLEAN -> JSON.getNodeFactory().booleanNode((Boolean) value);
             case STRING -> JSON.getNodeFactory().textNode((String) value);
-            case INT, FLOAT, DOUBLE, BYTE_STRING, ENUM -> throw unsupported(field);
+            case ENUM -> JSON.getNodeFactory().textNode(value.toString());
+            case INT -> {
+                int number = (Integer) value;
+                boolean unsigned = field.getType() == FieldDescriptor.Type.UINT32;
+                yield JSON.getNodeFactory().numberNode(unsigned ? Integer.toUnsignedLong(number) : number);
+            }
+            case FLOAT -> JSON.getNodeFactory().numberNode((Float) value);
+            case DOUBLE -> JSON.getNodeFactory().numberNode((Double) value);
+            case BYTE_STRING -> throw unsupported(field);
         };
     }
 
@@ -79,11 +88,8 @@ final class ProtobufJson {
                     Message.Builder entry = builder.newBuilderForField(field);
                     FieldDescriptor key = field.getMessageType().findFieldByNumber(1);
                     FieldDescriptor content = field.getMessageType().findFieldByNumber(2);
-                    entry.setField(key, each.getKey());
-                    entry.setField(
-                            content,
-                            read(each.getValue(), entry.newBuilderForField(content))
-                                    .build());
+                    entry.setField(key, element(key, JSON.getNodeFactory().textNode(each.getKey()), entry));
+                    entry.setField(content, element(content, each.getValue(), entry));
                     builder.addRepeatedField(field, entry.build());
                 }
             } else if (field.isRepeated()) {
@@ -100,16 +106,46 @@ final class ProtobufJson {
     private static Object element(FieldDescriptor field, JsonNode value, Message.Builder builder) throws IOException {
         return switch (field.getJavaType()) {
             case MESSAGE -> read(value, builder.newBuilderForField(field)).build();
-            case LONG -> {
-                if (!value.isIntegralNumber()) {
-                    throw new IOException(field.getName() + ": an integer is expected, got " + value);
-                }
-                yield value.bigIntegerValue().longValue();
-            }
+            case LONG -> integer(field, value).longValue();
+            case INT -> integer(field, value).intValue();
+            case FLOAT -> number(field, value).floatValue();
+            case DOUBLE -> number(field, value).doubleValue();
             case BOOLEAN -> value.asBoolean();
             case STRING -> value.asText();
-            case INT, FLOAT, DOUBLE, BYTE_STRING, ENUM -> throw unsupported(field);
+            case ENUM -> constant(field, value);
+            case BYTE_STRING -> throw unsupported(field);
         };
+    }
+
+    /** Protobuf's own JSON has 64-bit integers, and all keys of maps, as strings; so has Triton's in some fields. */
+    private static BigInteger integer(FieldDescriptor field, JsonNode value) throws IOException {
+        if (value.isTextual()) {
+            try {
+                return new BigInteger(value.textValue());
+            } catch (NumberFormatException e) {
+                throw new IOException(field.getName() + ": an integer is expected, got " + value, e);
+            }
+        }
+        if (!value.isIntegralNumber()) {
+            throw new IOException(field.getName() + ": an integer is expected, got " + value);
+        }
+        return value.bigIntegerValue();
+    }
+
+    private static JsonNode number(FieldDescriptor field, JsonNode value) throws IOException {
+        if (!value.isNumber()) {
+            throw new IOException(field.getName() + ": a number is expected, got " + value);
+        }
+        return value;
+    }
+
+    private static EnumValueDescriptor constant(FieldDescriptor field, JsonNode value) throws IOException {
+        EnumValueDescriptor constant = field.getEnumType().findValueByName(value.asText());
+        if (constant == null) {
+            throw new IOException(
+                    field.getName() + ": a value of " + field.getEnumType().getName() + " is expected, got " + value);
+        }
+        return constant;
     }
 
     private static IllegalArgumentException unsupported(FieldDescriptor field) {

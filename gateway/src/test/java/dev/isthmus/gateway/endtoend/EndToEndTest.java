@@ -70,6 +70,8 @@ class EndToEndTest {
                     Map.of(
                             "ISTHMUS_SHARED_GRPC", TestGateways.address(sharedGrpc),
                             "ISTHMUS_SHARED_REST", TestGateways.address(sharedRest),
+                            "TRITON_REST", "127.0.0.1:" + servers.triton.httpPort,
+                            "TRITON_GRPC", "127.0.0.1:" + servers.triton.grpcPort,
                             "ISTHMUS_GRPC", TestGateways.address(grpc),
                             "ISTHMUS_REST", TestGateways.address(rest),
                             "ISTHMUS_CONFIGURED", TestGateways.address(configured),

@@ -37,6 +37,22 @@ record ManageCase(String http, String json, String method, String request, Strin
                     "memory_usage":[{"type":"GPU","id":-1,"byte_size":7}],\
                     "response_stats":{"0":{"cancel":{"count":3,"ns":0}}}}]}"""),
             new ManageCase(
+                    "GET /v2/models/m/versions/3/config",
+                    "",
+                    "ModelConfig",
+                    "name: 'm' version: '3'",
+                    // name: "m" max_batch_size: -1 input { data_type: TYPE_FP32 dims: -1 } sequence_batching { direct { 0.5 } }
+                    "config: '\\n\\001m \\377\\377\\377\\377\\377\\377\\377\\377\\377\\001*\\016\\020\\013\"\\n\\377"
+                            + "\\377\\377\\377\\377\\377\\377\\377\\377\\001j\\007\\032\\005\\025\\000\\000\\000?'",
+                    """
+                    {"name":"m","platform":"","backend":"","runtime":"","max_batch_size":-1,"input":[{"name":"",\
+                    "data_type":"TYPE_FP32","format":"FORMAT_NONE","dims":[-1],"is_shape_tensor":false,\
+                    "allow_ragged_batch":false,"optional":false,"is_non_linear_format_io":false}],"output":[],\
+                    "batch_input":[],"batch_output":[],"sequence_batching":{"direct":{"max_queue_delay_microseconds":0,\
+                    "minimum_slot_utilization":0.5},"max_sequence_idle_microseconds":0,"control_input":[],"state":[],\
+                    "iterative_sequence":false},"instance_group":[],"default_model_filename":"","cc_model_filenames":{},\
+                    "metric_tags":{},"parameters":{},"model_warmup":[]}"""),
+            new ManageCase(
                     "GET /v2/models/m/versions/3/stats",
                     "",
                     "ModelStatistics",

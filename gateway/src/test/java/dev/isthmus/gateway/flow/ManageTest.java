@@ -127,27 +127,6 @@ class ManageTest {
     }
 
     @Test
-    void modelConfig_goesThroughOnlyUncrossed() throws Exception {
-        ManageCase config = new ManageCase("GET /v2/models/m/config", "", "ModelConfig", "name: 'm'", "", "");
-        byte[] answer = {0x0a, 1, 'x'};
-        try (OipServer grpc = grpc(answer);
-                ScriptedServer rest = rest(config, "{\"a\": 1}");
-                Stage toGrpc = stage(Protocol.GRPC, grpc.endpoint());
-                Stage toRest = stage(Protocol.REST, rest.endpoint())) {
-            byte[] request = config.requestMessage().toByteArray();
-            assertThat(ask(toGrpc, config).status()).isEqualTo(501);
-            assertThat(GrpcClient.ask(toRest.channel(), "ModelConfig", new Metadata(), request)
-                            .status()
-                            .getCode())
-                    .isEqualTo(Status.Code.UNIMPLEMENTED);
-            assertThat(ask(toRest, config).text()).isEqualTo("{\"a\": 1}");
-            assertThat(GrpcClient.ask(toGrpc.channel(), "ModelConfig", new Metadata(), request)
-                            .answer())
-                    .isEqualTo(answer);
-        }
-    }
-
-    @Test
     void sharedMemory_notConfigured_isRefused() throws Exception {
         try (OipServer grpc = grpc(new byte[0]);
                 Stage stage = Stage.of(Stage.grpc(grpc, ServerDialect.TRITON))) {

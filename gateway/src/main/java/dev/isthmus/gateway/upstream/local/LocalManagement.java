@@ -162,9 +162,6 @@ final class LocalManagement {
 
     private byte[] config(Operation.Manage manage) {
         ModelConfig config = backend.config(manage.model()).orElseThrow(() -> backend.notFound(manage.model()));
-        if (manage.json()) {
-            return ConfigJson.write(config);
-        }
         ByteString encoded = config.toByteString();
         return ModelConfigResponse.newBuilder().setConfig(encoded).build().toByteArray();
     }

@@ -121,8 +121,11 @@ public record GatewayConfig(
                     "What all requests may hold while they are read and answered, as a share of the memory outside the heap"
                             + " (-XX:MaxDirectMemorySize); a request for which no more fits is refused with 503.")
             @Share
-            double maxBuffered) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5);
+            double maxBuffered,
+
+            @Doc("Inputs, requested outputs, or outputs of one request or answer.") @Range(min = 1, max = 65_536)
+            int maxTensors) {
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, 4096);
     }
 
     /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */

@@ -160,7 +160,9 @@ final class Generation {
     }
 
     private static InferRules rules(GatewayConfig config) {
-        WireLimits limits = WireLimits.DEFAULT.withBodyBytes(config.limits().maxBodySize());
+        WireLimits limits = WireLimits.DEFAULT
+                .withBodyBytes(config.limits().maxBodySize())
+                .withTensors(config.limits().maxTensors());
         return new InferRules(limits, config.answers().nonFinite());
     }
 

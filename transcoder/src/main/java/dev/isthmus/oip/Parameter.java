@@ -22,6 +22,14 @@ public sealed interface Parameter {
     /** A string. */
     record Text(String value) implements Parameter {}
 
+    /**
+     * A value that the protocol does not have, for servers that take any: null, an array, an object, or a number of more than
+     * 64 bits.
+     *
+     * @param text JSON
+     */
+    record Json(String text) implements Parameter {}
+
     /** An unmodifiable copy that keeps the order, so that what is passed on looks as it came. */
     static Map<String, Parameter> copyOf(Map<String, Parameter> parameters) {
         return parameters.isEmpty() ? Map.of() : Collections.unmodifiableMap(new LinkedHashMap<>(parameters));

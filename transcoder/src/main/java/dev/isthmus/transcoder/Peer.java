@@ -11,6 +11,11 @@ public record Peer(Wire wire, Dialect dialect, boolean binaryTensorData, boolean
     /** A backend in this process. */
     public static final Peer LOCAL = new Peer(Wire.DECODED, Dialect.GENERIC, false, false);
 
+    /** Whether it takes any JSON as a parameter ({@link dev.isthmus.oip.Parameter.Json}). */
+    public boolean anyParameter() {
+        return wire == Wire.REST && dialect.anyParameter();
+    }
+
     /** A server without peculiarities. */
     public static Peer of(Wire wire) {
         return new Peer(wire, Dialect.GENERIC, true, false);

@@ -83,6 +83,13 @@ public final class Transcoder {
         return ProtobufReader.sharedOutputs(message, limits);
     }
 
+    /** @throws OipException INVALID_ARGUMENT when the request has more inputs than are taken */
+    public void requireInputs(RawRequest request) {
+        if (request.inputs() > limits.tensors()) {
+            throw OipException.invalid("inputs: at most " + limits.tensors() + " are taken");
+        }
+    }
+
     /** Whether this server may be sent the request as it is. */
     public static boolean takesAsItIs(RawRequest request, Peer peer) {
         return peer.wire() == Wire.PROTOBUF && takesAsItIs(request.contested(), peer.dialect());

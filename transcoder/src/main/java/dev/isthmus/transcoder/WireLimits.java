@@ -22,11 +22,16 @@ public record WireLimits(
         int parameters,
         boolean sharedMemory) {
 
-    public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 64, 16 << 20, 256, 256, 1024, false);
+    public static final WireLimits DEFAULT = new WireLimits(64L << 20, 64, 1 << 20, 16 << 20, 256, 4096, 1024, false);
 
     public WireLimits withBodyBytes(long bytes) {
         return new WireLimits(
                 bytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, sharedMemory);
+    }
+
+    public WireLimits withTensors(int most) {
+        return new WireLimits(
+                bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, most, parameters, sharedMemory);
     }
 
     public WireLimits withSharedMemory(boolean allowed) {

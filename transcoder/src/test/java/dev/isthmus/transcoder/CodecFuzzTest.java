@@ -185,6 +185,7 @@ class CodecFuzzTest {
                     case Parameter.Bool bool -> true;
                     case Parameter.Int64 number -> true;
                     case Parameter.Text text -> true;
+                    case Parameter.Json json -> true;
                 };
     }
 }

@@ -153,8 +153,11 @@ public record GatewayConfig(
             @Share
             double maxBuffered,
 
+            @Doc("Inputs, requested outputs, or outputs of one request or answer.") @Range(min = 1, max = 65_536)
+            int maxTensors,
+
             Http2Abuse http2Abuse) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, Http2Abuse.DEFAULT);
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, 4096, Http2Abuse.DEFAULT);
     }
 
     /** What a client may cost on one HTTP/2 connection. */

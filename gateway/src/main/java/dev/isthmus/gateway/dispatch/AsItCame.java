@@ -31,7 +31,7 @@ final class AsItCame {
                 || (read.base64Inputs() && !peer.dialect().base64())
                 || !outputs.base64().isEmpty()
                 || !peer.dialect().takesId(read.request().id())
-                || (read.foreignParameter() != null && !peer.dialect().anyParameter())
+                || (read.foreignParameter() != null && !peer.anyParameter())
                 || (!peer.sharedMemory() && inSharedMemory(read.request()))) {
             return false;
         }

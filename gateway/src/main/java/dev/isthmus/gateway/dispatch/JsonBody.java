@@ -121,10 +121,9 @@ final class JsonBody implements RequestBody {
         }
         RestRequest full = text.inFull();
         String foreign = full.foreignParameter();
-        if (foreign != null) {
+        if (foreign != null && !peer.anyParameter()) {
             throw OipException.invalid("parameter '" + foreign
-                    + "': a string, a number or a boolean is expected in a request "
-                    + (sent.jsonLength() == RestBody.ALL_JSON ? "to this model" : "with binary data"));
+                    + "': a string, a number of at most 64 bits or a boolean is expected in a request to this model");
         }
         InferRequest request = full.request().retained().withModel(model);
         return new Prepared(

@@ -64,6 +64,9 @@ final class ProtobufBody implements RequestBody {
 
     @Override
     public @Nullable Passing passing() {
+        if (parts != null) {
+            transcoder.requireInputs(parts.raw);
+        }
         return parts;
     }
 

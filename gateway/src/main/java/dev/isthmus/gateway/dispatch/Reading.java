@@ -11,7 +11,7 @@ import java.util.List;
 /**
  * How a REST request is read, so that any of the servers that it may go to can be sent it.
  *
- * @param anyParameter whether parameters that the protocol does not know are let pass
+ * @param anyParameter whether parameters that the protocol does not have are taken
  * @param original whether the body is kept as it came
  * @param sharedMemory whether tensors may lie in shared memory
  * @param skimmedFor the servers that the request, and copies of it, may go to, where numbers need not be read because all of
@@ -28,7 +28,7 @@ record Reading(boolean anyParameter, boolean original, boolean sharedMemory, Lis
         List<Peer> peers = new ArrayList<>();
         for (Upstream upstream : route.upstreams()) {
             Peer peer = upstream.peer();
-            anyParameter |= peer.wire() == Wire.REST && peer.dialect().anyParameter();
+            anyParameter |= peer.anyParameter();
             original |= keepsOriginal(peer, jsonLength);
             sharedMemory |= peer.sharedMemory();
             skimmed &= mostlyOriginal(peer);

@@ -80,6 +80,7 @@ final class GrpcAnswers {
             case Parameter.Float64 float64 ->
                 builder.setDoubleParam(float64.value()).build();
             case Parameter.Text text -> builder.setStringParam(text.value()).build();
+            case Parameter.Json json -> builder.setStringParam(json.text()).build();
         };
     }
 }

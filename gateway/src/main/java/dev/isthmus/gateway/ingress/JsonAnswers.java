@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.util.RawValue;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.Parameter;
@@ -82,6 +83,7 @@ final class JsonAnswers {
                     node.put(name, new java.math.BigInteger(Long.toUnsignedString(uint64.value())));
                 case Parameter.Float64 float64 -> node.put(name, float64.value());
                 case Parameter.Text text -> node.put(name, text.value());
+                case Parameter.Json json -> node.putRawValue(name, new RawValue(json.text()));
             }
         });
     }

@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 final class UnaryRequest {
     private final GrpcDeframer deframer;
     private final ByteBufAllocator allocator;
+    /** How many inputs are taken is looked at when the call is open. */
+    private static final WireLimits LIMITS = WireLimits.DEFAULT.withTensors(Integer.MAX_VALUE);
+
     /** While the head of the message is looked for. */
     private @Nullable HeadEnd head;
     /** Of the message that is open. */
@@ -104,7 +107,7 @@ final class UnaryRequest {
 
     private @Nullable Operation operation(ByteBuf wholeHead) {
         try {
-            RawRequest raw = RawRequest.of(wholeHead, length, WireLimits.DEFAULT);
+            RawRequest raw = RawRequest.of(wholeHead, length, LIMITS);
             if (raw == null) {
                 return null;
             }

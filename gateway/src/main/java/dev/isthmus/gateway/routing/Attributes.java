@@ -23,7 +23,10 @@ public record Attributes(HeaderFields headers, Map<String, Parameter> parameters
         return headers.value(name);
     }
 
-    /** A parameter as text: numbers in decimal, whole ones without a point, whatever type they came in. */
+    /**
+     * A parameter as text: numbers in decimal, whole ones without a point, whatever type they came in; null for none, and for
+     * one that the protocol does not have.
+     */
     @Nullable
     String parameter(String name) {
         Parameter value = parameters.get(name);
@@ -34,13 +37,14 @@ public record Attributes(HeaderFields headers, Map<String, Parameter> parameters
         return parameters.get(name) instanceof Parameter.Bool flag && flag.value();
     }
 
-    private static String text(Parameter value) {
+    private static @Nullable String text(Parameter value) {
         return switch (value) {
             case Parameter.Bool flag -> Boolean.toString(flag.value());
             case Parameter.Int64 number -> Long.toString(number.value());
             case Parameter.Uint64 number -> Long.toUnsignedString(number.value());
             case Parameter.Float64 number -> text(number.value());
             case Parameter.Text text -> text.value();
+            case Parameter.Json json -> null;
         };
     }
 

@@ -26,6 +26,7 @@ record Sequence(String id, boolean start, boolean end) {
             case Parameter.Text text -> !text.value().isEmpty();
             case Parameter.Bool flag -> false;
             case Parameter.Float64 number -> false;
+            case Parameter.Json json -> false;
         };
     }
 }

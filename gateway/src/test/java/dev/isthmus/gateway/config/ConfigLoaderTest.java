@@ -66,6 +66,7 @@ class ConfigLoaderTest {
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
+        assertThat(config.limits().maxTensors()).isEqualTo(4096);
         assertThat(config.local()).isNull();
         assertThat(config.upstreams())
                 .containsOnlyKeys("t")
@@ -92,7 +93,7 @@ class ConfigLoaderTest {
     void everyKey_isRead() throws ConfigException {
         GatewayConfig config = parse("""
                 listeners: [{host: "::1", port: 9}, {port: 0}]
-                limits: {max_body_size: 2KiB, max_concurrent_streams: 7}
+                limits: {max_body_size: 2KiB, max_concurrent_streams: 7, max_tensors: 300}
                 upstreams:
                   m:
                     protocol: rest
@@ -111,7 +112,7 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5, GatewayConfig.Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5, 300, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),

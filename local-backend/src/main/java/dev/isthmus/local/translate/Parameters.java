@@ -13,6 +13,7 @@ final class Parameters {
             case Parameter.Uint64 integer -> Long.toUnsignedString(integer.value());
             case Parameter.Float64 number -> Double.toString(number.value());
             case Parameter.Text text -> text.value();
+            case Parameter.Json json -> json.text();
         };
     }
 }

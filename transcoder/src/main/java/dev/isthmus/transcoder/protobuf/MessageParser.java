@@ -307,9 +307,6 @@ final class MessageParser {
     }
 
     private void requireRawCount() {
-        if (kind.request() && heads.isEmpty()) {
-            throw failure("inputs: at least one is expected");
-        }
         int expected = unshared();
         if (!raws.isEmpty() && raws.size() != expected && !rawOfEach()) {
             throw failure("raw contents: one entry for each of the " + expected + " "

@@ -1,7 +1,9 @@
 package dev.isthmus.transcoder.protobuf;
 
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
@@ -175,6 +177,7 @@ public final class ProtobufWriter {
             case Parameter.Bool bool -> bool;
             case Parameter.Int64 int64 -> int64;
             case Parameter.Text text -> text;
+            case Parameter.Json json -> json;
         };
     }
 
@@ -197,6 +200,8 @@ public final class ProtobufWriter {
                 tag(out, 5, ProtoCursor.VARINT);
                 varint(out, uint64.value());
             }
+            case Parameter.Json json ->
+                throw new OipException(ErrorCode.INTERNAL, "protobuf has no parameter for " + json.text());
         }
     }
 

@@ -75,6 +75,11 @@ public final class RawRequest {
         return left == 0;
     }
 
+    /** How many inputs it has. */
+    public int inputs() {
+        return contents.size();
+    }
+
     /** Bytes of the head. */
     public int headLength() {
         return headLength;

@@ -89,10 +89,10 @@ final class DocumentReader extends ObjectReader {
         return switch (key) {
             case "id" -> text(key, value -> texts.put(key, value));
             case "model_name", "model_version" ->
-                settings.request() ? new SkippedValue(depth) : text(key, value -> texts.put(key, value));
-            case "inputs" -> settings.request() ? tensorsReader(key) : new SkippedValue(depth);
+                settings.request() ? skipped(depth) : text(key, value -> texts.put(key, value));
+            case "inputs" -> settings.request() ? tensorsReader(key) : skipped(depth);
             case "outputs" -> settings.request() ? outputsReader(key) : tensorsReader(key);
-            default -> new SkippedValue(depth);
+            default -> skipped(depth);
         };
     }
 
@@ -116,9 +116,6 @@ final class DocumentReader extends ObjectReader {
         String required = settings.request() ? "inputs" : "outputs";
         if (!has(required)) {
             throw settings.failure("'" + required + "' is missing");
-        }
-        if (settings.request() && tensors.isEmpty()) {
-            throw settings.failure("inputs: at least one is expected");
         }
     }
 

@@ -41,7 +41,7 @@ final class ElementWriter {
     void octet(JsonTokenizer json, ByteBuf to) {
         number.read(json.window(), json.tokenStart(), json.tokenEnd());
         if (!number.isInteger(false, 8)) {
-            throw check.failure(tensor, "a byte of 0 to 255 is expected in an element of BYTES, got " + number.token());
+            throw check.failure(tensor, "a byte of 0 to 255 is expected in an element of BYTES, got " + number.shown());
         }
         to.writeByte((int) number.integer());
     }
@@ -51,25 +51,35 @@ final class ElementWriter {
         switch (type) {
             case INT8, INT16, INT32, INT64 -> integer(true, to);
             case UINT8, UINT16, UINT32, UINT64 -> integer(false, to);
-            case FP64 -> to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
+            case FP64 -> fp64(json, to);
             case FP32 -> fp32(json, to);
             case FP16, BF16 -> to.writeShortLE(half(HalfFloat.of(type)));
-            case BOOL, BYTES -> throw unexpected(number.token());
+            case BOOL, BYTES -> throw unexpected(number.shown());
         }
     }
 
     private void fp32(JsonTokenizer json, ByteBuf to) {
         float value = (float) finite(number.toFloat());
         int length = json.tokenEnd() - json.tokenStart();
-        contested |= (length > SURE_DIGITS && value != (float) number.toDouble())
-                || (value == 0 && length == 2 && json.window()[json.tokenStart()] == '-');
+        contested |= (length > SURE_DIGITS && value != (float) number.toDouble()) || integerMinusZero(json);
         to.writeIntLE(Float.floatToRawIntBits(value));
+    }
+
+    private void fp64(JsonTokenizer json, ByteBuf to) {
+        contested |= integerMinusZero(json);
+        to.writeLongLE(Double.doubleToRawLongBits(finite(number.toDouble())));
+    }
+
+    /** Whether it is written {@code -0}: to some servers that is an integer, which has no sign. */
+    private static boolean integerMinusZero(JsonTokenizer json) {
+        int start = json.tokenStart();
+        return json.tokenEnd() - start == 2 && json.window()[start] == '-' && json.window()[start + 1] == '0';
     }
 
     private void integer(boolean signed, ByteBuf to) {
         contested |= number.hasFraction();
         if (!number.isInteger(signed, type.size() * 8)) {
-            throw unexpected(number.token());
+            throw unexpected(number.shown());
         }
         long value = number.integer();
         switch (type.size()) {
@@ -82,7 +92,7 @@ final class ElementWriter {
 
     private double finite(double value) {
         if (Double.isInfinite(value)) {
-            throw unexpected(number.token());
+            throw unexpected(number.shown());
         }
         return value;
     }
@@ -90,7 +100,7 @@ final class ElementWriter {
     private short half(HalfFloat format) {
         short bits = format.nearest(number);
         if (!format.isFinite(bits)) {
-            throw unexpected(number.token());
+            throw unexpected(number.shown());
         }
         return bits;
     }

@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import org.jspecify.annotations.Nullable;
 
-/** Parameters of a kind that the protocol does not have: whether they are stepped over, and one that was. */
+/** Parameters of a kind that the protocol does not have: whether they are taken, and one that was. */
 final class ForeignParameters {
     private final boolean allowed;
     private @Nullable String name;
@@ -15,7 +15,7 @@ final class ForeignParameters {
         return allowed;
     }
 
-    /** Whether this one is stepped over. */
+    /** Whether this one is taken. */
     boolean accepts(String parameter) {
         if (allowed) {
             name = parameter;
@@ -23,7 +23,7 @@ final class ForeignParameters {
         return allowed;
     }
 
-    /** A parameter that was stepped over, or null. */
+    /** A parameter that was taken, or null. */
     @Nullable
     String name() {
         return name;

@@ -1,7 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.transcoder.rest.JsonTokenizer.JsonException;
-import java.nio.charset.StandardCharsets;
 
 /** The grammar of a JSON number: a minus, an integer without leading zeros, a fraction, an exponent (RFC 8259, 6). */
 final class JsonNumberGrammar {
@@ -33,8 +32,7 @@ final class JsonNumberGrammar {
             i = digits(window, i, to, end);
         }
         if (i < to) {
-            throw new JsonException(
-                    "'" + new String(window, from, to - from, StandardCharsets.ISO_8859_1) + "' is no number");
+            throw new JsonException("'" + JsonNumbers.shown(window, from, to) + "' is no number");
         }
     }
 

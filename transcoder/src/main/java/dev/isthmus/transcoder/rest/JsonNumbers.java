@@ -8,6 +8,12 @@ import java.nio.charset.StandardCharsets;
  * {@link JsonNumberGrammar}. One instance reads one token at a time.
  */
 final class JsonNumbers {
+    /** As many as decide where a number lies between two doubles and their middle; fewer than 770 do. */
+    private static final int SIGNIFICANT_DIGITS = 800;
+
+    /** So much of a number is put into a message. */
+    private static final int SHOWN = 64;
+
     private byte[] bytes = new byte[0];
     private int from;
     private int to;
@@ -48,7 +54,8 @@ final class JsonNumbers {
                 digits += value == 0 ? 0 : 1;
                 scale -= point ? 1 : 0;
             } else {
-                exact = false;
+                exact &= c == '0';
+                scale += point ? 0 : 1;
             }
         }
         significand = value;
@@ -78,31 +85,80 @@ final class JsonNumbers {
         return false;
     }
 
-    String token() {
+    private String token() {
         return new String(bytes, from, to - from, StandardCharsets.ISO_8859_1);
+    }
+
+    /** The number as it is written, or its beginning, for messages. */
+    String shown() {
+        return shown(bytes, from, to);
+    }
+
+    static String shown(byte[] window, int from, int to) {
+        String text = new String(window, from, Math.min(to - from, SHOWN), StandardCharsets.ISO_8859_1);
+        return to - from > SHOWN ? text + "\u2026" : text;
     }
 
     /** The nearest double. */
     double toDouble() {
-        double magnitude = exact ? Decimals.toDouble(significand, exponent) : Double.NaN;
+        double magnitude = Decimals.toDouble(significand, exponent);
+        if (!exact && magnitude != Decimals.toDouble(significand + 1, exponent)) {
+            magnitude = Double.NaN;
+        }
         if (Double.isNaN(magnitude)) {
-            return Double.parseDouble(token());
+            return Double.parseDouble(shortened());
         }
         return negative ? -magnitude : magnitude;
     }
 
     /** The nearest float. */
     float toFloat() {
-        float magnitude = exact ? Decimals.toFloat(significand, exponent) : Float.NaN;
+        float magnitude = Decimals.toFloat(significand, exponent);
+        if (!exact && magnitude != Decimals.toFloat(significand + 1, exponent)) {
+            magnitude = Float.NaN;
+        }
         if (Float.isNaN(magnitude)) {
-            return Float.parseFloat(token());
+            return Float.parseFloat(shortened());
         }
         return negative ? -magnitude : magnitude;
     }
 
-    /** The value as it is written. Only for tokens whose exponent is small. */
+    /**
+     * The value, or one that lies like it between all numbers of {@link #SIGNIFICANT_DIGITS} digits. Only for tokens that are
+     * not {@link #extreme}.
+     */
     BigDecimal toDecimal() {
-        return new BigDecimal(token());
+        return new BigDecimal(shortened());
+    }
+
+    /** The number with its first significant digits, and a digit for those that are left out unless they are zeros. */
+    private String shortened() {
+        if (to - from <= SIGNIFICANT_DIGITS) {
+            return token();
+        }
+        StringBuilder text = new StringBuilder(SIGNIFICANT_DIGITS + 16);
+        int scale = 0;
+        int digits = 0;
+        boolean point = false;
+        boolean more = false;
+        int i = from + (negative ? 1 : 0);
+        for (; i < to && (bytes[i] | 0x20) != 'e'; i++) {
+            byte c = bytes[i];
+            if (c == '.') {
+                point = true;
+            } else if (digits < SIGNIFICANT_DIGITS) {
+                scale -= point ? 1 : 0;
+                if (c != '0' || digits > 0) {
+                    text.append((char) c);
+                    digits++;
+                }
+            } else {
+                more |= c != '0';
+                scale += point ? 0 : 1;
+            }
+        }
+        int power = scale + (i < to ? exponent(i + 1, to) : 0);
+        return (negative ? "-0" : "0") + text + (more ? ".1" : "") + 'e' + power;
     }
 
     /** Whether the value's magnitude is beyond what any datatype holds, or below it: not to be expanded. */

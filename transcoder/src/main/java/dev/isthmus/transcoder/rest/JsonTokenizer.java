@@ -70,6 +70,9 @@ final class JsonTokenizer {
 
     private int tokenStart;
     private int tokenEnd;
+    /** Bytes of the number that comes next, of which more was needed. */
+    private int scanned;
+
     private final JsonStrings strings = new JsonStrings();
 
     JsonTokenizer(WireLimits limits) {
@@ -115,6 +118,16 @@ final class JsonTokenizer {
     /** Where the next token will be looked for, in {@link #window()}. */
     int position() {
         return at;
+    }
+
+    /** The NUMBER or word just given, as it is written. */
+    String token() {
+        return new String(window, tokenStart, tokenEnd - tokenStart, StandardCharsets.US_ASCII);
+    }
+
+    /** The NUMBER just given, or its beginning, for messages. */
+    String shown() {
+        return JsonNumbers.shown(window, tokenStart, tokenEnd);
     }
 
     int tokenStart() {
@@ -268,6 +281,7 @@ final class JsonTokenizer {
         if (first == '-' && i + 1 < end && window[i + 1] == 'I') {
             return word("-Infinity", Token.NEGATIVE_INFINITY);
         }
+        i += scanned;
         while (i < end && JsonNumberGrammar.isPart(window[i])) {
             i++;
         }
@@ -275,8 +289,10 @@ final class JsonTokenizer {
             throw failure("a number has more than " + limits.numberLength() + " characters");
         }
         if (i == end && !last) {
+            scanned = i - at;
             return Token.NEED_MORE;
         }
+        scanned = 0;
         try {
             JsonNumberGrammar.require(window, at, i, end);
         } catch (JsonException e) {
@@ -356,7 +372,7 @@ final class JsonTokenizer {
         return failure(String.valueOf(e.getMessage()));
     }
 
-    private JsonException failure(String what) {
+    JsonException failure(String what) {
         return new JsonException("malformed JSON at byte " + (consumedBefore + at) + ": " + what);
     }
 

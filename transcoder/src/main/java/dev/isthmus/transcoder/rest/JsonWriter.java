@@ -165,6 +165,10 @@ final class JsonWriter {
                 }
             }
             case Parameter.Text text -> text(text.value());
+            case Parameter.Json json -> {
+                item();
+                ByteBufUtil.writeUtf8(out, json.text());
+            }
         }
     }
 

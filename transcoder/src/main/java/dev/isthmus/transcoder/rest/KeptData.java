@@ -2,46 +2,30 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
 import io.netty.buffer.Unpooled;
-import java.io.ByteArrayOutputStream;
 
 /** A tensor's {@code data} that comes before its datatype: its text, kept until it can be read. */
 final class KeptData implements ValueReader {
     private final TensorCheck check;
     private final String tensor;
     private final WireLimits limits;
-    private final SkippedValue value;
-    private final ByteArrayOutputStream text = new ByteArrayOutputStream();
+    private final KeptText text;
 
     /** @param depth of the tensor's object in the document */
     KeptData(TensorCheck check, String tensor, WireLimits limits, int depth) {
         this.check = check;
         this.tensor = tensor;
         this.limits = limits;
-        this.value = new SkippedValue(depth);
+        this.text = new KeptText(new SkippedValue(depth, true));
     }
 
     @Override
     public boolean read(JsonTokenizer json) {
-        while (true) {
-            int from = json.position();
-            Token token = json.next();
-            keep(json.window(), from, json.position());
-            if (token == Token.NEED_MORE) {
-                return false;
-            }
-            if (value.ends(token, json)) {
-                return true;
-            }
-        }
-    }
-
-    private void keep(byte[] window, int from, int to) {
-        if (text.size() + (to - from) > limits.bodyBytes()) {
+        boolean complete = text.read(json);
+        if (text.size() > limits.bodyBytes()) {
             throw check.failure(tensor, "data: at most " + limits.bodyBytes() + " bytes are taken");
         }
-        text.write(window, from, to - from);
+        return complete;
     }
 
     /** Bytes of the text. */
@@ -51,7 +35,7 @@ final class KeptData implements ValueReader {
 
     /** The tokens of the value, from its first. */
     JsonTokenizer tokens() {
-        byte[] kept = text.toByteArray();
+        byte[] kept = text.utf8();
         int colon = 0;
         while (kept[colon] != ':') {
             colon++;

@@ -16,10 +16,11 @@ final class Nesting {
     private int deepest;
     private boolean elementSeen;
 
+    // Of each level, and of the one below the deepest that a shape has, whose arrays may be elements.
     /** Items so far at each level, and how many each level had; -1 where none has ended yet. */
-    private final long[] items = new long[Shape.MAX_RANK + 1];
+    private final long[] items = new long[Shape.MAX_RANK + 2];
 
-    private final long[] extents = new long[Shape.MAX_RANK + 1];
+    private final long[] extents = new long[Shape.MAX_RANK + 2];
 
     Nesting(TensorCheck check, String tensor) {
         this.check = check;
@@ -34,7 +35,7 @@ final class Nesting {
      */
     void open(int level, boolean mayBeElement) {
         boolean element = mayBeElement && level == deepest + 1;
-        if (level > Shape.MAX_RANK || (elementSeen && level > deepest && !element)) {
+        if (level > Shape.MAX_RANK + (mayBeElement ? 1 : 0) || (elementSeen && level > deepest && !element)) {
             throw ragged();
         }
         if (level > 1) {
@@ -54,7 +55,7 @@ final class Nesting {
 
     /** So many elements come in the array of this level. */
     void elements(int level, long number) {
-        if (level != deepest) {
+        if (level != deepest || level > Shape.MAX_RANK) {
             throw ragged();
         }
         elementSeen = true;

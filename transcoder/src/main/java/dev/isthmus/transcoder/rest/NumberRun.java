@@ -119,7 +119,7 @@ final class NumberRun {
                 break;
             }
             double value = number.toDouble();
-            if (Double.isNaN(value)) {
+            if (Double.isNaN(value) || (value == 0 && sign > 0 && next == begin + 2)) {
                 break;
             }
             ArrayView.LONGS.set(elements, 8 * count, Double.doubleToRawLongBits(value) | (long) sign << 63);

@@ -62,6 +62,11 @@ abstract class ObjectReader implements ValueReader {
         return keys.contains(key);
     }
 
+    /** A reader of what is of no interest. */
+    final ValueReader skipped(int depth) {
+        return new SkippedValue(depth, !settings.request());
+    }
+
     /** A reader of a string. */
     final ValueReader text(String key, Consumer<String> to) {
         return json -> {

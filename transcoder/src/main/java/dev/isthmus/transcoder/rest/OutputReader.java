@@ -15,7 +15,7 @@ final class OutputReader extends ObjectReader {
 
     @Override
     ValueReader member(String key, int depth) {
-        return key.equals("name") ? text(key, outputs::name) : new SkippedValue(depth);
+        return key.equals("name") ? text(key, outputs::name) : skipped(depth);
     }
 
     @Override

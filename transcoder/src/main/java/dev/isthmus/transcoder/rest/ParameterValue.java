@@ -2,7 +2,6 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.rest.JsonTokenizer.JsonException;
 import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
 import java.math.BigDecimal;
 import java.util.Map;
@@ -12,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class ParameterValue {
     private ParameterValue() {}
 
-    /** The parameter that a token stands for; null for tokens that stand for none. */
+    /** The parameter that a token stands for; null for tokens that stand for none, such as numbers of more than 64 bits. */
     static @Nullable Parameter of(Token token, JsonTokenizer json) {
         return switch (token) {
             case TRUE -> new Parameter.Bool(true);
@@ -24,11 +23,10 @@ final class ParameterValue {
     }
 
     /** Integers stay integers, of 64 bits with or without a sign; other numbers are doubles (R8). */
-    private static Parameter number(JsonTokenizer json) {
+    private static @Nullable Parameter number(JsonTokenizer json) {
         JsonNumbers number = new JsonNumbers();
         number.read(json.window(), json.tokenStart(), json.tokenEnd());
-        String token = number.token();
-        boolean integral = token.chars().allMatch(c -> c == '-' || (c >= '0' && c <= '9'));
+        boolean integral = !number.hasFraction();
         if (integral && number.isInteger(true, 64)) {
             return new Parameter.Int64(number.integer());
         }
@@ -36,10 +34,9 @@ final class ParameterValue {
             return new Parameter.Uint64(number.integer());
         }
         double value = number.toDouble();
-        if (Double.isInfinite(value) || (integral && new BigDecimal(value).compareTo(new BigDecimal(token)) != 0)) {
-            throw new JsonException("a parameter of at most 64 bits is expected, got " + token);
-        }
-        return new Parameter.Float64(value);
+        boolean wide =
+                Double.isInfinite(value) || (integral && new BigDecimal(value).compareTo(number.toDecimal()) != 0);
+        return wide ? null : new Parameter.Float64(value);
     }
 
     static boolean bool(String name, Parameter value) {

@@ -2,6 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +14,10 @@ final class ParametersReader implements ValueReader {
     private final Set<String> keys = new HashSet<>();
     private boolean opened;
     private @Nullable String key;
-    private @Nullable SkippedValue skipped;
+    /** What reads an array or an object, and whose it is. */
+    private @Nullable ValueReader nested;
+
+    private String nestedKey = "";
 
     ParametersReader(ReaderSettings settings, ObjectReader owner) {
         this.settings = settings;
@@ -22,8 +26,9 @@ final class ParametersReader implements ValueReader {
 
     @Override
     public boolean read(JsonTokenizer json) {
-        while (skipped == null || skipped.read(json)) {
-            skipped = null;
+        while (nested == null || nested.read(json)) {
+            keep(nested);
+            nested = null;
             Token token = json.next();
             if (token == Token.NEED_MORE) {
                 return false;
@@ -65,11 +70,36 @@ final class ParametersReader implements ValueReader {
         Parameter value = ParameterValue.of(token, json);
         if (value != null) {
             keep(name, value);
-        } else if (!settings.foreign().accepts(name)) {
-            throw settings.failure(
-                    owner.where("parameter '" + name + "': a string, a number or a boolean is expected, got " + token));
-        } else if (token == Token.START_OBJECT || token == Token.START_ARRAY) {
-            skipped = new SkippedValue(json.depth() - 1);
+        } else if ((settings.request() && SkippedValue.isWord(token))
+                || !settings.foreign().accepts(name)) {
+            throw settings.failure(owner.where("parameter '" + name + "': "
+                    + (token == Token.NUMBER
+                            ? "at most 64 bits are taken"
+                            : "a string, a number or a boolean is expected")
+                    + ", got " + (token == Token.NUMBER ? json.shown() : token)));
+        } else {
+            foreign(name, token, json);
+        }
+    }
+
+    /** Answers go on without what the protocol does not have. */
+    private void foreign(String name, Token token, JsonTokenizer json) {
+        boolean opens = token == Token.START_OBJECT || token == Token.START_ARRAY;
+        if (opens) {
+            SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
+            nestedKey = name;
+            nested = settings.request() ? new KeptText(value) : value;
+        }
+        if (nested instanceof KeptText text) {
+            text.add(json.window(), json.position() - 1, json.position());
+        } else if (!opens && settings.request()) {
+            owner.parameters().put(name, new Parameter.Json(json.token()));
+        }
+    }
+
+    private void keep(@Nullable ValueReader read) {
+        if (read instanceof KeptText text) {
+            owner.parameters().put(nestedKey, new Parameter.Json(new String(text.utf8(), StandardCharsets.UTF_8)));
         }
     }
 

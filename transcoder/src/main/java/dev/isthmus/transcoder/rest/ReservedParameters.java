@@ -37,6 +37,7 @@ final class ReservedParameters {
             case Parameter.Uint64 uint64 -> Long.toUnsignedString(uint64.value());
             case Parameter.Float64 float64 -> Double.toString(float64.value());
             case Parameter.Text text -> "'" + text.value() + "'";
+            case Parameter.Json json -> json.text();
         };
     }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param contestedInputs whether any input came as JSON that servers differ about: half floats, NaN and the infinities, BYTES
  *     as arrays of numbers
  * @param base64Inputs whether any input came as base64
- * @param foreignParameter the name of a parameter that the protocol does not know and {@code request} does not have
+ * @param foreignParameter the name of a parameter that the protocol does not have, of those that {@code request} has
  */
 public record RestRequest(
         InferRequest request,

@@ -24,8 +24,8 @@ public final class RestRequestReader {
      *
      * @param model from the URL
      * @param jsonLength as in {@link RestBody#jsonLength()}
-     * @param anyParameter whether parameters that the protocol does not know (null, arrays, objects) are let pass: they are
-     *     not in the request then, and {@link RestRequest#foreignParameter()} names one
+     * @param anyParameter whether parameters that the protocol does not have are taken, as {@link dev.isthmus.oip.Parameter.Json};
+     *     {@link RestRequest#foreignParameter()} names one then
      */
     public RestRequestReader(
             ByteBufAllocator allocator, ModelRef model, long jsonLength, boolean anyParameter, WireLimits limits) {

@@ -51,7 +51,7 @@ final class ShapeReader implements ValueReader {
         if (token != Token.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
             throw check.failure(
                     tensor.name(),
-                    "shape: integers are expected, got " + (token == Token.NUMBER ? number.token() : token.toString()));
+                    "shape: integers are expected, got " + (token == Token.NUMBER ? number.shown() : token.toString()));
         }
         if (rank == Shape.MAX_RANK) {
             throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are taken");

@@ -5,10 +5,15 @@ import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
 /** Steps over a value that is of no interest. */
 final class SkippedValue implements ValueReader {
     private final int depth;
+    private final boolean words;
 
-    /** @param depth at which the value stands */
-    SkippedValue(int depth) {
+    /**
+     * @param depth at which the value stands
+     * @param words whether NaN and the infinities are taken, which are no JSON
+     */
+    SkippedValue(int depth, boolean words) {
         this.depth = depth;
+        this.words = words;
     }
 
     @Override
@@ -30,6 +35,21 @@ final class SkippedValue implements ValueReader {
             // Also what is not wanted must be JSON.
             json.utf8();
         }
+        if (!words && isWord(token)) {
+            throw json.failure("only the data of a tensor may have " + shown(token));
+        }
         return json.depth() == depth;
+    }
+
+    static boolean isWord(Token token) {
+        return token == Token.NAN || token == Token.POSITIVE_INFINITY || token == Token.NEGATIVE_INFINITY;
+    }
+
+    private static String shown(Token token) {
+        return switch (token) {
+            case NAN -> "NaN";
+            case NEGATIVE_INFINITY -> "-Infinity";
+            default -> "Infinity";
+        };
     }
 }

@@ -22,7 +22,7 @@ final class TensorReader extends ObjectReader {
             case "datatype" -> text(key, draft::dataType);
             case "shape" -> new ShapeReader(check, draft);
             case "data" -> draft.openData(depth);
-            default -> new SkippedValue(depth);
+            default -> skipped(depth);
         };
     }
 

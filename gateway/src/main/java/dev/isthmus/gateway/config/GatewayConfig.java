@@ -82,7 +82,7 @@ public record GatewayConfig(
 
     /** An address that takes REST and gRPC. */
     public record Listener(
-            @Doc("A name or an address.") String host,
+            @Doc("A name or an address.") @HostName String host,
 
             @Doc("0 for any that is free.") @Range(max = 65_535)
             int port) {
@@ -93,6 +93,7 @@ public record GatewayConfig(
     @Doc("Where operators read metrics and ask for reloads.")
     public record Admin(
             @Doc("A name or an address; one that is not loopback needs a token.")
+            @HostName
             String host,
 
             @Doc("0 for any that is free.") @Range(max = 65_535)
@@ -121,8 +122,12 @@ public record GatewayConfig(
                     "What all requests may hold while they are read and answered, as a share of the memory outside the heap"
                             + " (-XX:MaxDirectMemorySize); a request for which no more fits is refused with 503.")
             @Share
-            double maxBuffered) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5);
+            double maxBuffered,
+
+            @Doc("Gateways that a call may come through, this one among them; more are a loop, refused with 508.")
+            @Range(min = 1, max = 100)
+            int maxHops) {
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, 5);
     }
 
     /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */

@@ -84,7 +84,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel), this);
+        return call.calls().open(call.head().asks(operation, call.deadline(), settings, channel), this);
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
@@ -60,12 +61,18 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         return RestRoutes.route(this);
     }
 
-    /** The call of a request with this head, on the channel that it came on. */
-    Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel) {
+    /**
+     * The call of a request with this head, on the channel that it came on.
+     *
+     * @throws OipException LOOP_DETECTED where it came through too many gateways
+     */
+    Call asks(Operation operation, long deadline, IngressSettings settings, Channel channel) {
+        Map<String, String> forwarded = forwarded(settings.forwarded());
+        HopCount.check(forwarded, settings.maxHops());
         return new Call(
                 operation,
                 deadline,
-                forwarded(allowed),
+                forwarded,
                 this,
                 Call.NO_AFFINITY,
                 false,
@@ -79,11 +86,15 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
             Map.Entry<CharSequence, CharSequence> field = all.next();
             String name = field.getKey().toString().toLowerCase(Locale.ROOT);
-            if (allowed.contains(name)) {
+            if (name.equals(HopCount.NAME) || allowed.contains(name)) {
                 forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
                 forwarded.merge(name, field.getValue().toString(), RequestHead::joined);
             }
         }
+        if (forwarded.isEmpty()) {
+            return HopCount.FIRST;
+        }
+        forwarded.put(HopCount.NAME, HopCount.next(forwarded.get(HopCount.NAME)));
         return forwarded;
     }
 

@@ -69,7 +69,7 @@ final class RestExchange implements Reply {
             ContentCoding accepted = settings.compressAbove() < 0
                     ? null
                     : ContentCoding.accepted(head.field(HttpHeaderNames.ACCEPT_ENCODING));
-            Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
+            Call call = head.asks(operation, head.deadline(), settings, channel);
             opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {

@@ -154,7 +154,7 @@ class AdminServerTest {
 
     @Test
     void reload_tellsWhatChanged() throws Exception {
-        source.set(() -> TestConfigs.with(config, Map.of("limits", new Limits(1 << 20, 7, 10_000, 0.5))));
+        source.set(() -> TestConfigs.with(config, Map.of("limits", new Limits(1 << 20, 7, 10_000, 0.5, 5))));
         HttpResponse<String> response = reload();
         assertThat(response.statusCode()).isEqualTo(200);
         assertThat(json(response).path("generation").asInt()).isEqualTo(2);

@@ -111,7 +111,7 @@ class ReloadTest {
                 await().pollInterval(Duration.ofMillis(2))
                         .until(() -> calls.get() >= before + CALLS_BETWEEN
                                 || running.stream().anyMatch(Future::isDone));
-                apply(gateway, i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 50, 100, 0.5)));
+                apply(gateway, i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 50, 100, 0.5, 5)));
             }
             stop.set(true);
             for (Future<?> each : running) {
@@ -255,7 +255,7 @@ class ReloadTest {
                 Http1Client client = connect(port(gateway))) {
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(200);
-            apply(gateway, limited(to(one), new Limits(50, 100, 100, 0.5)));
+            apply(gateway, limited(to(one), new Limits(50, 100, 100, 0.5, 5)));
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
                     .isEqualTo(413);
         }
@@ -267,7 +267,7 @@ class ReloadTest {
         try (Gateway gateway = Gateway.start(config)) {
             await().atMost(Duration.ofSeconds(20)).until(gateway::ready);
             for (int i = 1; i <= 5; i++) {
-                apply(gateway, limited(config, new Limits(1 << 20, i, 100, 0.5)));
+                apply(gateway, limited(config, new Limits(1 << 20, i, 100, 0.5, 5)));
                 assertThat(gateway.ready()).isTrue();
             }
         }

@@ -74,7 +74,8 @@ public final class NameRule {
 
     private static boolean breaksLines(int codePoint) {
         return switch (Character.getType(codePoint)) {
-            case Character.CONTROL, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR, Character.SURROGATE -> true;
+            case Character.CONTROL, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR, Character.SURROGATE ->
+                true;
             default -> false;
         };
     }

@@ -204,7 +204,8 @@ final class Explanation {
                     || model.explicitVersion() == ModelConfig.ExplicitVersion.OVERRIDE;
             String asked = target.version() == null || !replaced ? version : target.version();
             if (share == 0 && !mayServe(model, target)) {
-                lines.add("target '" + target.label() + "': none of such calls, since it has version " + target.version());
+                lines.add("target '" + target.label() + "': none of such calls, since it has version "
+                        + target.version());
                 continue;
             }
             lines.add("target '" + target.label() + "': " + percent(share) + " of such calls -> "

@@ -92,8 +92,7 @@ public record GatewayConfig(
     /** The address of the operators' side. */
     @Doc("Where operators read metrics and ask for reloads.")
     public record Admin(
-            @Doc("A name or an address; one that is not loopback needs a token.")
-            @HostName
+            @Doc("A name or an address; one that is not loopback needs a token.") @HostName
             String host,
 
             @Doc("0 for any that is free.") @Range(max = 65_535)

@@ -16,7 +16,8 @@ public record ModelConfig(
         @Doc("The model's name there, if it is another.") @Nullable
         String model,
 
-        @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.") @Nullable
+        @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.")
+        @Nullable
         String version,
 
         @Doc("Several targets with weights, instead of upstream, model and version.")
@@ -31,8 +32,9 @@ public record ModelConfig(
         @Nullable
         String defaultVersion,
 
-        @Doc("What holds for a call that names a version itself, and not a label. honor: it is served by that version, or"
-                + " refused with 404; override: a target's version is asked for instead, by weights and rules.")
+        @Doc(
+                "What holds for a call that names a version itself, and not a label. honor: it is served by that version, or"
+                        + " refused with 404; override: a target's version is asked for instead, by weights and rules.")
         ExplicitVersion explicitVersion,
 
         @Doc("Calls that match go to a target of their own; the first rule that matches counts.")
@@ -122,7 +124,9 @@ public record ModelConfig(
                 .filter(target -> named.equals(target.version()))
                 .toList();
         return exact.isEmpty()
-                ? allTargets().stream().filter(target -> target.version() == null).toList()
+                ? allTargets().stream()
+                        .filter(target -> target.version() == null)
+                        .toList()
                 : exact;
     }
 
@@ -137,7 +141,8 @@ public record ModelConfig(
             @Doc("The model's name there, if it is another.") @Nullable
             String model,
 
-            @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.") @Nullable
+            @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.")
+            @Nullable
             String version,
 
             @Doc("Its share of the calls is its weight among all weights.") @Range(max = 1_000_000)

@@ -45,8 +45,8 @@ final class Shapes {
             "a header's name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
     private static final Scalar HEADER_PATTERN = scalar(
             "a header's name, or its beginning with * after it", pattern(HEADER + "\\*?"), Shapes::headerPattern);
-    private static final Scalar HOST =
-            scalar("the name or the address of a host", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
+    private static final Scalar HOST = scalar(
+            "the name or the address of a host", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
     private static final Scalar BOOLEAN = new Scalar(
             "true or false",
             Map.of("type", "boolean"),

@@ -175,7 +175,8 @@ final class YamlReader {
     }
 
     private static String unexpanded(Node node) {
-        boolean variable = node instanceof ScalarNode scalar && scalar.getValue().contains("${");
+        boolean variable =
+                node instanceof ScalarNode scalar && scalar.getValue().contains("${");
         return variable ? "; variables such as ${NAME} are not replaced" : "";
     }
 

@@ -70,14 +70,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         Map<String, String> forwarded = forwarded(settings.forwarded());
         HopCount.check(forwarded, settings.maxHops());
         return new Call(
-                operation,
-                deadline,
-                forwarded,
-                this,
-                Call.NO_AFFINITY,
-                false,
-                channel.eventLoop(),
-                channel.alloc());
+                operation, deadline, forwarded, this, Call.NO_AFFINITY, false, channel.eventLoop(), channel.alloc());
     }
 
     /** The headers that go upstream. */

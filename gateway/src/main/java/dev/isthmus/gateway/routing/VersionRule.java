@@ -56,6 +56,9 @@ record VersionRule(Naming naming, boolean holds, Set<String> versions, boolean o
 
     /** Whether an arm answers with another version than a call names. */
     boolean excludes(Arm arm, ModelRef asked) {
-        return holds && arm.version() != null && naming.namesVersion(asked) && !arm.version().equals(asked.version());
+        return holds
+                && arm.version() != null
+                && naming.namesVersion(asked)
+                && !arm.version().equals(asked.version());
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -63,6 +64,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     void open(Http2Head head, CallHandler calls) {
         try {
+            HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcHead said = head.call();
             StreamForm asked = said.form();
             GrpcDeframer deframer = new GrpcDeframer(channel.alloc(), settings.maxBodyBytes(), said.coding());
@@ -84,7 +86,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        return call.calls().open(call.head().asks(operation, call.deadline(), settings, channel), this);
+        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel), this);
     }
 
     @Override

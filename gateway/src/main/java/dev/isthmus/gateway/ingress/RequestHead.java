@@ -61,16 +61,10 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         return RestRoutes.route(this);
     }
 
-    /**
-     * The call of a request with this head, on the channel that it came on.
-     *
-     * @throws OipException LOOP_DETECTED where it came through too many gateways
-     */
-    Call asks(Operation operation, long deadline, IngressSettings settings, Channel channel) {
-        Map<String, String> forwarded = forwarded(settings.forwarded());
-        HopCount.check(forwarded, settings.maxHops());
+    /** The call of a request with this head, on the channel that it came on. */
+    Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel) {
         return new Call(
-                operation, deadline, forwarded, this, Call.NO_AFFINITY, false, channel.eventLoop(), channel.alloc());
+                operation, deadline, forwarded(allowed), this, Call.NO_AFFINITY, false, channel.eventLoop(), channel.alloc());
     }
 
     /** The headers that go upstream. */

@@ -172,6 +172,7 @@ final class Generation {
                 config.limits().maxBodySize(),
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
+                config.limits().maxHops(),
                 IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
                 new IngressSettings.Health(
                         answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),

@@ -35,6 +35,8 @@ public enum ErrorCode {
     HEADERS_TOO_LARGE(431, 8),
     /** There is no room for the request now: the queue before what would run it is full. */
     OVERLOADED(503, 8),
+    /** The call came through more gateways than configured: one of them is its own upstream. */
+    LOOP_DETECTED(508, 13),
     /** The upstream answered in a way that is not the protocol's. */
     BAD_UPSTREAM_ANSWER(502, 13);
 
@@ -92,6 +94,7 @@ public enum ErrorCode {
             case 501 -> UNIMPLEMENTED;
             case 502 -> BAD_UPSTREAM_ANSWER;
             case 503 -> UNAVAILABLE;
+            case 508 -> LOOP_DETECTED;
             default -> status >= 400 && status < 500 ? INVALID_ARGUMENT : INTERNAL;
         };
     }

@@ -27,6 +27,11 @@ public enum Extension {
         return grpcMethod;
     }
 
+    /** Whether it is asked of one model, and never of the whole server. */
+    boolean ofOneModel() {
+        return this == MODEL_CONFIG || this == REPOSITORY_LOAD || this == REPOSITORY_UNLOAD;
+    }
+
     /** Whether it is about memory that client and server share. */
     public boolean sharedMemory() {
         return grpcMethod.contains("SharedMemory");

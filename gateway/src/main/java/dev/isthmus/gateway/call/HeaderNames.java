@@ -29,6 +29,7 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
             "content-type",
             "expect",
             "host",
+            HopCount.NAME,
             JSON_LENGTH.toString(),
             "keep-alive",
             "proxy-authenticate",

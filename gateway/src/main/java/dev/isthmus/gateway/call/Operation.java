@@ -2,7 +2,7 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.ModelRef;
 
-/** What a client asks for. */
+/** What a client asks for. A model that is named obeys {@link NameRule}. */
 public sealed interface Operation {
 
     record ServerLive() implements Operation {}
@@ -14,16 +14,28 @@ public sealed interface Operation {
 
     record ServerMetadata() implements Operation {}
 
-    record ModelReady(ModelRef model) implements Operation {}
+    record ModelReady(ModelRef model) implements Operation {
+        public ModelReady {
+            NameRule.checked(model);
+        }
+    }
 
-    record ModelMetadata(ModelRef model) implements Operation {}
+    record ModelMetadata(ModelRef model) implements Operation {
+        public ModelMetadata {
+            NameRule.checked(model);
+        }
+    }
 
     /**
      * An inference whose request comes as the call's body.
      *
      * @param stream whether any number of answers may come, one by one; otherwise it is one
      */
-    record Infer(ModelRef model, BodyForm form, boolean stream) implements Operation {}
+    record Infer(ModelRef model, BodyForm form, boolean stream) implements Operation {
+        public Infer {
+            NameRule.checked(model);
+        }
+    }
 
     /**
      * A stream of encoded ModelInferRequests, each given in one piece, and of their answers.
@@ -34,7 +46,11 @@ public sealed interface Operation {
     record InferStream(boolean separate) implements Operation {}
 
     /** The generate extension, known over REST only: body and answers go through as they are. */
-    record Generate(ModelRef model, boolean stream) implements Operation {}
+    record Generate(ModelRef model, boolean stream) implements Operation {
+        public Generate {
+            NameRule.checked(model);
+        }
+    }
 
     /**
      * An operation of one of Triton's management extensions.
@@ -46,6 +62,11 @@ public sealed interface Operation {
      */
     record Manage(Extension extension, ModelRef model, String resource, boolean change, boolean json)
             implements Operation {
+        public Manage {
+            if (extension.ofOneModel() || !model.name().isEmpty()) {
+                NameRule.checked(model);
+            }
+        }
 
         /** The same on another model. */
         public Manage to(ModelRef other) {

@@ -20,7 +20,7 @@ final class Severity {
     private static int rank(ErrorCode code) {
         return switch (code) {
             case INTERNAL, DATA_LOSS, UNKNOWN -> 0;
-            case BAD_UPSTREAM_ANSWER -> 1;
+            case BAD_UPSTREAM_ANSWER, LOOP_DETECTED -> 1;
             case DEADLINE_EXCEEDED -> 2;
             case UNAVAILABLE, OVERLOADED -> 3;
             case RESOURCE_EXHAUSTED -> 4;

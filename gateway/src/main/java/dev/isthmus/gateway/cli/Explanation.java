@@ -9,6 +9,7 @@ import dev.isthmus.gateway.config.ModelConfig.Target;
 import dev.isthmus.gateway.config.ModelNames;
 import dev.isthmus.gateway.config.ModelNames.Match;
 import dev.isthmus.gateway.config.Units;
+import dev.isthmus.gateway.routing.StickyTarget;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -94,15 +95,16 @@ final class Explanation {
                     case ALIAS -> "an alias of model '" + match.key() + "'";
                     case PATTERN -> "taken by the pattern '" + match.key() + "'";
                 });
-        if (match.by() == ModelNames.By.PATTERN && !discovering().isEmpty()) {
-            lines.add("unless the repository index of one of these upstreams lists it, which takes it then: "
-                    + String.join(", ", discovering()));
-        }
         String name = match.by() == ModelNames.By.PATTERN ? question.model() : match.key();
         String version = version(model);
+        List<Target> serving = serving(model);
+        if (serving.isEmpty()) {
+            lines.add("no target serves version '" + version + "': 404");
+            return;
+        }
         Target chosen = rules(model);
-        targets(model, name, version, chosen);
-        sticky(model);
+        targets(model, serving, name, version, chosen);
+        sticky(match.key(), model, serving, chosen);
         if (model.ramp() != null) {
             lines.add(ramp(model.ramp()));
         }
@@ -147,21 +149,41 @@ final class Explanation {
         return named;
     }
 
+    /** The targets that the call may go to. */
+    private List<Target> serving(ModelConfig model) {
+        String asked = question.version();
+        return asked == null || model.versions().containsKey(asked) ? model.allTargets() : model.serving(asked);
+    }
+
+    private boolean mayServe(ModelConfig model, Target target) {
+        return target.version() == null || serving(model).contains(target);
+    }
+
     /** The target of the first rule that matches. */
     private @Nullable Target rules(ModelConfig model) {
         Target chosen = null;
         for (Rule rule : model.rules()) {
             boolean matches = rule.matches(question.headers()::get, question.parameters()::get);
-            String outcome = !matches ? "does not match" : chosen == null ? "matches" : "matches, but comes later";
+            Target named = target(model, rule);
+            boolean serves = named != null && mayServe(model, named);
+            String outcome = !matches
+                    ? "does not match"
+                    : !serves
+                            ? "matches, but its target has another version"
+                            : chosen == null ? "matches" : "matches, but comes later";
             lines.add("rule: " + conditions(rule) + " -> '" + rule.target() + "': " + outcome);
-            if (matches && chosen == null) {
-                chosen = model.allTargets().stream()
-                        .filter(target -> target.label().equals(rule.target()))
-                        .findFirst()
-                        .orElse(null);
+            if (matches && serves && chosen == null) {
+                chosen = named;
             }
         }
         return chosen;
+    }
+
+    private static @Nullable Target target(ModelConfig model, Rule rule) {
+        return model.allTargets().stream()
+                .filter(target -> target.label().equals(rule.target()))
+                .findFirst()
+                .orElse(null);
     }
 
     private static String conditions(Rule rule) {
@@ -173,17 +195,34 @@ final class Explanation {
         return String.join(" and ", conditions);
     }
 
-    private void targets(ModelConfig model, String name, @Nullable String version, @Nullable Target chosen) {
-        long all = model.allTargets().stream().mapToLong(Target::weight).sum();
+    private void targets(
+            ModelConfig model, List<Target> serving, String name, @Nullable String version, @Nullable Target chosen) {
         for (Target target : model.allTargets()) {
-            double share = chosen == null ? (double) target.weight() / all : target.equals(chosen) ? 1 : 0;
-            String asked = target.version() == null ? version : target.version();
+            double share = chosen != null ? (target.equals(chosen) ? 1 : 0) : share(target, serving);
+            boolean replaced = question.version() == null
+                    || model.versions().containsKey(question.version())
+                    || model.explicitVersion() == ModelConfig.ExplicitVersion.OVERRIDE;
+            String asked = target.version() == null || !replaced ? version : target.version();
+            if (share == 0 && !mayServe(model, target)) {
+                lines.add("target '" + target.label() + "': none of such calls, since it has version "
+                        + target.version());
+                continue;
+            }
             lines.add("target '" + target.label() + "': " + percent(share) + " of such calls -> "
                     + place(target.upstream(), target.model(), name, asked));
             if (share > 0 || model.ramp() != null) {
                 upstreams.add(target.upstream());
             }
         }
+    }
+
+    /** Of calls that no rule takes; all targets that serve have equal shares where none has a weight. */
+    private static double share(Target target, List<Target> serving) {
+        long all = serving.stream().mapToLong(Target::weight).sum();
+        if (!serving.contains(target)) {
+            return 0;
+        }
+        return all == 0 ? 1.0 / serving.size() : (double) target.weight() / all;
     }
 
     private static String percent(double share) {
@@ -195,7 +234,7 @@ final class Explanation {
                 + (version == null ? "the version that the server chooses" : "version " + version);
     }
 
-    private void sticky(ModelConfig model) {
+    private void sticky(String route, ModelConfig model, List<Target> serving, @Nullable Target chosen) {
         ModelConfig.Key key = model.sticky();
         if (key == null) {
             return;
@@ -204,10 +243,21 @@ final class Explanation {
         String value = key.header() != null
                 ? question.headers().get(key.header())
                 : question.parameters().get(String.valueOf(key.parameter()));
-        lines.add("sticky: by " + what + "; "
-                + (value == null
-                        ? "this call has none, so that chance decides"
-                        : "the hash of '" + value + "' decides on the target and the server, always alike"));
+        lines.add("sticky: by " + what + "; " + decided(route, model, serving, chosen, value));
+    }
+
+    private static String decided(
+            String route, ModelConfig model, List<Target> serving, @Nullable Target chosen, @Nullable String value) {
+        if (value == null || value.isEmpty()) {
+            return "this call has none, so that chance decides";
+        }
+        String hash = "the hash of '" + value + "' ";
+        if (chosen != null) {
+            return hash + "decides on the server, always alike; the rule decided on the target";
+        }
+        return hash + "decides on the target and the server, always alike: '"
+                + StickyTarget.of(route, serving, value) + "'"
+                + (model.ramp() == null ? "" : " by the configured weights, which the ramp changes");
     }
 
     private static String ramp(Ramp ramp) {
@@ -230,12 +280,23 @@ final class Explanation {
 
     private void fallback(ModelConfig model, String name, @Nullable String version) {
         ModelConfig.Fallback fallback = model.fallback();
-        if (fallback != null) {
+        if (fallback != null && excludes(model, fallback)) {
+            lines.add("fallback: none for such calls, since it has version " + fallback.version());
+        } else if (fallback != null) {
             String asked = fallback.version() == null && fallback.model() == null ? version : fallback.version();
             lines.add("fallback: where the call failed as a fleet fails -> "
                     + place(fallback.upstream(), fallback.model(), name, asked));
             upstreams.add(fallback.upstream());
         }
+    }
+
+    private boolean excludes(ModelConfig model, ModelConfig.Fallback fallback) {
+        String asked = question.version();
+        return model.explicitVersion() == ModelConfig.ExplicitVersion.HONOR
+                && asked != null
+                && !model.versions().containsKey(asked)
+                && fallback.version() != null
+                && !asked.equals(fallback.version());
     }
 
     private static String rate(ModelConfig.Rate rate) {

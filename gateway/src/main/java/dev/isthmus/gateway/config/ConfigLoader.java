@@ -35,6 +35,7 @@ public final class ConfigLoader {
     public static GatewayConfig parse(String name, String text, Path folder) throws ConfigException {
         Node root = compose(name, text);
         YamlReader yaml = new YamlReader(name);
+        yaml.merge(root);
         Places places = new Places(root);
         GatewayConfig config = new SectionReader(yaml, places, folder).read(GatewayConfig.class, root, "");
         new ConfigChecks(yaml, places, config).run();

@@ -112,7 +112,7 @@ public record GatewayConfig(
 
     /** An address that takes REST and gRPC. */
     public record Listener(
-            @Doc("A name or an address.") String host,
+            @Doc("A name or an address.") @HostName String host,
 
             @Doc("0 for any that is free.") @Range(max = 65_535)
             int port) {
@@ -122,7 +122,7 @@ public record GatewayConfig(
     /** The address of the operators' side. */
     @Doc("Where operators read metrics and ask for reloads.")
     public record Admin(
-            @Doc("A name or an address; one that is not loopback needs a token.")
+            @Doc("A name or an address; one that is not loopback needs a token.") @HostName
             String host,
 
             @Doc("0 for any that is free.") @Range(max = 65_535)
@@ -156,8 +156,12 @@ public record GatewayConfig(
             @Doc("Inputs, requested outputs, or outputs of one request or answer.") @Range(min = 1, max = 65_536)
             int maxTensors,
 
+            @Doc("Gateways that a call may come through, this one among them; more are a loop, refused with 508.")
+            @Range(min = 1, max = 100)
+            int maxHops,
+
             Http2Abuse http2Abuse) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, 4096, Http2Abuse.DEFAULT);
+        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
     }
 
     /** What a client may cost on one HTTP/2 connection. */

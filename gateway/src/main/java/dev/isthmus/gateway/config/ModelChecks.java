@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.config;
 
+import dev.isthmus.gateway.call.NameRule;
 import dev.isthmus.gateway.config.ModelConfig.Fallback;
 import dev.isthmus.gateway.config.ModelConfig.Ramp;
 import dev.isthmus.gateway.config.ModelConfig.Rate;
@@ -41,6 +42,8 @@ final class ModelChecks {
 
     private void model(String name, ModelConfig model) {
         String what = "model '" + name + "'";
+        name(places.ofName(config, "models", name), "model name", name);
+        namesThere(what, model);
         Set<String> labels = targets(what, model);
         versions(what, model);
         for (Rule rule : model.rules()) {
@@ -61,6 +64,40 @@ final class ModelChecks {
             fallback(what + ": fallback", model, model.fallback());
         }
         rates(what, model);
+    }
+
+    /** What servers are asked for. */
+    private void namesThere(String what, ModelConfig model) {
+        place(what, model, model.model(), model.version());
+        model.targets().forEach(each -> place(what + ": target", each, each.model(), each.version()));
+        model.shadow().forEach(each -> place(what + ": shadow", each, each.model(), each.version()));
+        ModelConfig.Fallback fallback = model.fallback();
+        if (fallback != null) {
+            place(what + ": fallback", fallback, fallback.model(), fallback.version());
+        }
+        nameThere(what, model, "default_version", model.defaultVersion());
+        new TreeMap<>(model.versions()).forEach((label, version) -> {
+            Node node = places.ofNamed(model, "versions", label);
+            name(node, what + ": versions: label", label);
+            name(node, what + ": versions: version", version);
+        });
+    }
+
+    private void place(String what, Record section, @Nullable String model, @Nullable String version) {
+        nameThere(what, section, "model", model);
+        nameThere(what, section, "version", version);
+    }
+
+    private void nameThere(String what, Record section, String key, @Nullable String name) {
+        if (name != null) {
+            name(places.of(section, key), what + ": " + key, name);
+        }
+    }
+
+    private void name(Node node, String what, String name) {
+        if (!NameRule.holds(name)) {
+            yaml.problem(node, NameRule.broken(what, name));
+        }
     }
 
     private Set<String> targets(String what, ModelConfig model) {
@@ -243,6 +280,8 @@ final class ModelChecks {
             yaml.problem(node, what + "a pattern takes none");
         } else if (ModelPattern.is(alias)) {
             yaml.problem(node, what + "a name without * is expected, got '" + alias + "'");
+        } else if (!NameRule.holds(alias)) {
+            yaml.problem(node, NameRule.broken("model '" + name + "': alias", alias));
         } else if (config.models().containsKey(alias)) {
             yaml.problem(node, what + "'" + alias + "' is a model");
         } else if (owner != null) {

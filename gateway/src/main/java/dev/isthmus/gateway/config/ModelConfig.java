@@ -16,7 +16,8 @@ public record ModelConfig(
         @Doc("The model's name there, if it is another.") @Nullable
         String model,
 
-        @Doc("The version that is asked for whatever the client asks.") @Nullable
+        @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.")
+        @Nullable
         String version,
 
         @Doc("Several targets with weights, instead of upstream, model and version.")
@@ -30,6 +31,11 @@ public record ModelConfig(
         @Doc("The version or label for clients that name none; by default the server chooses, its latest as a rule.")
         @Nullable
         String defaultVersion,
+
+        @Doc(
+                "What holds for a call that names a version itself, and not a label. honor: it is served by that version, or"
+                        + " refused with 404; override: a target's version is asked for instead, by weights and rules.")
+        ExplicitVersion explicitVersion,
 
         @Doc("Calls that match go to a target of their own; the first rule that matches counts.")
         List<Rule> rules,
@@ -57,8 +63,22 @@ public record ModelConfig(
 
     /** Nothing but defaults. */
     public static final ModelConfig DEFAULT = new ModelConfig(
-            null, null, null, List.of(), List.of(), Map.of(), null, List.of(), null, List.of(), null, null, List.of(),
-            null, null);
+            null,
+            null,
+            null,
+            List.of(),
+            List.of(),
+            Map.of(),
+            null,
+            ExplicitVersion.HONOR,
+            List.of(),
+            null,
+            List.of(),
+            null,
+            null,
+            List.of(),
+            null,
+            null);
 
     public ModelConfig {
         targets = List.copyOf(targets);
@@ -72,13 +92,42 @@ public record ModelConfig(
     /** A model that goes to one upstream under its own name. */
     public static ModelConfig of(String upstream) {
         return new ModelConfig(
-                upstream, null, null, List.of(), List.of(), Map.of(), null, List.of(), null, List.of(), null, null,
-                List.of(), null, null);
+                upstream,
+                null,
+                null,
+                List.of(),
+                List.of(),
+                Map.of(),
+                null,
+                ExplicitVersion.HONOR,
+                List.of(),
+                null,
+                List.of(),
+                null,
+                null,
+                List.of(),
+                null,
+                null);
     }
 
     /** The targets, also where there is but one. */
     public List<Target> allTargets() {
         return upstream == null ? targets : List.of(new Target(upstream, upstream, model, version, 1));
+    }
+
+    /** The targets that may serve a version which a call names itself: those that have it, or else those that have none. */
+    public List<Target> serving(String named) {
+        if (explicitVersion == ExplicitVersion.OVERRIDE) {
+            return allTargets();
+        }
+        List<Target> exact = allTargets().stream()
+                .filter(target -> named.equals(target.version()))
+                .toList();
+        return exact.isEmpty()
+                ? allTargets().stream()
+                        .filter(target -> target.version() == null)
+                        .toList()
+                : exact;
     }
 
     /** A model of an upstream that takes a share of the calls. */
@@ -92,7 +141,8 @@ public record ModelConfig(
             @Doc("The model's name there, if it is another.") @Nullable
             String model,
 
-            @Doc("The version that is asked for whatever the client asks.") @Nullable
+            @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.")
+            @Nullable
             String version,
 
             @Doc("Its share of the calls is its weight among all weights.") @Range(max = 1_000_000)
@@ -248,6 +298,12 @@ public record ModelConfig(
             Duration burst) {
         /** No limit. */
         public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
+    }
+
+    /** What holds for a call that names a version itself. */
+    public enum ExplicitVersion {
+        HONOR,
+        OVERRIDE
     }
 
     /** How many of a model's replicas must be ready. */

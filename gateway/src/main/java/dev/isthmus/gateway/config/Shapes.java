@@ -29,7 +29,10 @@ import org.jspecify.annotations.Nullable;
 final class Shapes {
     static final String HEADER = "[!#$%&'+.^_`|~0-9A-Za-z-]+";
     private static final String NUMBER = "[0-9]{1,10}(\\.[0-9]{1,12})?";
-    private static final String ADDRESS = "(\\[[0-9a-fA-F:.]+]|[^\\s:/\\[\\]]+):[0-9]{1,5}";
+    // Names as in DNS, and with _ as in Docker's networks.
+    private static final String NAME = "[0-9A-Za-z_]([0-9A-Za-z_.-]*[0-9A-Za-z_.])?";
+    private static final String ADDRESS = "(\\[[0-9a-fA-F:.]+]|" + NAME + "):[0-9]{1,5}";
+    private static final String HOST_NAME = "[0-9a-fA-F]*:[0-9a-fA-F:.]+|" + NAME;
     private static final String SERVICE = "srv:[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?";
     private static final Pattern ENDPOINT = Pattern.compile(ADDRESS);
     private static final int MAX_PORT = 65_535;
@@ -42,6 +45,8 @@ final class Shapes {
             "a header's name", pattern(HEADER), text -> text.matches(HEADER) ? text.toLowerCase(Locale.ROOT) : null);
     private static final Scalar HEADER_PATTERN = scalar(
             "a header's name, or its beginning with * after it", pattern(HEADER + "\\*?"), Shapes::headerPattern);
+    private static final Scalar HOST = scalar(
+            "the name or the address of a host", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
     private static final Scalar BOOLEAN = new Scalar(
             "true or false",
             Map.of("type", "boolean"),
@@ -85,7 +90,9 @@ final class Shapes {
         }
         Class<?> plain = (Class<?>) type;
         if (plain == String.class) {
-            return marks.isAnnotationPresent(HeaderName.class) ? HEADER_NAME : TEXT;
+            return marks.isAnnotationPresent(HeaderName.class)
+                    ? HEADER_NAME
+                    : marks.isAnnotationPresent(HostName.class) ? HOST : TEXT;
         } else if (plain == boolean.class) {
             return BOOLEAN;
         } else if (plain == int.class || plain == Integer.class) {

@@ -41,7 +41,8 @@ public record UpstreamConfig(
         @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
         int maxRequests,
 
-        @Doc("Whether every model of the servers' repository index is routed here, unless it is configured otherwise.")
+        @Doc(
+                "Whether every model of the servers' repository index is routed here, unless a name, an alias or a pattern of 'models' takes it.")
         boolean discover,
 
         Balance balance,

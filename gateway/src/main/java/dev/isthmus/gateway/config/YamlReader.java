@@ -2,6 +2,7 @@ package dev.isthmus.gateway.config;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -46,6 +47,51 @@ final class YamlReader {
         int column = at.getStartMark().getColumn() + 1;
         problems.computeIfAbsent(((long) line << 32) + column, place -> new ArrayList<>())
                 .add(file + ":" + line + ":" + column + ": " + what);
+    }
+
+    /** Puts what {@code <<} merges into the objects that say so: their own keys come first, then the first object merged. */
+    void merge(Node node) {
+        merge(node, Collections.newSetFromMap(new IdentityHashMap<>()));
+    }
+
+    private void merge(Node node, Set<Node> seen) {
+        if (!seen.add(node)) {
+            return;
+        }
+        if (node instanceof SequenceNode sequence) {
+            sequence.getValue().forEach(each -> merge(each, seen));
+        } else if (node instanceof MappingNode mapping) {
+            mapping.getValue().forEach(tuple -> merge(tuple.getValueNode(), seen));
+            for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
+                if (tuple.getKeyNode().getTag().equals(Tag.MERGE)) {
+                    mapping.getValue().remove(tuple);
+                    merged(tuple.getValueNode()).forEach(from -> addMissing(mapping, from));
+                }
+            }
+        }
+    }
+
+    private List<MappingNode> merged(Node value) {
+        List<Node> all = value instanceof SequenceNode sequence ? sequence.getValue() : List.of(value);
+        List<MappingNode> objects = new ArrayList<>();
+        for (Node each : all) {
+            if (each instanceof MappingNode object) {
+                objects.add(object);
+            } else {
+                problem(each, "<<: an object or a list of objects is expected, got " + shown(each));
+            }
+        }
+        return objects;
+    }
+
+    private static void addMissing(MappingNode mapping, MappingNode from) {
+        Set<String> given = new HashSet<>();
+        mapping.getValue().forEach(tuple -> given.add(key(tuple)));
+        from.getValue().stream().filter(tuple -> !given.contains(key(tuple))).forEach(mapping.getValue()::add);
+    }
+
+    private static String key(NodeTuple tuple) {
+        return tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
     }
 
     /** The members of an object; unknown and repeated keys are problems. */
@@ -106,7 +152,7 @@ final class YamlReader {
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
             String why = text == null ? "" : shape.why().apply(text);
-            problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why);
+            problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
         }
         return value;
     }
@@ -135,6 +181,12 @@ final class YamlReader {
             case ScalarNode scalar -> isNull(node) ? "nothing" : "'" + scalar.getValue() + "'";
             default -> node.getTag().toString();
         };
+    }
+
+    private static String unexpanded(Node node) {
+        boolean variable =
+                node instanceof ScalarNode scalar && scalar.getValue().contains("${");
+        return variable ? "; variables such as ${NAME} are not replaced" : "";
     }
 
     /** " - did you mean 'x'?" for the nearest name, if one is near. */

@@ -7,12 +7,14 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.shadow.Observation;
 import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** One inference as one of its route's: counted on its limits, copied to its shadows, watched by its ramp. */
@@ -28,6 +30,7 @@ final class RouteCall {
     private Observation observation = Observation.NONE;
     private long bytes;
     private String arm = "";
+    private @Nullable Target target;
     private boolean copying;
 
     /** @throws OipException RESOURCE_EXHAUSTED where a limit is used up */
@@ -70,7 +73,8 @@ final class RouteCall {
 
     Pick pick(Attributes attributes) {
         Pick pick = route.pick(asked, attributes);
-        arm = pick.target().arm();
+        target = pick.target();
+        arm = target.arm();
         return pick;
     }
 
@@ -91,7 +95,7 @@ final class RouteCall {
     /** The request has gone out; its copies follow. */
     void sent(Call call, RequestSource source) {
         copying = true;
-        observation = of.shadows().begin(call, asked, source);
+        observation = of.shadows().begin(call, asked, Objects.requireNonNull(target), source);
     }
 
     /** The copies were made, or never will be. */

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.NameRule;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Attributes;
@@ -86,7 +87,7 @@ final class StreamFlow implements RequestSink {
         Pick pick;
         InferMessage request;
         try {
-            Route route = routes.route(outline.model());
+            Route route = routes.route(NameRule.checked(outline.model()));
             RouteCall routed = new RouteCall(call, route, outline.model(), traffic);
             routed.received(message.readableBytes());
             routed.complete();

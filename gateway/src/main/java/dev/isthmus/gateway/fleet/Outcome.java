@@ -40,7 +40,8 @@ enum Outcome {
                     URI_TOO_LONG,
                     UNSUPPORTED_MEDIA_TYPE,
                     EXPECTATION_FAILED,
-                    HEADERS_TOO_LARGE -> ANSWERED;
+                    HEADERS_TOO_LARGE,
+                    LOOP_DETECTED -> ANSWERED;
         };
     }
 }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -63,6 +64,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     void open(Http2Head head, CallHandler calls) {
         try {
+            HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcHead said = head.call();
             StreamForm asked = said.form();
             GrpcDeframer deframer = new GrpcDeframer(channel.alloc(), settings.maxBodyBytes(), said.coding());

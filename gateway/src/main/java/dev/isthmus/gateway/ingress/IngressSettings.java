@@ -9,6 +9,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
  * @param maxBodyBytes a request's body, or one gRPC message; also after decompression
  * @param maxConcurrentStreams open streams of one HTTP/2 connection
  * @param forwarded the headers that go upstream
+ * @param maxHops gateways that a call may come through, this one among them
  * @param streamForm the message that gRPC clients get from ModelStreamInfer
  * @param health how health requests are answered
  * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that; -1 for never
@@ -18,6 +19,7 @@ public record IngressSettings(
         long maxBodyBytes,
         int maxConcurrentStreams,
         HeaderNames forwarded,
+        int maxHops,
         StreamForm streamForm,
         Health health,
         long compressAbove,

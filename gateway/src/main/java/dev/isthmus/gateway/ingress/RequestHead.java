@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcNames;
@@ -83,14 +84,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** The call of a request with this head, on the channel that it came on. */
     Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel) {
         return new Call(
-                operation,
-                deadline,
-                forwarded(allowed),
-                this,
-                Call.NO_AFFINITY,
-                false,
-                channel.eventLoop(),
-                channel.alloc());
+                operation, deadline, forwarded(allowed), this, Call.NO_AFFINITY, false, channel.eventLoop(), channel.alloc());
     }
 
     /** The headers that go upstream. */
@@ -99,11 +93,15 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
         for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
             Map.Entry<CharSequence, CharSequence> field = all.next();
             String name = field.getKey().toString().toLowerCase(Locale.ROOT);
-            if (allowed.contains(name)) {
+            if (name.equals(HopCount.NAME) || allowed.contains(name)) {
                 forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
                 forwarded.merge(name, field.getValue().toString(), RequestHead::joined);
             }
         }
+        if (forwarded.isEmpty()) {
+            return HopCount.FIRST;
+        }
+        forwarded.put(HopCount.NAME, HopCount.next(forwarded.get(HopCount.NAME)));
         return forwarded;
     }
 

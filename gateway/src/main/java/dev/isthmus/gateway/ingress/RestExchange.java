@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -70,6 +71,7 @@ final class RestExchange implements Reply {
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
+            HopCount.check(call.headers(), settings.maxHops());
             opened = new Opened(channel, events, decoder(head, channel), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.NameRule;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -18,7 +19,6 @@ import java.util.List;
  * path is split before it is decoded, and each segment is decoded once.
  */
 final class RestRoutes {
-    private static final int MAX_SEGMENT = 255;
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
     private RestRoutes() {}
@@ -119,7 +119,7 @@ final class RestRoutes {
     /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */
     private static Route repository(String[] segments) {
         boolean named = segments.length == 5 || segments.length == 7;
-        String repository = named ? decode("repository name", segments[3]) : "";
+        String repository = named ? resource("repository name", segments[3]) : "";
         int at = named ? 4 : 3;
         if (segments.length == at + 1 && segments[at].equals("index")) {
             return manage(Extension.REPOSITORY_INDEX, NO_MODEL, repository, "POST");
@@ -141,7 +141,7 @@ final class RestRoutes {
         if (!named && segments.length != 4) {
             throw notFound();
         }
-        String region = named ? decode("region name", segments[4]) : "";
+        String region = named ? resource("region name", segments[4]) : "";
         return switch (segments[named ? 5 : 3]) {
             case "status" -> manage(status, NO_MODEL, region, "GET");
             case "register" -> named ? manage(register, NO_MODEL, region, "POST") : unknown();
@@ -192,15 +192,18 @@ final class RestRoutes {
         return Long.parseLong(value);
     }
 
+    private static String resource(String what, String segment) {
+        String name = decode(what, segment);
+        NameRule.check(what, name);
+        return name;
+    }
+
     private static String decode(String what, String segment) {
         return plain(segment) ? segment : decodeEscaped(what, segment);
     }
 
     /** Whether the segment is what it stands for, as nearly all are. */
     private static boolean plain(String segment) {
-        if (segment.isEmpty() || segment.length() > MAX_SEGMENT) {
-            return false;
-        }
         for (int i = 0; i < segment.length(); i++) {
             char c = segment.charAt(i);
             boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -229,26 +232,11 @@ final class RestRoutes {
                 throw OipException.invalid(what + ": characters beyond ASCII are expected percent-encoded");
             }
         }
-        return checked(what, segment, bytes.flip());
-    }
-
-    private static String checked(String what, String segment, ByteBuffer bytes) {
-        String decoded;
         try {
-            decoded = StandardCharsets.UTF_8.newDecoder().decode(bytes).toString();
+            return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
         } catch (CharacterCodingException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, what + ": '" + segment + "' is not UTF-8", e);
         }
-        boolean odd = decoded.isEmpty()
-                || decoded.length() > MAX_SEGMENT
-                || decoded.equals(".")
-                || decoded.equals("..")
-                || decoded.chars().anyMatch(c -> c < 0x20 || c == 0x7f || c == '/' || c == '\\');
-        if (odd) {
-            throw OipException.invalid(what + ": 1 to " + MAX_SEGMENT
-                    + " characters without '/', '\\' and control characters are expected, got '" + segment + "'");
-        }
-        return decoded;
     }
 
     private static OipException notFound() {

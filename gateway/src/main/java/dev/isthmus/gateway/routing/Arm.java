@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A target as it is configured: what it is asked for depends on what the client asks.
  *
  * @param model the name there; null for the same
- * @param version the version there, whatever the client asks; null for the client's
+ * @param version the version there; null for the client's
  */
 record Arm(
         String name,

@@ -28,6 +28,11 @@ record Naming(@Nullable String name, Map<String, String> labels, String defaultV
         return version.equals(LATEST) ? "" : version;
     }
 
+    /** Whether a client names a version itself, and not by a label. */
+    boolean namesVersion(ModelRef asked) {
+        return !asked.version().isEmpty() && !labels.containsKey(asked.version());
+    }
+
     /** @param model the name there; null for the same */
     ModelRef of(ModelRef asked, @Nullable String model, @Nullable String version) {
         String called = model != null ? model : name != null ? name : asked.name();

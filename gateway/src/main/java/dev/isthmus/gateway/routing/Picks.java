@@ -3,6 +3,7 @@ package dev.isthmus.gateway.routing;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The arms that one stream of requests was given by chance: a stream keeps them, so that its requests to a model stay in order
@@ -12,17 +13,18 @@ import java.util.random.RandomGenerator;
 public final class Picks {
     private final Map<String, String> armByRoute = new HashMap<>();
 
-    Arm arm(String route, Split split, RandomGenerator random) {
+    Arm arm(String route, Split split, @Nullable NamedVersion named, RandomGenerator random) {
         if (split.size() == 1) {
             return split.at(0);
         }
-        String name = armByRoute.get(route);
+        String key = named == null ? route : route + '\n' + named.version();
+        String name = armByRoute.get(key);
         Arm kept = name == null ? null : split.named(name);
-        if (kept != null && split.share(kept.name()) > 0) {
+        if (kept != null && split.keeps(kept, named)) {
             return kept;
         }
-        Arm arm = split.at(random.nextLong());
-        armByRoute.put(route, arm.name());
+        Arm arm = split.at(random.nextLong(), named);
+        armByRoute.put(key, arm.name());
         return arm;
     }
 }

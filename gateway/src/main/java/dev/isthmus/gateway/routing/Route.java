@@ -22,6 +22,7 @@ public final class Route {
     private final Choices choices;
     private final boolean needsParameters;
     private final List<Upstream> upstreams;
+    private final VersionRule versions;
 
     /**
      * @param name what targets without a name of their own call the model; null for the client's name
@@ -47,6 +48,7 @@ public final class Route {
         this.choices = choices;
         this.needsParameters =
                 (sticky != null && !sticky.header()) || rules.stream().anyMatch(Rule::needsParameters);
+        this.versions = VersionRule.of(config, naming, split.arms());
         this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
                 .map(Arm::upstream)
                 .distinct()
@@ -76,9 +78,17 @@ public final class Route {
         return needsParameters;
     }
 
-    /** All targets for what a client asks, in the order of their names, those without a share among them. */
+    /**
+     * The targets that may serve what a client asks, in the order of their names, those without a share among them.
+     *
+     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that none of them serves
+     */
     public List<Target> targets(ModelRef asked) {
-        return split.arms().stream().map(arm -> arm.target(asked)).toList();
+        NamedVersion named = versions.named(asked);
+        return split.arms().stream()
+                .filter(arm -> named == null || named.isAmong(arm))
+                .map(arm -> arm.target(asked))
+                .toList();
     }
 
     /** The upstreams of all targets and of the fallback, each once. */
@@ -102,10 +112,14 @@ public final class Route {
 
     /** What takes over from a target that failed; null where nothing does. */
     public @Nullable Target fallback(ModelRef asked) {
-        return fallback == null ? null : fallback.target(asked);
+        return fallback == null || versions.excludes(fallback, asked) ? null : fallback.target(asked);
     }
 
-    /** Chooses for a request on its own: by the first rule that matches, its sequence, the sticky key, or else by chance. */
+    /**
+     * Chooses for a request on its own: by the first rule that matches, its sequence, the sticky key, or else by chance.
+     *
+     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
+     */
     public Pick pick(ModelRef asked, Attributes attributes) {
         return pick(asked, attributes, null);
     }
@@ -114,28 +128,30 @@ public final class Route {
      * Chooses for a request.
      *
      * @param stream what its stream has been given by chance; null for a request on its own
+     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
      */
     public Pick pick(ModelRef asked, Attributes attributes, @Nullable Picks stream) {
-        Arm ruled = ruled(attributes);
+        NamedVersion named = versions.named(asked);
+        Arm ruled = ruled(attributes, named);
         Sequence sequence = Sequence.of(attributes);
         if (sequence != null) {
             long hash = Hash.of(seed, sequence.id());
-            Arm arm = sequenceArm(asked, sequence, ruled, hash);
+            Arm arm = sequenceArm(asked, named, sequence, ruled, hash);
             return new Pick(arm.target(asked), Hash.affinity(hash), true);
         }
         String value = sticky == null ? null : sticky.value(attributes);
         if (value != null) {
             long hash = Hash.of(seed, value);
-            Arm arm = ruled == null ? split.at(hash) : ruled;
+            Arm arm = ruled == null ? split.at(hash, named) : ruled;
             return new Pick(arm.target(asked), Hash.affinity(hash), false);
         }
-        Arm arm = ruled == null ? chance(stream) : ruled;
+        Arm arm = ruled == null ? chance(stream, named) : ruled;
         return new Pick(arm.target(asked), Call.NO_AFFINITY, false);
     }
 
-    private @Nullable Arm ruled(Attributes attributes) {
+    private @Nullable Arm ruled(Attributes attributes, @Nullable NamedVersion named) {
         for (Rule rule : rules) {
-            if (rule.matches(attributes)) {
+            if (rule.matches(attributes) && (named == null || named.mayBeServedBy(rule.arm()))) {
                 return rule.arm();
             }
         }
@@ -143,12 +159,16 @@ public final class Route {
     }
 
     /** A running sequence stays where it is; one that starts goes where the weights of now send it. */
-    private Arm sequenceArm(ModelRef asked, Sequence sequence, @Nullable Arm ruled, long hash) {
+    private Arm sequenceArm(
+            ModelRef asked, @Nullable NamedVersion named, Sequence sequence, @Nullable Arm ruled, long hash) {
         SequencePins pins = choices.pins();
-        long pin = SequencePins.key(asked.name(), sequence.id());
+        long pin = SequencePins.key(asked.name(), named == null ? "" : named.version(), sequence.id());
         Arm.Place place = sequence.start() ? null : pins.find(pin);
         Arm pinned = place == null ? null : split.at(place);
-        Arm arm = ruled != null ? ruled : pinned != null ? pinned : split.at(hash);
+        if (pinned != null && named != null && !named.mayBeServedBy(pinned)) {
+            pinned = null;
+        }
+        Arm arm = ruled != null ? ruled : pinned != null ? pinned : split.at(hash, named);
         if (sequence.end()) {
             pins.forget(pin);
         } else if (!arm.place().equals(place)) {
@@ -157,7 +177,9 @@ public final class Route {
         return arm;
     }
 
-    private Arm chance(@Nullable Picks stream) {
-        return stream == null ? split.at(choices.random().nextLong()) : stream.arm(key, split, choices.random());
+    private Arm chance(@Nullable Picks stream, @Nullable NamedVersion named) {
+        return stream == null
+                ? split.at(choices.random().nextLong(), named)
+                : stream.arm(key, split, named, choices.random());
     }
 }

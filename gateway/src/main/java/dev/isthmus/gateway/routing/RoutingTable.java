@@ -23,8 +23,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which route takes a model: its exact name, then an alias, then what upstreams were found to serve, then patterns, those with
- * more literal characters first, then the default upstream. Immutable; used by all event loops.
+ * Which route takes a model: its exact name, then an alias, then patterns, those with more literal characters first; then,
+ * where the configuration names none, an upstream that was found to serve it, then the default upstream. Immutable; used by all event loops.
  */
 public final class RoutingTable {
     /** The key of the default upstream's route. */
@@ -99,14 +99,15 @@ public final class RoutingTable {
         if (exact != null) {
             return exact;
         }
+        Route matching = matching(name);
+        if (matching != null) {
+            return matching;
+        }
         Upstream server = discovered.get().get(name);
         if (server != null) {
             return byDiscovery.computeIfAbsent(server, upstream -> whole(DISCOVERED, upstream));
         }
-        Route route = matching(name);
-        if (route == null) {
-            route = fallbackRoute;
-        }
+        Route route = fallbackRoute;
         if (route == null) {
             throw new OipException(ErrorCode.NOT_FOUND, "unknown model '" + shown(name) + "'");
         }

@@ -28,9 +28,14 @@ public final class SequencePins {
                 .build();
     }
 
-    /** The key of a sequence: ids are a model's own. */
-    static long key(String model, String id) {
-        return Hash.of(Hash.of(model), id);
+    /**
+     * The key of a sequence: ids are a model's own, or a version's where the client names it and it is bound to some targets.
+     *
+     * @param version empty where it does not matter
+     */
+    static long key(String model, String version, String id) {
+        long ofModel = Hash.of(model);
+        return Hash.of(version.isEmpty() ? ofModel : Hash.of(ofModel, version), id);
     }
 
     Arm.@Nullable Place find(long key) {

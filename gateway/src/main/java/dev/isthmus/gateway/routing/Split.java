@@ -120,13 +120,54 @@ public final class Split {
 
     /** The arm whose piece of the line this hash or random number is in. */
     Arm at(long hash) {
-        double point = Hash.unit(hash);
-        double[] ends = shares.ends;
+        return arms.get(index(shares.ends, Hash.unit(hash)));
+    }
+
+    /** Of the piece that a point is in. */
+    static int index(double[] ends, double point) {
         int index = 0;
         while (point >= ends[index]) {
             index++;
         }
-        return arms.get(index);
+        return index;
+    }
+
+    /** The same among the arms for a version, in the proportions of their shares: in equal parts where these have none. */
+    Arm at(long hash, @Nullable NamedVersion version) {
+        if (version == null) {
+            return at(hash);
+        }
+        Shares now = shares;
+        double total = total(now, version);
+        double left = Hash.unit(hash) * (total == 0 ? count(version) : total);
+        Arm last = arms.get(0);
+        for (int i = 0; i < arms.size() && left >= 0; i++) {
+            double share = total == 0 ? 1 : now.of(i);
+            if (version.isAmong(arms.get(i)) && share > 0) {
+                last = arms.get(i);
+                left -= share;
+            }
+        }
+        return last;
+    }
+
+    /** Whether a stream that was given an arm stays on it: as long as the arm has a share, or no other one has. */
+    boolean keeps(Arm arm, @Nullable NamedVersion version) {
+        Shares now = shares;
+        boolean hasShare = now.of(index(arm.name())) > 0;
+        return version == null ? hasShare : version.isAmong(arm) && (hasShare || total(now, version) == 0);
+    }
+
+    private double total(Shares now, NamedVersion version) {
+        double total = 0;
+        for (int i = 0; i < arms.size(); i++) {
+            total += version.isAmong(arms.get(i)) ? now.of(i) : 0;
+        }
+        return total;
+    }
+
+    private long count(NamedVersion version) {
+        return arms.stream().filter(version::isAmong).count();
     }
 
     /** The arm of this name. */
@@ -166,7 +207,7 @@ public final class Split {
     }
 
     /** The ends of the pieces; all are equal where nothing has a weight. The last piece ends at 1 whatever was rounded. */
-    private static double[] ends(double[] wanted) {
+    static double[] ends(double[] wanted) {
         double total = Arrays.stream(wanted).sum();
         double[] ends = new double[wanted.length];
         double sum = 0;

@@ -17,6 +17,8 @@ enum Outcome {
     STREAM("left_out", "stream"),
     /** It belongs to a sequence, whose state would be lost on the shadow, or spoilt. */
     SEQUENCE("left_out", "sequence"),
+    /** It went where the copy would go. */
+    SAME_TARGET("left_out", "same_target"),
     /** It cannot be put on the shadow's wire, or its tensors lie in shared memory. */
     UNSENDABLE("left_out", "unsendable");
 

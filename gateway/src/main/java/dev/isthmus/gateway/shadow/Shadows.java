@@ -67,13 +67,14 @@ public final class Shadows implements AutoCloseable {
      * Called on the call's event loop; nothing is thrown.
      *
      * @param asked the model as the route is asked for it
+     * @param main where the call went: a shadow of the same place gets no copy, which could only be compared with itself
      * @param source may be used until it is released
      */
-    public Observation begin(Call call, ModelRef asked, RequestSource source) {
+    public Observation begin(Call call, ModelRef asked, Target main, RequestSource source) {
         List<ShadowCopy> copies = List.of();
         if (!shadows.isEmpty()) {
             try {
-                copies = copies(call, asked, source);
+                copies = copies(call, asked, main, source);
             } catch (RuntimeException fault) {
                 LOG.error("choice of the shadows of model '{}'", model, fault);
             }
@@ -93,7 +94,7 @@ public final class Shadows implements AutoCloseable {
     }
 
     /** What may fail comes before the first copy counts as under way. */
-    private List<ShadowCopy> copies(Call call, ModelRef asked, RequestSource source) {
+    private List<ShadowCopy> copies(Call call, ModelRef asked, Target main, RequestSource source) {
         boolean[] sampled = new boolean[shadows.size()];
         boolean any = false;
         for (int i = 0; i < sampled.length; i++) {
@@ -110,6 +111,8 @@ public final class Shadows implements AutoCloseable {
             Shadow shadow = shadows.get(i);
             if (sampled[i] && leftOut != null) {
                 shadow.figures().count(leftOut);
+            } else if (sampled[i] && same(places.get(i), main)) {
+                shadow.figures().count(Outcome.SAME_TARGET);
             } else if (sampled[i] && shadow.enter()) {
                 copies.add(new ShadowCopy(shadow, places.get(i), call));
             } else if (sampled[i]) {
@@ -117,6 +120,10 @@ public final class Shadows implements AutoCloseable {
             }
         }
         return copies;
+    }
+
+    private static boolean same(Target copy, Target main) {
+        return copy.upstream().equals(main.upstream()) && copy.model().equals(main.model());
     }
 
     private static @Nullable Outcome leftOut(Call call, RequestSource source) {

@@ -31,6 +31,7 @@ final class Echo implements AutoCloseable {
             Messages.MOST_BYTES,
             100,
             HeaderNames.of(List.of()),
+            5,
             IngressSettings.StreamForm.OIP,
             IngressSettings.Health.DEFAULT,
             -1,

@@ -136,7 +136,25 @@ class ConfigCommandsTest {
     void explain_stickyKey_isNamed() throws IOException {
         assertThat(explained("resnet", "--header", "x-user=ann"))
                 .contains("sticky: by header x-user; the hash of 'ann' decides on the target and the server, always"
-                        + " alike");
+                        + " alike: 'stable' by the configured weights, which the ramp changes");
+        assertThat(explained("resnet", "--header", "x-user=ann", "--header", "x-canary=1"))
+                .contains("sticky: by header x-user; the hash of 'ann' decides on the server, always alike; the rule"
+                        + " decided on the target");
+    }
+
+    @Test
+    void explain_namedVersion_goesToTheTargetsThatServeIt() throws IOException {
+        assertThat(explained("resnet", "--version", "9"))
+                .contains(
+                        "target 'canary': 100% of such calls -> upstream 'm', model 'resnet', version 9",
+                        "target 'stable': 0% of such calls -> upstream 't', model 'resnet50', version 9");
+        assertThat(explained("resnet", "--version", "5", "--header", "x-canary=yes", "--parameter", "tier=gold"))
+                .contains(
+                        "target 'canary': none of such calls, since it has version 9",
+                        "target 'stable': 100% of such calls -> upstream 't', model 'resnet50', version 5",
+                        "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': matches, but its"
+                                + " target has another version",
+                        "rule: header x-canary is '*' -> 'stable': matches");
     }
 
     @Test
@@ -155,13 +173,12 @@ class ConfigCommandsTest {
     }
 
     @Test
-    void explain_discovery_comesBeforeAPattern() throws IOException {
+    void explain_pattern_comesBeforeDiscovery() throws IOException {
         String file = file("d.yaml", FLEET.replace("try_timeout", "discover: true, try_timeout"));
         assertThat(run("explain", file, "llm-7b")).isZero();
         assertThat(out.toString())
-                .contains(
-                        "model 'llm-7b' is taken by the pattern 'llm-*'",
-                        "unless the repository index of one of these upstreams lists it, which takes it then: t");
+                .contains("model 'llm-7b' is taken by the pattern 'llm-*'")
+                .doesNotContain("repository index");
     }
 
     @Test

@@ -78,6 +78,12 @@ class ConfigChecksTest {
                         split("rules: [{headers: {x: y}, target: c}]"),
                         "rule: target: no target is named 'c' - did you mean 'a'?"),
                 arguments(model("rules: [{headers: {x: y}, target: c}]"), "no target is named 'c'"),
+                arguments(model("version: a/b"), "model 'm': version 'a/b': 1 to 255 bytes are expected"),
+                arguments(model("model: '..'"), "model 'm': model '..': 1 to 255 bytes are expected"),
+                arguments(model("aliases: [a%2Fb]"), "model 'm': alias 'a%2Fb': 1 to 255 bytes are expected"),
+                arguments(model("").replace("{m:", "{a/m:"), "model name 'a/m': 1 to 255 bytes are expected"),
+                arguments(model("versions: {a/b: '1'}"), "versions: label 'a/b': 1 to 255 bytes are expected"),
+                arguments(model("shadow: [{upstream: u, model: a/b}]"), "shadow: model 'a/b': 1 to 255 bytes"),
                 arguments(split("rules: [{target: b}]"), "rule: 'headers' or 'parameters' is expected"),
                 arguments(
                         split("rules: [{headers: {x: 'a*b'}, target: b}]"),

@@ -112,7 +112,7 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5, 300, GatewayConfig.Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
@@ -193,6 +193,10 @@ class ConfigLoaderTest {
             models: {m: {upstream: local}}                  | no upstream is named 'local'; it needs a section 'local'
             default_upstream: [a]                           | default_upstream: text is expected, got a list
             listeners: {port: 1}                            | listeners: a list is expected, got an object
+            listeners: [{host: "${HOST}"}]                  | listener: host: the name or the address of a host is expected, got '${HOST}'; variables such as ${NAME} are not replaced
+            admin: {host: "${HOST}"}                        | admin: host: the name or the address of a host is expected
+            upstreams: {t: {protocol: grpc, endpoints: ['${HOST}:1']}} | got '${HOST}:1'; variables such as ${NAME} are not replaced
+            upstreams: {t: {<<: 1}}                         | <<: an object or a list of objects is expected, got '1'
             listeners: [{port: 1}, {port: 1}]               | listener: 127.0.0.1:1 is given twice
             models: {m: {upstream: a}, m: {upstream: a}}    | key 'm' is given twice in models
             """)
@@ -305,6 +309,7 @@ class ConfigLoaderTest {
                         List.of("resnet-prod"),
                         Map.of("stable", "3", "canary", "4"),
                         "stable",
+                        ModelConfig.ExplicitVersion.OVERRIDE,
                         List.of(new Rule(Map.of("x-canary", "yes"), Map.of("tier", "gold*"), "canary")),
                         new ModelConfig.Key("x-user", null),
                         List.of(new Shadow("canary", "t", "next", null, 0.1, true, Duration.ofSeconds(2), 8)),
@@ -313,6 +318,25 @@ class ConfigLoaderTest {
                         List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
                         Duration.ofSeconds(10),
                         ModelConfig.ReadyPolicy.QUORUM));
+    }
+
+    @Test
+    void mergeKey_givesWhatAnObjectDoesNotSayItself() throws ConfigException {
+        GatewayConfig config = parse("""
+                upstreams:
+                  a: &a {protocol: rest, endpoints: ["h:1"], timeout: 7s, retry: {retries: 3}}
+                  b: &b {<<: *a, timeout: 8s}
+                  c: {<<: [{max_requests: 9, timeout: 1s}, *b], endpoints: ["i:2"]}
+                default_upstream: a
+                """);
+        UpstreamConfig b = config.upstreams().get("b");
+        assertThat(b)
+                .isEqualTo(TestConfigs.with(config.upstreams().get("a"), Map.of("timeout", Duration.ofSeconds(8))));
+        UpstreamConfig c = config.upstreams().get("c");
+        assertThat(c.maxRequests()).isEqualTo(9);
+        assertThat(c.timeout()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(c.retry().retries()).isEqualTo(3);
+        assertThat(c.endpoints()).hasToString("[i:2]");
     }
 
     @Test

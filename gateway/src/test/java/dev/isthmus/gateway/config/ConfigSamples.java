@@ -21,6 +21,7 @@ final class ConfigSamples {
                 aliases: [resnet-prod]
                 versions: {stable: 3, canary: "4"}
                 default_version: stable
+                explicit_version: override
                 rules:
                   - {headers: {X-Canary: yes}, parameters: {tier: "gold*"}, target: canary}
                 sticky: {header: X-User}

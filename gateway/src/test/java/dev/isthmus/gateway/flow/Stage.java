@@ -66,7 +66,7 @@ final class Stage implements AutoCloseable {
         return new GatewayConfig(
                 List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
                 null,
-                new GatewayConfig.Limits(LIMIT, 100, 10_000, 0.5, 4096, GatewayConfig.Http2Abuse.DEFAULT),
+                new GatewayConfig.Limits(LIMIT, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
                 new GatewayConfig.Headers(PASSED, PASSED),
                 GatewayConfig.Answers.DEFAULT,
                 health,
@@ -104,6 +104,13 @@ final class Stage implements AutoCloseable {
     /** Everything goes to one server. */
     static Stage of(UpstreamConfig upstream) throws Exception {
         return new Stage(Map.of("server", upstream), Map.of(), "server");
+    }
+
+    /** Everything goes to one server, from this port. */
+    static Stage at(int port, UpstreamConfig upstream) throws Exception {
+        GatewayConfig config =
+                config(Map.of("server", upstream), Map.of(), GatewayConfig.Health.DEFAULT, "server", false);
+        return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
     }
 
     /** Everything goes to the models that are built in. */

@@ -266,7 +266,7 @@ class Http1IngressTest {
         client.send("GET /v2 HTTP/1.1\r\nHost: a\r\nX-Request-Id: 7\r\nTraceparent: t\r\nCookie: c\r\n\r\n");
         client.read();
         assertThat(calls.opened.take().headers())
-                .containsOnlyKeys("x-request-id", "traceparent")
+                .containsOnlyKeys("x-request-id", "traceparent", "isthmus-hops")
                 .containsEntry("x-request-id", "7");
     }
 

@@ -31,6 +31,7 @@ class Http2WritesTest {
                     1 << 20,
                     200,
                     GatewayConfig.Headers.DEFAULT.forwarded(),
+                    5,
                     IngressSettings.StreamForm.TRITON,
                     IngressSettings.Health.DEFAULT,
                     -1,
@@ -78,7 +79,7 @@ class Http2WritesTest {
     private void ask(FrameClient client, int streams) throws Exception {
         List<ByteBuf> calls = new ArrayList<>();
         for (int i = 0; i < streams; i++) {
-            calls.add(client.call(2 * i + 1, "ModelInfer", new byte[0]));
+            calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
         }
         client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
         client.frames();
@@ -124,7 +125,7 @@ class Http2WritesTest {
             client.takeFlushes();
             List<ByteBuf> calls = new ArrayList<>();
             for (int i = 0; i < STREAMS; i++) {
-                calls.add(client.call(2 * i + 1, "ModelInfer", new byte[0]));
+                calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
             }
             client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
             assertThat(client.takeFlushes()).isEqualTo(1);

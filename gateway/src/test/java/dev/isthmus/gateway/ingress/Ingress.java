@@ -31,6 +31,7 @@ final class Ingress implements AutoCloseable {
                 maxBodyBytes,
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
+                5,
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 1024,

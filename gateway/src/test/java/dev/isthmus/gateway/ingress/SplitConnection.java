@@ -62,6 +62,7 @@ final class SplitConnection implements AutoCloseable {
                 100_000,
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
+                5,
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 -1,

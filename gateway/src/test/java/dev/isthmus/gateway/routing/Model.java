@@ -16,6 +16,7 @@ final class Model {
     private final List<ModelConfig.Shadow> shadows = new ArrayList<>();
     private final List<ModelConfig.Rate> rates = new ArrayList<>();
     private @Nullable String defaultVersion;
+    private ModelConfig.ExplicitVersion explicitVersion = ModelConfig.ExplicitVersion.HONOR;
     private ModelConfig.@Nullable Key sticky;
     private ModelConfig.@Nullable Fallback fallback;
 
@@ -51,6 +52,11 @@ final class Model {
 
     Model defaultVersion(String version) {
         defaultVersion = version;
+        return this;
+    }
+
+    Model overridesVersions() {
+        explicitVersion = ModelConfig.ExplicitVersion.OVERRIDE;
         return this;
     }
 
@@ -96,6 +102,7 @@ final class Model {
                 aliases,
                 versions,
                 defaultVersion,
+                explicitVersion,
                 rules,
                 sticky,
                 shadows,

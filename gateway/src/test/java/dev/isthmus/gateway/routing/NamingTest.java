@@ -42,7 +42,7 @@ class NamingTest {
                 "9, -,       '',      9",
                 "9, canary,  '',      9",
                 "9, canary,  stable,  9",
-                "9, canary,  5,       9"
+                "9, canary,  9,       9"
             })
     void version_isTheTargetsThenTheClientsThenTheDefault(
             @Nullable String pinned, @Nullable String byDefault, String client, String wanted) {

@@ -29,6 +29,7 @@ class RoutingTableTest {
         "other,  on-alias,      aliased",
         "found,  on-discovered, discovered",
         "f-llm,  on-pattern,    f-*",
+        "fun,    on-shorter,    fu*",
         "none,   on-default,    default"
     })
     void name_findsTheNearestRoute(String model, String upstream, String key) {
@@ -36,10 +37,11 @@ class RoutingTableTest {
                 .discover("exact", "on-discovered")
                 .discover("other", "on-discovered")
                 .discover("found", "on-discovered")
+                .discover("f-llm", "on-discovered")
                 .table(Map.of(
                         "exact", Model.on("on-exact"),
                         "aliased", Model.on("on-alias").alias("other").alias("exact"),
-                        "f*", Model.on("on-shorter"),
+                        "fu*", Model.on("on-shorter"),
                         "f-*", Model.on("on-pattern")));
 
         assertThat(upstreamOf(table, model)).isEqualTo(upstream);
@@ -71,12 +73,19 @@ class RoutingTableTest {
 
     @Test
     void discovery_changesWhileTheTableServes() {
-        RoutingTable table = tables.table(Map.of("*", Model.on("pattern")));
-        assertThat(upstreamOf(table, "new")).isEqualTo("pattern");
+        RoutingTable table = tables.withDefault("default").table(Map.of());
+        assertThat(upstreamOf(table, "new")).isEqualTo("default");
         tables.discover("new", "found");
         assertThat(upstreamOf(table, "new")).isEqualTo("found");
         tables.forget("new");
-        assertThat(upstreamOf(table, "new")).isEqualTo("pattern");
+        assertThat(upstreamOf(table, "new")).isEqualTo("default");
+    }
+
+    @Test
+    void discovery_takesNothingFromAPattern() {
+        RoutingTable table = tables.discover("vers-1", "found").table(Map.of("vers*", Model.on("pattern")));
+        assertThat(upstreamOf(table, "vers-1")).isEqualTo("pattern");
+        assertThat(table.route(ModelRef.of("vers-1")).key()).isEqualTo("vers*");
     }
 
     @Test

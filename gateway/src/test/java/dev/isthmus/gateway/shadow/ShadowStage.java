@@ -86,7 +86,12 @@ final class ShadowStage implements AutoCloseable {
 
     /** A call whose main request was sent just now; its copies wait for the loop. */
     Observation begin() {
-        return shadows.begin(call(loop::add), ModelRef.of("m"), source());
+        return begin(new Target(upstream, ModelRef.of("m"), "main"));
+    }
+
+    /** @param main where the call itself went */
+    Observation begin(Target main) {
+        return shadows.begin(call(loop::add), ModelRef.of("m"), main, source());
     }
 
     Call call(Executor on) {

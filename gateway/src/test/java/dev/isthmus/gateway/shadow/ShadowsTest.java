@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.ModelConfig;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -66,9 +67,30 @@ class ShadowsTest {
 
     @Test
     void noShadows_releaseTheRequest() {
-        Observation observation = Shadows.NONE.begin(stage.call(stage.loop::add), ModelRef.of("m"), stage.source());
+        Observation observation =
+                Shadows.NONE.begin(stage.call(stage.loop::add), ModelRef.of("m"), main("m", ""), stage.source());
         assertThat(observation).isSameAs(Observation.NONE);
         assertThat(stage.released).isEqualTo(1);
+    }
+
+    private Target main(String model, String version) {
+        return new Target(stage.upstream, new ModelRef(model, version), "main");
+    }
+
+    @Test
+    void callThatWentToTheShadowsOwnPlace_isNotCopied() {
+        stage.begin(main("m2", "7")).ended();
+        stage.runLoop();
+        assertThat(stage.upstream.asked).isEmpty();
+        assertThat(stage.requests("left_out", "same_target")).isEqualTo(1);
+        assertThat(stage.released).isEqualTo(1);
+    }
+
+    @Test
+    void callThatWentToAnotherVersion_isCopied() {
+        stage.begin(main("m2", "6"));
+        stage.runLoop();
+        assertThat(stage.upstream.asked).hasSize(1);
     }
 
     @Test
@@ -237,7 +259,8 @@ class ShadowsTest {
         Call call = stage.call(task -> {
             throw new RejectedExecutionException("closed");
         });
-        assertThat(stage.shadows.begin(call, ModelRef.of("m"), stage.source())).isSameAs(Observation.NONE);
+        assertThat(stage.shadows.begin(call, ModelRef.of("m"), main("m", ""), stage.source()))
+                .isSameAs(Observation.NONE);
         assertThat(stage.requests("dropped", "closed")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }

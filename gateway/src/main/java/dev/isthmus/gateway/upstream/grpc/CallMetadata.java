@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.Field;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class CallMetadata {
     private static final String RESERVED_PREFIX = "grpc-";
     private static final Set<String> RESERVED = Set.of("content-type", "te", "user-agent");
+    private static final Field FIRST_HOP = Field.constant(HopCount.NAME, "1");
     private static final String SECRET = "authorization";
 
     private CallMetadata() {}
@@ -39,6 +41,9 @@ final class CallMetadata {
     }
 
     private static Fields with(Fields head, String name, String value) {
+        if (name.equals(HopCount.NAME)) {
+            return head.with(value.equals("1") ? FIRST_HOP : Field.of(name, value));
+        }
         if (name.startsWith(RESERVED_PREFIX) || name.startsWith(":") || RESERVED.contains(name)) {
             return head;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.call.NameRule;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.nio.charset.StandardCharsets;
@@ -19,7 +20,7 @@ final class ModelPath {
         StringBuilder path = new StringBuilder("/v2/models/");
         append(path, "model name", model.name());
         if (!model.version().isEmpty()) {
-            append(path.append("/versions/"), "version", model.version());
+            append(path.append("/versions/"), "model version", model.version());
         }
         return path.toString();
     }
@@ -36,9 +37,7 @@ final class ModelPath {
     }
 
     private static void append(StringBuilder path, String what, String segment) {
-        if (segment.isEmpty() || segment.equals(".") || segment.equals("..")) {
-            throw OipException.invalid(what + " '" + segment + "' cannot stand in a path");
-        }
+        NameRule.check(what, segment);
         for (byte octet : segment.getBytes(StandardCharsets.UTF_8)) {
             if (unreserved(octet)) {
                 path.append((char) octet);

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.gateway.call;
+
+import org.jspecify.annotations.NullMarked;

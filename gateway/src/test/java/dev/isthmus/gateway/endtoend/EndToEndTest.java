@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.endtoend;
 
+import static java.util.Map.entry;
+
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.proto.Inference;
 import java.nio.file.Files;
@@ -67,18 +69,18 @@ class EndToEndTest {
             Files.write(descriptor, Inference.getDescriptor().toProto().toByteArray());
             Script.pytest(
                     "e2e",
-                    Map.of(
-                            "ISTHMUS_SHARED_GRPC", TestGateways.address(sharedGrpc),
-                            "ISTHMUS_SHARED_REST", TestGateways.address(sharedRest),
-                            "TRITON_REST", "127.0.0.1:" + servers.triton.httpPort,
-                            "TRITON_GRPC", "127.0.0.1:" + servers.triton.grpcPort,
-                            "ISTHMUS_GRPC", TestGateways.address(grpc),
-                            "ISTHMUS_REST", TestGateways.address(rest),
-                            "ISTHMUS_CONFIGURED", TestGateways.address(configured),
-                            "ISTHMUS_LOCAL", TestGateways.address(local),
-                            "ISTHMUS_WITNESS_REST", Integer.toString(witnessRest),
-                            "ISTHMUS_WITNESS_GRPC", Integer.toString(witnessGrpc),
-                            "ISTHMUS_DESCRIPTOR", descriptor.toString()));
+                    Map.ofEntries(
+                            entry("ISTHMUS_SHARED_GRPC", TestGateways.address(sharedGrpc)),
+                            entry("ISTHMUS_SHARED_REST", TestGateways.address(sharedRest)),
+                            entry("TRITON_REST", "127.0.0.1:" + servers.triton.httpPort),
+                            entry("TRITON_GRPC", "127.0.0.1:" + servers.triton.grpcPort),
+                            entry("ISTHMUS_GRPC", TestGateways.address(grpc)),
+                            entry("ISTHMUS_REST", TestGateways.address(rest)),
+                            entry("ISTHMUS_CONFIGURED", TestGateways.address(configured)),
+                            entry("ISTHMUS_LOCAL", TestGateways.address(local)),
+                            entry("ISTHMUS_WITNESS_REST", Integer.toString(witnessRest)),
+                            entry("ISTHMUS_WITNESS_GRPC", Integer.toString(witnessGrpc)),
+                            entry("ISTHMUS_DESCRIPTOR", descriptor.toString())));
         }
     }
 

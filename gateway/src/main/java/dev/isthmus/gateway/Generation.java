@@ -108,7 +108,8 @@ final class Generation {
             traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
             Dispatcher dispatcher =
                     new Dispatcher(routes, traffic, places, catalogue, rules, transcoder, ground.gateway());
-            IngressSettings settings = settings(config, ground.upstreams().around().meters());
+            IngressSettings settings =
+                    settings(config, ground.upstreams().around().meters());
             this.entry = new Entry(
                     calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
                     calls.around(dispatcher, Protocol.GRPC, this::routeKey, this::leave),

@@ -83,7 +83,11 @@ public final class Transcoder {
         return ProtobufReader.sharedOutputs(message, limits);
     }
 
-    /** @throws OipException INVALID_ARGUMENT when the request has more inputs than are taken */
+    /**
+     * Checks the number of inputs.
+     *
+     * @throws OipException INVALID_ARGUMENT when the request has more than are taken
+     */
     public void requireInputs(RawRequest request) {
         if (request.inputs() > limits.tensors()) {
             throw OipException.invalid("inputs: at most " + limits.tensors() + " are taken");

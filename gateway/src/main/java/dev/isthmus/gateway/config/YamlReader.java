@@ -152,7 +152,9 @@ final class YamlReader {
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
             String why = text == null ? "" : shape.why().apply(text);
-            problem(node, what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
+            problem(
+                    node,
+                    what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
         }
         return value;
     }

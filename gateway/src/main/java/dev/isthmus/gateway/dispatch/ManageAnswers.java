@@ -27,8 +27,8 @@ final class ManageAnswers {
         ObjectNode json = JSON.createObjectNode();
         switch (extension) {
             case MODEL_CONFIG -> {
-                var config =
-                        ModelConfig.parseFrom(ModelConfigResponse.parseFrom(content).getConfig());
+                var config = ModelConfig.parseFrom(
+                        ModelConfigResponse.parseFrom(content).getConfig());
                 return JSON.writeValueAsBytes(ProtobufJson.write(config));
             }
             case MODEL_STATISTICS -> {

@@ -84,7 +84,14 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     /** The call of a request with this head, on the channel that it came on. */
     Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel) {
         return new Call(
-                operation, deadline, forwarded(allowed), this, Call.NO_AFFINITY, false, channel.eventLoop(), channel.alloc());
+                operation,
+                deadline,
+                forwarded(allowed),
+                this,
+                Call.NO_AFFINITY,
+                false,
+                channel.eventLoop(),
+                channel.alloc());
     }
 
     /** The headers that go upstream. */

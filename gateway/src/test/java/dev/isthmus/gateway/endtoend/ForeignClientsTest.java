@@ -77,7 +77,9 @@ class ForeignClientsTest {
     @ValueSource(strings = {"grpcio-1.49", "grpcio-1.57", "client"})
     void smallAnswers_grpcio(String component) throws Exception {
         String python = installed(component).resolve("bin/python").toString();
-        assertAllAnswers(component.equals("client") ? 0 : 1, List.of(python, Script.path("clients/stream.py").toString()));
+        assertAllAnswers(
+                component.equals("client") ? 0 : 1,
+                List.of(python, Script.path("clients/stream.py").toString()));
     }
 
     @Test
@@ -88,8 +90,7 @@ class ForeignClientsTest {
     @Test
     void smallAnswers_grpcJs() throws Exception {
         assertAllAnswers(
-                0,
-                List.of("node", installed("grpc-js").resolve("stream.js").toString()));
+                0, List.of("node", installed("grpc-js").resolve("stream.js").toString()));
     }
 
     @Test
@@ -141,9 +142,7 @@ class ForeignClientsTest {
         Files.write(request, repeat(delayMillis).toByteArray());
         Script.Outcome outcome = Script.run(
                 Map.of(),
-                Stream.concat(
-                                program.stream(),
-                                Stream.of(TestGateways.address(gateway), request.toString()))
+                Stream.concat(program.stream(), Stream.of(TestGateways.address(gateway), request.toString()))
                         .toList());
         assertThat(outcome.complaint()).isEmpty();
         assertThat(outcome.lastLine()).isEqualTo(Integer.toString(ANSWERS));

@@ -41,7 +41,8 @@ record ManageCase(String http, String json, String method, String request, Strin
                     "",
                     "ModelConfig",
                     "name: 'm' version: '3'",
-                    // name: "m" max_batch_size: -1 input { data_type: TYPE_FP32 dims: -1 } sequence_batching { direct { 0.5 } }
+                    // name: "m" max_batch_size: -1 input { data_type: TYPE_FP32 dims: -1 } sequence_batching { direct {
+                    // 0.5 } }
                     "config: '\\n\\001m \\377\\377\\377\\377\\377\\377\\377\\377\\377\\001*\\016\\020\\013\"\\n\\377"
                             + "\\377\\377\\377\\377\\377\\377\\377\\377\\001j\\007\\032\\005\\025\\000\\000\\000?'",
                     """

@@ -114,7 +114,9 @@ class ReloadTest {
                                 || running.stream().anyMatch(Future::isDone));
                 apply(
                         gateway,
-                        i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 50, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                        i % 2 == 0
+                                ? to(one)
+                                : limited(to(two), new Limits(1 << 20, 50, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
             }
             stop.set(true);
             for (Future<?> each : running) {

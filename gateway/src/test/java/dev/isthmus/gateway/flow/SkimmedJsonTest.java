@@ -71,8 +71,8 @@ class SkimmedJsonTest {
     @ParameterizedTest
     @ValueSource(strings = {"01", "1-2", ".5", "+1", "-", "1.2.3", "1e", "1."})
     void floatOutsideTheGrammar_isRefusedBeforeTheServer(String number) throws Exception {
-        Http1Client.Response response = client.post(PATH, request("FP32", 1, "[" + number + "]"))
-                .response();
+        Http1Client.Response response =
+                client.post(PATH, request("FP32", 1, "[" + number + "]")).response();
         assertThat(response.status()).as(response.text()).isEqualTo(400);
     }
 

@@ -11,7 +11,11 @@ public sealed interface Answer {
 
     record Live(boolean live) implements Answer {}
 
-    /** @param reason why not, as far as it is known; empty where it is ready */
+    /**
+     * Whether the server is ready.
+     *
+     * @param reason why not, as far as it is known; empty where it is ready
+     */
     record Ready(boolean ready, String reason) implements Answer {
 
         /** For no known reason. */

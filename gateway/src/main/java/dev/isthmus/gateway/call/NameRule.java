@@ -31,7 +31,12 @@ public final class NameRule {
         return model;
     }
 
-    /** @throws OipException INVALID_ARGUMENT for a name that breaks the rule */
+    /**
+     * Checks one name.
+     *
+     * @param what it names, for the message
+     * @throws OipException INVALID_ARGUMENT for a name that breaks the rule
+     */
     public static void check(String what, String name) {
         if (!holds(name)) {
             throw OipException.invalid(broken(what, name));

@@ -6,6 +6,10 @@ import java.net.SocketAddress;
 @FunctionalInterface
 public interface AbuseListener {
 
-    /** @param what the peer did, with the counts */
+    /**
+     * A connection is being closed.
+     *
+     * @param what the peer did, with the counts
+     */
     void abused(SocketAddress peer, AbuseRule rule, String what);
 }

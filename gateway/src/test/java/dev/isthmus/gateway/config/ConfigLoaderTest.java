@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.config;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
@@ -329,10 +330,10 @@ class ConfigLoaderTest {
                   c: {<<: [{max_requests: 9, timeout: 1s}, *b], endpoints: ["i:2"]}
                 default_upstream: a
                 """);
-        UpstreamConfig b = config.upstreams().get("b");
-        assertThat(b)
-                .isEqualTo(TestConfigs.with(config.upstreams().get("a"), Map.of("timeout", Duration.ofSeconds(8))));
-        UpstreamConfig c = config.upstreams().get("c");
+        UpstreamConfig a = requireNonNull(config.upstreams().get("a"));
+        assertThat(config.upstreams().get("b"))
+                .isEqualTo(TestConfigs.with(a, Map.of("timeout", Duration.ofSeconds(8))));
+        UpstreamConfig c = requireNonNull(config.upstreams().get("c"));
         assertThat(c.maxRequests()).isEqualTo(9);
         assertThat(c.timeout()).isEqualTo(Duration.ofSeconds(1));
         assertThat(c.retry().retries()).isEqualTo(3);

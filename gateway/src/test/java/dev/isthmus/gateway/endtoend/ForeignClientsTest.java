@@ -185,10 +185,12 @@ class ForeignClientsTest {
     }
 
     /** Counts answers up to the end of the stream, and checks that they are in order. */
-    private record Counter(CompletableFuture<Integer> counted, int[] count)
-            implements StreamObserver<ModelStreamInferResponse> {
+    private static final class Counter implements StreamObserver<ModelStreamInferResponse> {
+        private final CompletableFuture<Integer> counted;
+        private int count;
+
         Counter(CompletableFuture<Integer> counted) {
-            this(counted, new int[1]);
+            this.counted = counted;
         }
 
         @Override
@@ -198,19 +200,19 @@ class ForeignClientsTest {
                     .asReadOnlyByteBuffer()
                     .order(ByteOrder.LITTLE_ENDIAN)
                     .getInt();
-            if (value != count[0]++) {
-                counted.completeExceptionally(new AssertionError("answer " + count[0] + " has " + value));
+            if (value != count++) {
+                counted.completeExceptionally(new AssertionError("answer " + count + " has " + value));
             }
         }
 
         @Override
         public void onError(Throwable failure) {
-            counted.completeExceptionally(new AssertionError("after " + count[0] + " answers", failure));
+            counted.completeExceptionally(new AssertionError("after " + count + " answers", failure));
         }
 
         @Override
         public void onCompleted() {
-            counted.complete(count[0]);
+            counted.complete(count);
         }
     }
 }

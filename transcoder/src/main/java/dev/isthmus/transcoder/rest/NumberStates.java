@@ -91,8 +91,8 @@ final class NumberStates {
             int c = bytes.charAt(i);
             NEXT[state << 8 | c] = (byte) next;
             if (inRun(state)) {
-                SHIFTS[c] &= ~((long) OFFSET << BITS * state);
-                SHIFTS[c] |= (inRun(next) ? (long) BITS * next : 0) << BITS * state;
+                SHIFTS[c] &= ~((long) OFFSET << (BITS * state));
+                SHIFTS[c] |= (inRun(next) ? (long) BITS * next : 0) << (BITS * state);
             }
         }
     }

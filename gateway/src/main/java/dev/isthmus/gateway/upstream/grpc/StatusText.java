@@ -31,7 +31,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
             case RESOURCE_EXHAUSTED ->
                 message.contains("message")
                         && (message.contains("larger than max")
-                                || message.contains(" exceeds ") && message.contains(" maximum "));
+                                || (message.contains(" exceeds ") && message.contains(" maximum ")));
             case OUT_OF_RANGE -> message.contains("message length too large");
             default -> false;
         };

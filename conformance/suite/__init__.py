@@ -7,7 +7,7 @@ witness   upstreams that follow a script     report    running, scoring, telling
 from importlib import import_module
 
 ROOMS = ("health", "paths", "errors", "datatypes", "shapes", "numbers", "bytes", "binary", "parameters", "json", "grpc",
-         "compression", "streaming", "headers", "bridge")
+         "compression", "streaming", "headers", "upstream", "limits", "bridge")
 
 SECTIONS = [import_module(f"suite.cases_{room}").SECTION for room in ROOMS]
 

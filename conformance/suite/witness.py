@@ -1,7 +1,8 @@
 """Upstreams that follow a script, to see what a gateway sends and what it makes of a wrong answer.
 
-Each serves one model, witness_rest or witness_grpc, with one INT32 input INPUT0 [-1] and one output OUTPUT0. The script is the
-id of the request: it works on both wires and no gateway may change it.
+Each serves one model, witness_rest or witness_grpc, with one INT32 input INPUT0 [-1,-1] and one output OUTPUT0. The script is
+the id of the request: it works on both wires and no gateway may change it. The gRPC server takes messages of 4 MiB, as all of
+gRPC's libraries do by default.
 """
 import json
 import threading
@@ -32,7 +33,7 @@ WRONG = {
 }
 # Raw bytes of a gRPC answer that do not fit its shape [4] of FP32.
 SHORT = {"short-one-byte": bytes(15), "short-none": b"", "short-half": bytes(8), "long": bytes(17)}
-METADATA = {"name": "INPUT0", "datatype": "INT32", "shape": [-1]}
+METADATA = {"name": "INPUT0", "datatype": "INT32", "shape": [-1, -1]}
 
 
 class Witness:
@@ -41,8 +42,8 @@ class Witness:
     def __init__(self):
         self.seen = []
 
-    def last(self, id):
-        """The headers and the request of that id, and how often it came."""
+    def last(self, id=""):
+        """The headers and the request of that id, and how often it came. A raw binary request has no id."""
         found = [entry for entry in self.seen if entry[2] == id]
         assert found, f"request {id!r} did not reach the upstream, expected it there"
         return found[-1][0], found[-1][1], len(found)
@@ -64,7 +65,7 @@ def grpc_servicer(witness):
 
         def ModelMetadata(self, request, context):
             answer = pb.ModelMetadataResponse(name=request.name, versions=["1"], platform="witness")
-            answer.inputs.add(name="INPUT0", datatype="INT32", shape=[-1])
+            answer.inputs.add(**METADATA)
             answer.outputs.add(name="OUTPUT0", datatype="INT32", shape=[-1])
             return answer
 
@@ -110,7 +111,7 @@ def rest_handler(witness):
                 self.answer(200, b"")
             else:
                 self.answer(200, {"name": "witness_rest", "versions": ["1"], "platform": "witness", "inputs": [METADATA],
-                                  "outputs": [{**METADATA, "name": "OUTPUT0"}]})
+                                  "outputs": [{**METADATA, "name": "OUTPUT0", "shape": [-1]}]})
 
         def body(self):
             if self.headers.get("Transfer-Encoding", "").lower() != "chunked":

@@ -81,8 +81,9 @@ def no_source(t):
 
 @case("R10", "unknown-shared-memory")
 def unknown_shared_memory(t):
+    """An endpoint without shared memory refuses it; one that has it knows no such region."""
     t.send(t.profile.echo("FP32"), [1], data=None, parameters={
-        "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400)
+        "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400, 404)
 
 
 @case("R10", "data-and-shared-memory")

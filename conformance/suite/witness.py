@@ -31,6 +31,14 @@ WRONG = {
     "wrong-type": b'{"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[1],"data":["x"]}]}',
     "wrong-range": b'{"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","datatype":"INT8","shape":[1],"data":[300]}]}',
 }
+# Answers with status 200 that are unusual and right, by script; each has the output FP32[1] 0.1.
+UNUSUAL = {
+    "unusual-long-number": b'{"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","datatype":"FP32","shape":[1],"data":['
+                           b"0.1" + b"0" * 100 + b"]}]}",
+    "unusual-order": b'{"outputs":[{"data":[0.1],"shape":[1],"datatype":"FP32","name":"OUTPUT0"}],"model_name":"witness_rest"}',
+    "unusual-fields": b'{"x":[{}],"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","y":null,"datatype":"FP32",'
+                      b'"shape":[1],"data":[1e-1],"parameters":null}],"id":null}',
+}
 # Raw bytes of a gRPC answer that do not fit its shape [4] of FP32.
 SHORT = {"short-one-byte": bytes(15), "short-none": b"", "short-half": bytes(8), "long": bytes(17)}
 METADATA = {"name": "INPUT0", "datatype": "INT32", "shape": [-1, -1]}
@@ -135,8 +143,8 @@ def rest_handler(witness):
                 self.answer(status, body, kind)
             elif script.startswith("status-"):
                 self.answer(int(script[7:]), {"error": "the witness says " + script})
-            elif script in WRONG:
-                self.answer(200, WRONG[script])
+            elif script in WRONG or script in UNUSUAL:
+                self.answer(200, WRONG.get(script) or UNUSUAL[script])
             else:
                 self.answer(200, {"model_name": "witness_rest", "model_version": "1", "id": script, "outputs": [output]})
 

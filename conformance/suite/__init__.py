@@ -3,6 +3,7 @@
 tensors   bits and their wire forms          client    single REST and gRPC calls
 models    what an endpoint has: profiles     cases     what a case is, and how it is registered
 witness   upstreams that follow a script     report    running, scoring, telling
+http2     a request over HTTP/2 by hand
 """
 from importlib import import_module
 

@@ -51,10 +51,10 @@ REFUSALS = [
         "INVALID_ARGUMENT. Servers wrap around, take what they find, or fail inside",
         r"a value of U?INT8 is expected, got 300|goes into \w+_contents, got|has raw contents only|needs \d+ (elements|bytes), got"
         r"|contents and raw contents are both given|one entry for each of the \d+ inputs is expected"
-        r"|is not one of the protocol's$|negative dimension|BYTES element \d+ has a length|inputs: at least one is expected$",
+        r"|is not one of the protocol's$|negative dimension|BYTES element \d+ has a length",
         grpc="typed_fp16_in_fp32_contents typed_uint8_overflow typed_int8_overflow typed_wrong_field typed_two_fields "
         "typed_too_few typed_too_many raw_and_typed raw_short raw_long raw_count_too_many raw_count_too_few no_data "
-        "unknown_datatype negative_shape bytes_bad_inner no_inputs empty_request",
+        "unknown_datatype negative_shape bytes_bad_inner",
     ),
     refusal("valued-parameters", "R8: a parameter has a value", r"^parameter 'k' has no value$", grpc="parameter_unset"),
     refusal(
@@ -65,8 +65,8 @@ REFUSALS = [
     ),
     refusal(
         "strict-structure", "R5 R7: a key that is missing or of the wrong JSON type is 400",
-        r"' is missing$|: (an object|an array|a string|at least one) is expected",
-        rest="json_array json_deep inputs_missing inputs_empty inputs_object missing_name missing_shape missing_datatype "
+        r"' is missing$|: (an object|an array|a string) is expected",
+        rest="json_array json_deep inputs_missing inputs_object missing_name missing_shape missing_datatype "
         "ok_id_number ok_id_null parameters_array",
     ),
     refusal(
@@ -124,8 +124,9 @@ REFUSALS = [
     refusal("malformed-protobuf", "R5: the client's error, INVALID_ARGUMENT", r"^malformed protobuf message: ", ("straight",),
             grpc="malformed"),
     refusal(
-        "names-in-paths", "docs: a name is 1 to 255 characters without a slash, and is decoded once: 400",
-        r"^model (name|version): 1 to 255 characters", rest="model_name_percent_slash model_name_empty versioned_*_",
+        "segment-names", "docs: a model's name is one segment of a path, on both protocols: 1 to 255 bytes without a slash",
+        r"^model (name|version) '.*': 1 to 255 bytes are expected", rest="model_name_percent_slash model_name_empty versioned_*_",
+        grpc="model_ready_empty empty_request",
     ),
 ]  # fmt: skip
 
@@ -140,8 +141,8 @@ ANSWERS = [
           "mlserver rest": "unknown_model_ready versioned_ready_[-0-9]* versioned_ready_abc",
           "kserve rest": "unknown_model_ready versioned_ready_noversion",
           "triton grpc": "model_ready_bad_version",
-          "mlserver grpc": "model_ready_unknown model_ready_empty model_ready_*_version",
-          "kserve grpc": "model_ready_unknown model_ready_empty model_ready_*_version"}),
+          "mlserver grpc": "model_ready_unknown model_ready_*_version",
+          "kserve grpc": "model_ready_unknown model_ready_*_version"}),
     Rule("error-as-json", "R3: an error is an object with its text, application/json; status and text are the server's",
          forms.error_as_json,
          {"triton rest": "live_slash model_metadata_slash live_head models_list versioned_metadata_v[12] "

@@ -3,11 +3,12 @@
 tensors   bits and their wire forms          client    single REST and gRPC calls
 models    what an endpoint has: profiles     cases     what a case is, and how it is registered
 witness   upstreams that follow a script     report    running, scoring, telling
+http2     a request over HTTP/2 by hand
 """
 from importlib import import_module
 
 ROOMS = ("health", "paths", "errors", "datatypes", "shapes", "numbers", "bytes", "binary", "parameters", "json", "grpc",
-         "compression", "streaming", "headers", "bridge")
+         "compression", "streaming", "headers", "upstream", "limits", "bridge")
 
 SECTIONS = [import_module(f"suite.cases_{room}").SECTION for room in ROOMS]
 

@@ -1,9 +1,13 @@
 """The binary tensor data extension: R16, and R10, one source of data for each input."""
 import http.client
+import uuid
+
+import numpy
+import tritonclient.utils.shared_memory as shm
 
 from .cases import Section
-from .client import LENGTH, TIMEOUT, NotApplicable, answer_of, binary_body, expect, framed
-from .tensors import SAMPLES, Token, pack, parse, tensor
+from .client import LENGTH, TIMEOUT, NotApplicable, answer_of, binary_body, expect, framed, grpc_request, set_parameter
+from .tensors import SAMPLES, Tensor, Token, from_json, pack, parse, tensor
 
 SECTION = Section("binary")
 case, each = SECTION.case, SECTION.each
@@ -77,8 +81,9 @@ def no_source(t):
 
 @case("R10", "unknown-shared-memory")
 def unknown_shared_memory(t):
+    """An endpoint without shared memory refuses it; one that has it knows no such region."""
     t.send(t.profile.echo("FP32"), [1], data=None, parameters={
-        "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400)
+        "shared_memory_region": "isthmus_no_such_region", "shared_memory_byte_size": 4}).refused(400, 404)
 
 
 @case("R10", "data-and-shared-memory")
@@ -226,6 +231,71 @@ def zero_size(t):
     output = parse(answer.text())["outputs"][0]
     expect("binary_data_size", (output.get("parameters") or {}).get("binary_data_size"), "0")
 
+
+@each("R16", "out.zero-size.named", {
+    f"{key}.{own}": (parameters, {"binary_data": own == "binary"})
+    for key, parameters in {"alone": {}, "beside-all": _ALL}.items() for own in ("binary", "json")})
+def zero_size_named(t, parameters, own):
+    """An output without elements may be asked for by name, in either form."""
+    echo = t.profile.echo("FP32", free=True)
+    body = {"parameters": parameters, **echo.body([], [2, 0]), "outputs": [{"name": echo.output, "parameters": own}]}
+    answer = t.rest.post(echo.path + "/infer", body)
+    expect("output", answer.result()[echo.output].bits(), "FP32[2, 0] ")
+    output = parse(answer.text())["outputs"][0]
+    expect("'data' is there", "data" in output, not own["binary_data"])
+
+
+# ---------------------------------------------------------------- outputs in shared memory
+
+@each("R9", "shared-memory", {f"{wire}.{key}": (wire, names) for wire in ("rest", "grpc") for key, names in {
+    "both": ("OUTPUT0", "OUTPUT1"), "first": ("OUTPUT0",), "second": ("OUTPUT1",)}.items()})
+def shared_memory(t, wire, shared):
+    """Outputs go where they were asked for: some in shared memory, the others in the answer."""
+    model = t.profile.need("sums")
+    if "system_shared_memory" not in t.rest.get("/v2").ok().json().get("extensions", []):
+        raise NotApplicable("the endpoint's metadata have no extension system_shared_memory")
+    name, wanted = "isthmus_" + uuid.uuid4().hex[:12], {"OUTPUT0": list(range(1, 17)), "OUTPUT1": list(range(-1, 15))}
+    places = {output: {"shared_memory_region": name, "shared_memory_offset": 64 * at, "shared_memory_byte_size": 64}
+              for at, output in enumerate(wanted) if output in shared}
+    handle = shm.create_shared_memory_region(name, "/" + name, 128)
+    try:
+        region = f"/v2/systemsharedmemory/region/{name}"
+        t.rest.post(region + "/register", {"key": "/" + name, "offset": 0, "byte_size": 128}).ok()
+        try:
+            answered = asked_in_memory(t, wire, model, wanted, places)
+        finally:
+            t.rest.post(region + "/unregister").ok()
+        for at, (output, values) in enumerate(wanted.items()):
+            found = (list(shm.get_contents_as_numpy(handle, numpy.int32, [16], offset=64 * at)) if output in shared
+                     else answered[output].elements())
+            expect(output, [int(value) for value in found], values)
+    finally:
+        shm.destroy_shared_memory_region(handle)
+
+
+def asked_in_memory(t, wire, model, names, places):
+    """The outputs that are in the answer itself."""
+    if wire == "rest":
+        answer = t.rest.post(f"/v2/models/{model}/infer", {
+            "inputs": [{"name": one.name, "shape": [1, 16], "datatype": "INT32", "data": [int(x) for x in one.elements()]}
+                       for one in _SUMMANDS],
+            "outputs": [{"name": name, "parameters": places.get(name, {})} for name in names]})
+        outputs = parse(answer.ok().text())["outputs"]
+        return {output["name"]: Tensor(output["name"], "INT32", (1, 16), from_json("INT32", output["data"]))
+                for output in outputs if "data" in output}
+    request = grpc_request(model, _SUMMANDS, outputs=names)
+    for output in request.outputs:
+        for key, value in places.get(output.name, {}).items():
+            set_parameter(output, key, value)
+    response = t.grpc.call("ModelInfer", request)
+    return {output.name: Tensor(output.name, "INT32", (1, 16), raw)
+            for output, raw in zip(response.outputs, response.raw_output_contents)}
+
+
+_SUMMANDS = (tensor("INPUT0", "INT32", (1, 16), range(16)), tensor("INPUT1", "INT32", (1, 16), [1] * 16))
+
+
+# ---------------------------------------------------------------- wrong ways to ask for binary outputs
 
 @each("R16", "out.refused", {"text": "true", "number": 1, "null": None})
 def wrong_binary_data(t, value):

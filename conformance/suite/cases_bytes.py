@@ -57,6 +57,20 @@ def array_of_bytes(t):
     expect("elements", t.rest.post(echo.path + "/infer", body).result()[echo.output].elements(), [b"h\xff"])
 
 
+def wrapped(element, levels):
+    return wrapped([element], levels - 1) if levels else element
+
+
+@each("R15", "in.16-dimensions", {f"{form}.{key}": (levels, element) for form, levels in (("flat", 1), ("nested", 16))
+                                  for key, element in (("text", "hi"), ("array-of-bytes", [104, 105]))})
+def sixteen_dimensions(t, levels, element):
+    """As arrays of bytes the elements are one level deeper than as text."""
+    echo = t.profile.echo("BYTES", any_rank=True)
+    body = {"parameters": {"binary_data_output": True}, **echo.body(wrapped(element, levels), (1,) * 16)}
+    output = t.rest.post(echo.path + "/infer", body).result()[echo.output]
+    expect("output", output.bits(), tensor("", "BYTES", (1,) * 16, [b"hi"]).bits())
+
+
 @each("R15", "refused", {
     "number": [5], "bool": [True], "object": [{}], "array-above-255": [[256]], "array-negative": [[-1]],
     "array-of-text": [["a", 1]],

@@ -131,11 +131,6 @@ def input_twice(t):
     refused(t, request)
 
 
-@case("R18", "no-inputs")
-def no_inputs(t):
-    refused(t, pb.ModelInferRequest(model_name=t.profile.echo().model))
-
-
 @case("R18", "zero-size-typed")
 def zero_size_typed(t):
     """An input of no elements needs no contents."""

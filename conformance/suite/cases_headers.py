@@ -8,7 +8,7 @@ import uuid
 from .cases import Section
 from .client import TIMEOUT, answer_of, expect, grpc_request, pb
 from .tensors import tensor
-from .witness import FOREIGN, SHORT, WRONG
+from .witness import FOREIGN, SHORT, UNUSUAL, WRONG
 
 SECTION = Section("headers")
 case, each = SECTION.case, SECTION.each
@@ -21,7 +21,7 @@ CODES = {"INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "PERMISSION_DENIED": 403, "R
          "DEADLINE_EXCEEDED": 504, "UNIMPLEMENTED": 501, "UNAVAILABLE": 503, "INTERNAL": 500, "UNKNOWN": 500, "DATA_LOSS": 500,
          "CANCELLED": 499, "FAILED_PRECONDITION": 400, "OUT_OF_RANGE": 400, "ALREADY_EXISTS": 409, "ABORTED": 409}
 STATUSES = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
-            429: "RESOURCE_EXHAUSTED",
+            413: "RESOURCE_EXHAUSTED", 429: "RESOURCE_EXHAUSTED",
             500: "INTERNAL", 501: "UNIMPLEMENTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED"}
 
 
@@ -126,6 +126,14 @@ def wrong_answer(t, script):
     """A 200 whose body makes no sense becomes an error on gRPC, never an empty or invented tensor."""
     t.witness("rest")
     t.grpc.refused("ModelInfer", rpc("rest", script), "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNKNOWN")
+
+
+@each("R3", "unusual-answer", {f"{into}.{script}": (into, script) for into in ("rest", "grpc") for script in UNUSUAL})
+def unusual_answer(t, into, script):
+    """What is right is never a wrong answer."""
+    t.witness("rest")
+    result = ask(t, "rest", script).result() if into == "rest" else t.grpc.infer(rpc("rest", script))
+    expect("output", result["OUTPUT0"].bits(), tensor("", "FP32", (1,), [0.1]).bits())
 
 
 @each("R11", "short-answer", {script: script for script in SHORT})

@@ -2,7 +2,7 @@
 import numpy
 
 from .cases import Section
-from .client import NotApplicable, expect, pb
+from .client import NotApplicable, binary_body, expect, pb
 from .tensors import DTYPES, FLOATS, Token, flatten, pack, parse, shortest, significant, tensor
 
 SECTION = Section("numbers")
@@ -142,8 +142,10 @@ def echo_token(t, datatype):
     expect("data", flatten(response["outputs"][0]["data"]), _SPECIAL)
 
 
-@each("R13", "payload", {f"{form}.{d}": (form, d, raw) for form in ("binary", "grpc-raw") for d, raw in {
-    "FP32": "0100c07f4523c1ff", "FP64": "010000000000f87f452300000000f8ff", "FP16": "017e23fe", "BF16": "c17fe3ff"}.items()})
+_PAYLOADS = {"FP32": "0100c07f4523c1ff", "FP64": "010000000000f87f452300000000f8ff", "FP16": "017e23fe", "BF16": "c17fe3ff"}
+
+
+@each("R13", "payload", {f"{form}.{d}": (form, d, raw) for form in ("binary", "grpc-raw") for d, raw in _PAYLOADS.items()})
 def payload(t, form, datatype, raw):
     """The payload bits of NaN survive where the wire has bits."""
     if not t.profile.keeps_bits:
@@ -151,6 +153,15 @@ def payload(t, form, datatype, raw):
     echo = t.profile.echo(datatype)
     inputs = echo.raw(bytes.fromhex(raw), 2)
     expect("bits", t.infer(form, echo.model, inputs)[echo.output].raw.hex(), raw)
+
+
+@each("R13", "payload.out", {d: (d, raw) for d, raw in _PAYLOADS.items()})
+def payload_out(t, datatype, raw):
+    """JSON has one NaN, whatever the payload."""
+    echo = t.profile.echo(datatype)
+    headers, body = binary_body(echo.raw(bytes.fromhex(raw), 2), parameters={"binary_data_output": False})
+    response = parse(t.rest.post(echo.path + "/infer", body, headers).ok().text())
+    expect("data", flatten(response["outputs"][0]["data"]), ["NaN", "NaN"])
 
 
 # ---------------------------------------------------------------- FP16, BF16

@@ -69,6 +69,18 @@ def tensor_parameter_refused(t, value):
         answer.refused(400)
 
 
+_ANEW = {"half": ("FP16", 1.5), "integral": ("INT32", Token("1.0")), "nan": ("FP32", Token("NaN"))}
+
+
+@each("R8", "whichever-way", {f"{way}.{kind}": (*row, value) for way, row in _ANEW.items()
+                              for kind, value in (("object", {"a": [1]}), ("array", [1, "b"]), ("null", None))})
+def whichever_way(t, datatype, element, value):
+    """What a server's parameters may be does not depend on whether the data has to be written anew for it."""
+    echo = t.profile.echo(datatype)
+    plain, anew = (t.rest.post(echo.path + "/infer", {**echo.body([data]), "parameters": {"p": value}}) for data in (1, element))
+    expect("status", anew.status, plain.status)
+
+
 @each("R8", "several", {"rest": True, "grpc": False})
 def several(t, rest):
     wanted = {"a": 1, "b": "two", "c": True, "d": 0.5}

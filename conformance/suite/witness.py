@@ -1,7 +1,8 @@
 """Upstreams that follow a script, to see what a gateway sends and what it makes of a wrong answer.
 
-Each serves one model, witness_rest or witness_grpc, with one INT32 input INPUT0 [-1] and one output OUTPUT0. The script is the
-id of the request: it works on both wires and no gateway may change it.
+Each serves one model, witness_rest or witness_grpc, with one INT32 input INPUT0 [-1,-1] and one output OUTPUT0. The script is
+the id of the request: it works on both wires and no gateway may change it. The gRPC server takes messages of 4 MiB, as all of
+gRPC's libraries do by default.
 """
 import json
 import threading
@@ -30,9 +31,17 @@ WRONG = {
     "wrong-type": b'{"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","datatype":"INT32","shape":[1],"data":["x"]}]}',
     "wrong-range": b'{"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","datatype":"INT8","shape":[1],"data":[300]}]}',
 }
+# Answers with status 200 that are unusual and right, by script; each has the output FP32[1] 0.1.
+UNUSUAL = {
+    "unusual-long-number": b'{"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","datatype":"FP32","shape":[1],"data":['
+                           b"0.1" + b"0" * 100 + b"]}]}",
+    "unusual-order": b'{"outputs":[{"data":[0.1],"shape":[1],"datatype":"FP32","name":"OUTPUT0"}],"model_name":"witness_rest"}',
+    "unusual-fields": b'{"x":[{}],"model_name":"witness_rest","outputs":[{"name":"OUTPUT0","y":null,"datatype":"FP32",'
+                      b'"shape":[1],"data":[1e-1],"parameters":null}],"id":null}',
+}
 # Raw bytes of a gRPC answer that do not fit its shape [4] of FP32.
 SHORT = {"short-one-byte": bytes(15), "short-none": b"", "short-half": bytes(8), "long": bytes(17)}
-METADATA = {"name": "INPUT0", "datatype": "INT32", "shape": [-1]}
+METADATA = {"name": "INPUT0", "datatype": "INT32", "shape": [-1, -1]}
 
 
 class Witness:
@@ -41,8 +50,8 @@ class Witness:
     def __init__(self):
         self.seen = []
 
-    def last(self, id):
-        """The headers and the request of that id, and how often it came."""
+    def last(self, id=""):
+        """The headers and the request of that id, and how often it came. A raw binary request has no id."""
         found = [entry for entry in self.seen if entry[2] == id]
         assert found, f"request {id!r} did not reach the upstream, expected it there"
         return found[-1][0], found[-1][1], len(found)
@@ -64,7 +73,7 @@ def grpc_servicer(witness):
 
         def ModelMetadata(self, request, context):
             answer = pb.ModelMetadataResponse(name=request.name, versions=["1"], platform="witness")
-            answer.inputs.add(name="INPUT0", datatype="INT32", shape=[-1])
+            answer.inputs.add(**METADATA)
             answer.outputs.add(name="OUTPUT0", datatype="INT32", shape=[-1])
             return answer
 
@@ -110,7 +119,7 @@ def rest_handler(witness):
                 self.answer(200, b"")
             else:
                 self.answer(200, {"name": "witness_rest", "versions": ["1"], "platform": "witness", "inputs": [METADATA],
-                                  "outputs": [{**METADATA, "name": "OUTPUT0"}]})
+                                  "outputs": [{**METADATA, "name": "OUTPUT0", "shape": [-1]}]})
 
         def body(self):
             if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
@@ -134,8 +143,8 @@ def rest_handler(witness):
                 self.answer(status, body, kind)
             elif script.startswith("status-"):
                 self.answer(int(script[7:]), {"error": "the witness says " + script})
-            elif script in WRONG:
-                self.answer(200, WRONG[script])
+            elif script in WRONG or script in UNUSUAL:
+                self.answer(200, WRONG.get(script) or UNUSUAL[script])
             else:
                 self.answer(200, {"model_name": "witness_rest", "model_version": "1", "id": script, "outputs": [output]})
 

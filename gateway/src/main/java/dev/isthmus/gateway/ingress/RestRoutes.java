@@ -171,8 +171,9 @@ final class RestRoutes {
         return decode("model name", segments[3]);
     }
 
+    /** An empty version, which in a message is none, breaks the rule in a path. */
     private static ModelRef version(String[] segments) {
-        return new ModelRef(model(segments), decode("model version", segments[5]));
+        return new ModelRef(model(segments), resource("model version", segments[5]));
     }
 
     /** How long the JSON is at the front of the body (binary tensor data extension, R16). */

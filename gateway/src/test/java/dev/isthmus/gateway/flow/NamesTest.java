@@ -178,6 +178,7 @@ class NamesTest {
                 "models/a%0D%0Ab/infer",
                 "models/a%C2%85b/infer",
                 "models//infer",
+                "models/versioned/versions//infer",
                 "repository/a%2Fb/index",
                 "systemsharedmemory/region/a%5Cb/register"
             })

@@ -70,9 +70,15 @@ class LocalExecutionTest {
         await().until(() -> ask(1).status() == 200);
     }
 
+    /** Until a worker has taken the call before from the queue: then another one waits there in vain, and is not refused. */
+    private void awaitRunning() {
+        await().until(() -> ask(1, "x-request-timeout-ms: 100").status() == 504);
+    }
+
     @Test
     void queue_full_isSaidInBothProtocols_withATimeToAskAgain() throws Exception {
         GrpcClient running = endless();
+        awaitRunning();
         GrpcClient queued = endless();
         GrpcClient refused = endless();
         assertThat(refused.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);

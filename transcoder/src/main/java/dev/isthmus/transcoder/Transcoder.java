@@ -83,10 +83,15 @@ public final class Transcoder {
         return ProtobufReader.sharedOutputs(message, limits);
     }
 
-    /** @throws OipException INVALID_ARGUMENT when the request has more inputs than are taken */
-    public void requireInputs(RawRequest request) {
-        if (request.inputs() > limits.tensors()) {
-            throw OipException.invalid("inputs: at most " + limits.tensors() + " are taken");
+    /** @throws OipException INVALID_ARGUMENT when the request has more inputs, or asks for more outputs, than are taken */
+    public void requireTensors(RawRequest request) {
+        requireTensors(request.inputs(), "inputs");
+        requireTensors(request.outputs(), "requested outputs");
+    }
+
+    private void requireTensors(int count, String what) {
+        if (count > limits.tensors()) {
+            throw OipException.invalid(what + ": at most " + limits.tensors() + " are taken");
         }
     }
 

@@ -169,6 +169,15 @@ class LocalBackendTest {
     }
 
     @Test
+    void simple_takesItsInputsInAnyOrder() {
+        InferResponse response = infer(backend, request("simple", vectors().reversed()), Long.MAX_VALUE)
+                .join();
+        assertThat(response.outputs().get(0).shape()).isEqualTo(Shape.of(1, 16));
+        assertThat(response.outputs().get(0).data().getIntLE(60)).isEqualTo(30);
+        response.release();
+    }
+
+    @Test
     void request_thatDoesNotFit_isRefusedByName() {
         List<Tensor> good = vectors();
         assertThat(failure(request("simple", List.of(good.get(0)))).message())

@@ -84,13 +84,18 @@ public final class Transcoder {
     }
 
     /**
-     * Checks the number of inputs.
+     * Checks the numbers of inputs and of requested outputs.
      *
-     * @throws OipException INVALID_ARGUMENT when the request has more than are taken
+     * @throws OipException INVALID_ARGUMENT when there are more than are taken
      */
-    public void requireInputs(RawRequest request) {
-        if (request.inputs() > limits.tensors()) {
-            throw OipException.invalid("inputs: at most " + limits.tensors() + " are taken");
+    public void requireTensors(RawRequest request) {
+        requireTensors(request.inputs(), "inputs");
+        requireTensors(request.outputs(), "requested outputs");
+    }
+
+    private void requireTensors(int count, String what) {
+        if (count > limits.tensors()) {
+            throw OipException.invalid(what + ": at most " + limits.tensors() + " are taken");
         }
     }
 

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.yaml.snakeyaml.nodes.Node;
 
@@ -25,7 +26,7 @@ final class ConfigChecks {
     private final Places places;
     private final GatewayConfig config;
     private final Set<String> upstreams;
-    private final SoundNodes nodes;
+    private SoundNodes nodes;
 
     ConfigChecks(YamlReader yaml, Places places, GatewayConfig config) {
         this.yaml = yaml;
@@ -40,7 +41,11 @@ final class ConfigChecks {
 
     void run() {
         listeners();
-        config.upstreams().forEach(this::upstream);
+        new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
+            // What several upstreams have from one place is told of the first of them.
+            nodes = yaml.soundNodes();
+            upstream(name, upstream);
+        });
         if (config.local() != null) {
             local(config.local());
         }
@@ -183,10 +188,11 @@ final class ConfigChecks {
         Set<ServerAddress> seen = new HashSet<>();
         for (int i = 0; i < all.size(); i++) {
             Node node = places.of(upstream, "endpoints", i, all.size());
-            if (!seen.add(all.get(i))) {
+            if (!seen.add(all.get(i)) && nodes.readable(node)) {
                 yaml.problem(node, what + ": endpoint: " + all.get(i) + " is given twice");
             }
             if (all.get(i) instanceof ServerAddress.Service service
+                    && nodes.readable(node)
                     && NetUtil.createByteArrayFromIpAddressString(service.name()) != null) {
                 yaml.problem(
                         node,

@@ -5,6 +5,7 @@ import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,9 +13,16 @@ import org.jspecify.annotations.Nullable;
  *
  * @param doc what it means
  * @param byDefault what it is where it is not given; null for nothing; without meaning where it is required
+ * @param defaults the key beside it with settings for all of its sections; null where there is none
  */
 record ConfigKey(
-        String name, String doc, boolean required, @Nullable Object byDefault, Shape shape, Method accessor) {
+        String name,
+        String doc,
+        boolean required,
+        @Nullable Object byDefault,
+        Shape shape,
+        @Nullable DefaultsKey defaults,
+        Method accessor) {
 
     /** The keys of a section, in its order. The defaults are those of the record's constant {@code DEFAULT}. */
     static List<ConfigKey> of(Class<? extends Record> type) {
@@ -29,6 +37,7 @@ record ConfigKey(
                         component.isAnnotationPresent(Required.class),
                         component.getAccessor().invoke(defaults),
                         shape,
+                        component.getAnnotation(DefaultsKey.class),
                         component.getAccessor()));
             }
             return keys;
@@ -41,6 +50,16 @@ record ConfigKey(
     static String doc(Class<? extends Record> type) {
         Doc doc = type.getAnnotation(Doc.class);
         return doc == null ? "" : doc.value();
+    }
+
+    /** Of a map of sections: what each of them has. */
+    Shape.Section sections() {
+        return (Shape.Section) ((Shape.Names) shape).value();
+    }
+
+    /** Its name, and that of its {@link #defaults}. */
+    Stream<String> names() {
+        return defaults == null ? Stream.of(name) : Stream.of(defaults.value(), name);
     }
 
     @Nullable

@@ -29,21 +29,21 @@ public final class ConfigReference {
         }
         text.append("| key | takes | default | meaning |\n|---|---|---|---|\n");
         for (ConfigKey key : section.keys()) {
-            text.append("| `")
-                    .append(key.name())
-                    .append("` | ")
-                    .append(escaped(takes(key.shape())))
-                    .append(" | ")
-                    .append(byDefault(key))
-                    .append(" | ")
-                    .append(escaped(key.doc()))
-                    .append(" |\n");
+            if (key.defaults() != null) {
+                row(key.defaults().value(), "a section", "none", key.defaults().doc());
+            }
+            row(key.name(), takes(key.shape()), byDefault(key), key.doc());
         }
         text.append('\n');
         String parent = section.type() == GatewayConfig.class ? "" : unquoted(heading) + ".";
         for (ConfigKey key : section.keys()) {
             below(parent + key.name(), key.shape());
         }
+    }
+
+    private void row(String key, String takes, String byDefault, String doc) {
+        text.append("| `").append(key).append("` | ").append(escaped(takes)).append(" | ");
+        text.append(byDefault).append(" | ").append(escaped(doc)).append(" |\n");
     }
 
     private void below(String path, Shape shape) {

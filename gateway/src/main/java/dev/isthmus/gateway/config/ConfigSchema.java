@@ -10,9 +10,11 @@ import dev.isthmus.gateway.config.Shape.Names;
 import dev.isthmus.gateway.config.Shape.Scalar;
 import dev.isthmus.gateway.config.Shape.Section;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The JSON Schema (draft 2020-12) of the configuration, made of the same records that it is read into. It knows the form of
@@ -20,6 +22,8 @@ import java.util.Map;
  */
 public final class ConfigSchema {
     private final Map<String, Object> definitions = new LinkedHashMap<>();
+    /** What is required in them may come from their defaults. */
+    private final Set<Section> withDefaults = new HashSet<>();
 
     private ConfigSchema() {}
 
@@ -41,13 +45,14 @@ public final class ConfigSchema {
 
     private Map<String, Object> section(Section section) {
         Map<String, Object> properties = new LinkedHashMap<>();
-        List<String> required = new ArrayList<>();
         for (ConfigKey key : section.keys()) {
-            properties.put(key.name(), property(key));
-            if (key.required()) {
-                required.add(key.name());
+            if (key.defaults() != null) {
+                withDefaults.add(key.sections());
+                properties.put(key.defaults().value(), defaults(key.defaults(), key));
             }
+            properties.put(key.name(), property(key));
         }
+        List<String> required = withDefaults.contains(section) ? List.of() : required(section);
         Map<String, Object> schema = new LinkedHashMap<>();
         schema.put("type", required.isEmpty() ? List.of("object", "null") : "object");
         schema.put("properties", properties);
@@ -55,7 +60,38 @@ public final class ConfigSchema {
             schema.put("required", required);
         }
         schema.put("additionalProperties", false);
+        section.keys().stream()
+                .filter(key -> key.defaults() != null)
+                .forEach(key -> schema.putAll(requiredWithout(key.defaults(), key)));
         return schema;
+    }
+
+    private Map<String, Object> defaults(DefaultsKey defaults, ConfigKey key) {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("description", defaults.doc());
+        schema.putAll(reference(key.sections()));
+        return schema;
+    }
+
+    /** Where there are no defaults each section must have itself what is required; else it may have it from there. */
+    private static Map<String, Object> requiredWithout(DefaultsKey defaults, ConfigKey key) {
+        Map<String, Object> each = new LinkedHashMap<>();
+        each.put("type", "object");
+        each.put("required", required(key.sections()));
+        Map<String, Object> sections = new LinkedHashMap<>();
+        sections.put("description", "Without '" + defaults.value() + "' each has what is required.");
+        sections.put("additionalProperties", each);
+        Map<String, Object> rule = new LinkedHashMap<>();
+        rule.put("if", Map.of("not", Map.of("required", List.of(defaults.value()))));
+        rule.put("then", Map.of("properties", Map.of(key.name(), sections)));
+        return rule;
+    }
+
+    private static List<String> required(Section section) {
+        return section.keys().stream()
+                .filter(ConfigKey::required)
+                .map(ConfigKey::name)
+                .toList();
     }
 
     private Map<String, Object> property(ConfigKey key) {
@@ -97,7 +133,7 @@ public final class ConfigSchema {
     }
 
     private Map<String, Object> reference(Section section) {
-        String name = section.type().getSimpleName();
+        String name = section.type().getName().replaceAll(".*\\.", "").replace('$', '.');
         if (!definitions.containsKey(name)) {
             definitions.put(name, Map.of());
             definitions.put(name, section(section));

@@ -22,7 +22,11 @@ public record GatewayConfig(
         Health health,
         Ramps ramps,
 
-        @Doc("The servers behind the gateway, by name.") Map<String, UpstreamConfig> upstreams,
+        @Doc("The servers behind the gateway, by name.")
+        @DefaultsKey(
+                value = "upstream_defaults",
+                doc = "Settings of every upstream that does not have its own: the keys of an upstream, none required.")
+        Map<String, UpstreamConfig> upstreams,
 
         @Doc("ONNX models run by the gateway itself, as the upstream 'local'.") @Nullable
         LocalConfig local,

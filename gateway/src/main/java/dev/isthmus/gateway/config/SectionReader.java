@@ -14,7 +14,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.MappingNode;
 import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
 
 /** Reads records out of YAML nodes: a section for each record, a key for each component. */
 final class SectionReader {
@@ -35,15 +37,20 @@ final class SectionReader {
      * @param what the section's place for people, empty for the whole configuration
      */
     <R extends Record> R read(Class<R> type, Node node, String what) {
+        return read(type, node, what, true);
+    }
+
+    private <R extends Record> R read(Class<R> type, Node node, String what, boolean complete) {
         String named = what.isEmpty() ? "the configuration" : what;
         List<ConfigKey> keys = ConfigKey.of(type);
         Map<String, Node> given =
-                yaml.object(node, named, keys.stream().map(ConfigKey::name).collect(Collectors.toSet()));
+                yaml.object(node, named, keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet()));
         @Nullable Object[] values = new @Nullable Object[keys.size()];
         for (int i = 0; i < values.length; i++) {
             ConfigKey key = keys.get(i);
             Node at = given.get(key.name());
-            if (at == null && key.required()) {
+            putDefaults(key, given, what);
+            if (at == null && complete && key.required()) {
                 yaml.problem(node, named + ": '" + key.name() + "' is missing");
             }
             Object value = at == null ? null : value(key.shape(), at, what, key.name());
@@ -52,6 +59,20 @@ final class SectionReader {
         R section = construct(type, values);
         places.put(section, node);
         return section;
+    }
+
+    /** Reads what holds for each section of a map, and puts it into those that do not have their own. */
+    private void putDefaults(ConfigKey key, Map<String, Node> given, String what) {
+        Node defaults = key.defaults() == null ? null : given.get(key.defaults().value());
+        if (defaults == null) {
+            return;
+        }
+        read(key.sections().type(), defaults, child(what, key.defaults().value()), false);
+        if (given.get(key.name()) instanceof MappingNode sections) {
+            sections.getValue()
+                    .replaceAll(tuple -> new NodeTuple(
+                            tuple.getKeyNode(), SectionDefaults.put(key.sections(), tuple.getValueNode(), defaults)));
+        }
     }
 
     private static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {

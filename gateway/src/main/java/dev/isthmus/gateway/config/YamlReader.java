@@ -49,6 +49,13 @@ final class YamlReader {
                 .add(file + ":" + line + ":" + column + ": " + what);
     }
 
+    /** As {@link #problem}, but once only: a node may be read for many sections, by an anchor or as their default. */
+    private void wrongForm(Node at, String what) {
+        if (!wrong.contains(at)) {
+            problem(at, what);
+        }
+    }
+
     /** Puts what {@code <<} merges into the objects that say so: their own keys come first, then the first object merged. */
     void merge(Node node) {
         merge(node, Collections.newSetFromMap(new IdentityHashMap<>()));
@@ -90,7 +97,7 @@ final class YamlReader {
         from.getValue().stream().filter(tuple -> !given.contains(key(tuple))).forEach(mapping.getValue()::add);
     }
 
-    private static String key(NodeTuple tuple) {
+    static String key(NodeTuple tuple) {
         return tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
     }
 
@@ -100,7 +107,7 @@ final class YamlReader {
         for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
             String key = ((ScalarNode) tuple.getKeyNode()).getValue();
             if (!known.contains(key)) {
-                problem(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
+                wrongForm(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
             }
         }
         return members;
@@ -111,16 +118,16 @@ final class YamlReader {
         Map<String, Node> members = new LinkedHashMap<>();
         if (!(node instanceof MappingNode mapping)) {
             if (!isNull(node)) {
-                problem(node, what + ": an object is expected, got " + shown(node));
+                wrongForm(node, what + ": an object is expected, got " + shown(node));
             }
             return members;
         }
         for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
             if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-                problem(tuple.getKeyNode(), what + ": a key must be plain text");
+                wrongForm(tuple.getKeyNode(), what + ": a key must be plain text");
                 mapping.getValue().remove(tuple);
             } else if (members.putIfAbsent(key.getValue(), tuple.getValueNode()) != null) {
-                problem(key, "key '" + key.getValue() + "' is given twice in " + what);
+                wrongForm(key, "key '" + key.getValue() + "' is given twice in " + what);
             }
         }
         return members;
@@ -130,11 +137,11 @@ final class YamlReader {
     List<Object> list(Node node, String what, boolean notEmpty, Function<Node, @Nullable Object> item) {
         List<Object> items = new ArrayList<>();
         if (!(node instanceof SequenceNode sequence)) {
-            problem(node, what + ": a list is expected, got " + shown(node));
+            wrongForm(node, what + ": a list is expected, got " + shown(node));
             return items;
         }
         if (notEmpty && sequence.getValue().isEmpty()) {
-            problem(node, what + ": at least one entry is expected");
+            wrongForm(node, what + ": at least one entry is expected");
         }
         for (Node each : sequence.getValue()) {
             Object value = item.apply(each);
@@ -152,7 +159,7 @@ final class YamlReader {
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
             String why = text == null ? "" : shape.why().apply(text);
-            problem(
+            wrongForm(
                     node,
                     what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
         }
@@ -164,7 +171,7 @@ final class YamlReader {
         String got = node instanceof ScalarNode scalar ? scalar.getValue() : "";
         int index = names.indexOf(got);
         if (index < 0) {
-            problem(
+            wrongForm(
                     node,
                     what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
                             + suggestion(got, names));

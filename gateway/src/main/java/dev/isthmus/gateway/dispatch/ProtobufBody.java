@@ -65,7 +65,7 @@ final class ProtobufBody implements RequestBody {
     @Override
     public @Nullable Passing passing() {
         if (parts != null) {
-            transcoder.requireInputs(parts.raw);
+            transcoder.requireTensors(parts.raw);
         }
         return parts;
     }

@@ -20,11 +20,11 @@ import org.jspecify.annotations.Nullable;
  * comes, in parts from when its head is there.
  */
 final class UnaryRequest {
-    private final GrpcDeframer deframer;
-    private final ByteBufAllocator allocator;
-    /** How many inputs are taken is looked at when the call is open. */
+    /** How many tensors are taken is looked at when the call is open. */
     private static final WireLimits LIMITS = WireLimits.DEFAULT.withTensors(Integer.MAX_VALUE);
 
+    private final GrpcDeframer deframer;
+    private final ByteBufAllocator allocator;
     /** While the head of the message is looked for. */
     private @Nullable HeadEnd head;
     /** Of the message that is open. */

@@ -73,7 +73,10 @@ final class ConfigSamples {
             "{health: {warm_up: 0s}, local: {embedded_models: true}, default_upstream: local}",
             "{headers: {forward: [], return: [a]}, local: {embedded_models: true}, default_upstream: local}",
             "{upstreams: {t: {protocol: rest, endpoints: ['a:1'], binary_tensor_data: true, retry: {retries: 0}, "
-                    + "balance: {slow_start: 0s}}}, default_upstream: t}");
+                    + "balance: {slow_start: 0s}}}, default_upstream: t}",
+            "{upstream_defaults: {protocol: rest, timeout: 5s, retry: {retries: 0}}, "
+                    + "upstreams: {t: {endpoints: ['a:1'], retry: {budget: 1%}}}, default_upstream: t}",
+            "{upstream_defaults: {protocol: rest, endpoints: ['a:1']}, upstreams: {t: }, default_upstream: t}");
 
     private ConfigSamples() {}
 
@@ -95,6 +98,11 @@ final class ConfigSamples {
                 arguments(upstream("retry: {on: [unset]}"), "retry: on: one of unsent, unavailable, lost, timeout is"),
                 arguments(upstream("retry: {max_body: 2TiB}"), "is expected, got '2TiB'"),
                 arguments(upstream("balance: {polcy: peak_ewma}"), "in upstream 't': balance - did you mean 'policy'?"),
+                arguments(
+                        upstream("http2_abuse: {stream_reset_burst: 1}"),
+                        "unknown key 'stream_reset_burst' in upstream 't': http2_abuse"),
+                arguments("{upstream_defaults: {timeout: 5}}", "upstream_defaults: timeout: a duration such as"),
+                arguments("{upstream_defaults: {model: a}}", "unknown key 'model' in upstream_defaults"),
                 arguments(upstream("balance: 5"), "upstream 't': balance: an object is expected, got '5'"),
                 arguments(upstream("shared_memory: 1"), "true or false is expected, got '1'"),
                 arguments(

@@ -54,8 +54,8 @@ class ExamplesTest {
     private void look(String path, Section section, Map<?, ?> tree) {
         for (ConfigKey key : section.keys()) {
             String where = path + "." + key.name();
+            key.names().forEach(name -> (tree.get(name) == null ? missing : found).add(path + "." + name));
             Object value = tree.get(key.name());
-            (value == null ? missing : found).add(where);
             if (value != null) {
                 within(where, key.shape(), value);
             }

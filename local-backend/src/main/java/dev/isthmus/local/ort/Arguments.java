@@ -14,6 +14,9 @@ final class Arguments {
     private static final int CELLS = 3;
 
     private MemorySegment memory = MemorySegment.NULL;
+    /** Of the inputs, in the model's order. */
+    private Shape[] shapes = {};
+
     private int inputs;
     private int outputs;
     private int rank;
@@ -29,6 +32,9 @@ final class Arguments {
             memory = Arena.ofAuto().allocate(size, ValueLayout.JAVA_LONG.byteSize());
         }
         memory.fill((byte) 0);
+        if (shapes.length < inputs) {
+            shapes = new Shape[inputs];
+        }
     }
 
     private long at(int index) {
@@ -63,11 +69,17 @@ final class Arguments {
      * @param value taken
      * @param start the address of its elements; 0 where they are the value's own
      */
-    void input(Port port, long value, long start, long bytes) {
+    void input(Port port, Shape shape, long value, long start, long bytes) {
+        shapes[port.index()] = shape;
         memory.setAtIndex(ValueLayout.JAVA_LONG, firstInput() + port.index(), value);
         int ends = firstInput() + inputs + 2 * port.index();
         memory.setAtIndex(ValueLayout.JAVA_LONG, ends, start);
         memory.setAtIndex(ValueLayout.JAVA_LONG, ends + 1, start + bytes);
+    }
+
+    /** The shape of an input that was given, by its index. */
+    Shape inputShape(int index) {
+        return shapes[index];
     }
 
     /** Whether this memory is that of an input, or a part: a model may hand an input through as it is. */

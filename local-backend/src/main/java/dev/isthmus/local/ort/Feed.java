@@ -60,7 +60,7 @@ final class Feed implements AutoCloseable {
         int bytes = input.data().readableBytes();
         if (port.type() == DataType.BYTES) {
             copies.gathered(bytes);
-            arguments.input(port, OrtStrings.tensor(place(input.data(), 1), bytes, input.shape()), 0, 0);
+            arguments.input(port, input.shape(), OrtStrings.tensor(place(input.data(), 1), bytes, input.shape()), 0, 0);
             return;
         }
         int before = gathered.size();
@@ -75,7 +75,7 @@ final class Feed implements AutoCloseable {
                 input.shape().rank(),
                 OrtTypes.number(port.type()),
                 arguments.cell(0));
-        arguments.input(port, value, start, bytes);
+        arguments.input(port, input.shape(), value, start, bytes);
     }
 
     /** ONNX Runtime reads one piece of memory outside the heap: where that is, or is now. */

@@ -41,7 +41,7 @@ final class Fetch implements AutoCloseable {
      * Before a run.
      *
      * @param request checked
-     * @param arguments prepared; takes the outputs until this is closed
+     * @param arguments with the inputs; takes the outputs until this is closed
      * @param pinning whether outputs may be pinned
      */
     static Fetch of(
@@ -53,7 +53,7 @@ final class Fetch implements AutoCloseable {
             for (int i = 0; i < fetch.pinned.length; i++) {
                 Port port = fetch.wanted.get(i);
                 ShapeRule rule = pinning ? signature.rule(port) : null;
-                Shape shape = rule == null ? null : rule.shape(request);
+                Shape shape = rule == null ? null : rule.shape(arguments);
                 long value = shape == null ? 0 : fetch.pin(i, port, shape);
                 arguments.output(i, model.graph().outputName(port), value);
             }

@@ -53,16 +53,17 @@ record ModelCheck(String model, Signature signature) {
     }
 
     private void require(List<RequestedOutput> outputs) {
+        boolean[] asked = new boolean[signature.outputs().size()];
         for (int i = 0; i < outputs.size(); i++) {
             String name = outputs.get(i).name();
-            if (signature.output(name) == null) {
+            Port port = signature.output(name);
+            if (port == null) {
                 throw failure("output", name, " is not one of its outputs; they are " + names(signature.outputs()));
             }
-            for (int j = 0; j < i; j++) {
-                if (outputs.get(j).name().equals(name)) {
-                    throw failure("output", name, " is asked for twice");
-                }
+            if (asked[port.index()]) {
+                throw failure("output", name, " is asked for twice");
             }
+            asked[port.index()] = true;
         }
     }
 

@@ -1,9 +1,7 @@
 package dev.isthmus.local.ort;
 
 import dev.isthmus.oip.DataType;
-import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.Shape;
-import dev.isthmus.oip.Tensor;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -13,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * input. ONNX Runtime can then write the output where the answer needs it.
  */
 final class ShapeRule {
-    /** An extent of an input. */
-    private record Source(String input, int dimension) {}
+    /** An extent of an input, which is told by its index. */
+    private record Source(int input, int dimension) {}
 
     /** An extent that is fixed, or the same as all of its sources. */
     private record Extent(long fixed, List<Source> sources) {}
@@ -52,22 +50,22 @@ final class ShapeRule {
         for (Port input : inputs) {
             for (int i = 0; !name.isEmpty() && i < input.dimensions().size(); i++) {
                 if (input.dimensions().get(i).equals(name)) {
-                    sources.add(new Source(input.name(), i));
+                    sources.add(new Source(input.index(), i));
                 }
             }
         }
         return List.copyOf(sources);
     }
 
-    /** The shape for this request; null where its inputs disagree. */
+    /** The shape for a run with these inputs; null where they disagree. */
     @Nullable
-    Shape shape(InferRequest request) {
+    Shape shape(Arguments arguments) {
         if (fixed != null) {
             return fixed;
         }
         long[] shape = new long[extents.size()];
         for (int i = 0; i < shape.length; i++) {
-            shape[i] = extent(extents.get(i), request.inputs());
+            shape[i] = extent(extents.get(i), arguments);
             if (shape[i] < 0) {
                 return null;
             }
@@ -75,25 +73,16 @@ final class ShapeRule {
         return Shape.of(shape);
     }
 
-    private static long extent(Extent extent, List<Tensor> inputs) {
+    private static long extent(Extent extent, Arguments arguments) {
         long value = extent.fixed;
         for (int i = 0; extent.fixed < 0 && i < extent.sources.size(); i++) {
             Source source = extent.sources.get(i);
-            long given = given(source, inputs);
+            long given = arguments.inputShape(source.input).extent(source.dimension);
             if (i > 0 && given != value) {
                 return -1;
             }
             value = given;
         }
         return value;
-    }
-
-    private static long given(Source source, List<Tensor> inputs) {
-        for (int i = 0; i < inputs.size(); i++) {
-            if (inputs.get(i).name().equals(source.input)) {
-                return inputs.get(i).shape().extent(source.dimension);
-            }
-        }
-        return -1;
     }
 }

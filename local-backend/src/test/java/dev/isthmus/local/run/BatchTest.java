@@ -100,6 +100,21 @@ class BatchTest {
         });
     }
 
+    /** Nothing says how many rows they have; a model that needs inputs refuses each of them. */
+    @Test
+    void requestsWithoutInputs_areRefused_besideOthersThatAreServed() throws Exception {
+        on("turns", Runs.batches(8), (executor, model) -> {
+            Outcome running = endless(executor, model);
+            Outcome none = Runs.submit(executor, model, Runs.request("turns", List.of(), List.of()));
+            Outcome one = Runs.submit(executor, model, Runs.turns(1));
+            Outcome again = Runs.submit(executor, model, Runs.request("turns", List.of(), List.of()));
+            running.cancel();
+            assertThat(none.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+            assertThat(again.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+            assertThat(one.answer("ROWS")).containsExactly(1);
+        });
+    }
+
     @Test
     void requests_ofOtherRows_doNotShareARun() throws Exception {
         on("identity_fp32", Runs.batches(8), (executor, model) -> {

@@ -24,6 +24,7 @@ public final class RawRequest {
     private final long length;
     private final ProtobufReader.Contested contested;
     private final List<Content> contents;
+    private final int outputs;
     /** Of the content that is under way, or that is next. */
     private int index;
     /** Bytes of the content under way that have not come. */
@@ -36,11 +37,13 @@ public final class RawRequest {
     /** The raw content of an input, as it must be. */
     record Content(String input, DataType type, Shape shape, long bytes) {}
 
-    private RawRequest(int headLength, long length, ProtobufReader.Contested contested, List<Content> contents) {
+    private RawRequest(
+            int headLength, long length, ProtobufReader.Contested contested, List<Content> contents, int outputs) {
         this.headLength = headLength;
         this.length = length;
         this.contested = contested;
         this.contents = contents;
+        this.outputs = outputs;
     }
 
     /**
@@ -60,7 +63,12 @@ public final class RawRequest {
             return null;
         }
         var contested = parser.contested();
-        return new RawRequest(headLength, length, contested, List.copyOf(contents));
+        return new RawRequest(
+                headLength,
+                length,
+                contested,
+                List.copyOf(contents),
+                parser.outputs().size());
     }
 
     private static boolean fits(List<Content> contents, long length) {
@@ -78,6 +86,11 @@ public final class RawRequest {
     /** How many inputs it has. */
     public int inputs() {
         return contents.size();
+    }
+
+    /** How many outputs it asks for by name. */
+    public int outputs() {
+        return outputs;
     }
 
     /** Bytes of the head. */

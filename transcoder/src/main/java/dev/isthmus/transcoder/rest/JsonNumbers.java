@@ -11,6 +11,9 @@ final class JsonNumbers {
     /** As many as decide where a number lies between two doubles and their middle; fewer than 770 do. */
     private static final int SIGNIFICANT_DIGITS = 800;
 
+    /** Larger exponents are taken as this one: no number has so many digits that they would bring it back into a range. */
+    private static final int LARGEST_EXPONENT = 100_000_000;
+
     /** So much of a number is put into a message. */
     private static final int SHOWN = 64;
 
@@ -70,7 +73,7 @@ final class JsonNumbers {
         }
         int value = 0;
         for (; i < end; i++) {
-            value = Math.min(value * 10 + (bytes[i] - '0'), 1_000_000);
+            value = Math.min(value * 10 + (bytes[i] - '0'), LARGEST_EXPONENT);
         }
         return minus ? -value : value;
     }

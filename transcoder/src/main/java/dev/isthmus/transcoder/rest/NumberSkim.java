@@ -1,9 +1,9 @@
 package dev.isthmus.transcoder.rest;
 
 /**
- * Steps over arrays of numbers, eight bytes at a time, and counts the numbers. It makes sure that they are in the grammar of
- * JSON (RFC 8259, 6); it does not find out their values. It refuses exponents that are not negative, and a minus zero that
- * looks like an integer ({@code -0}), whose sign servers lose.
+ * Steps over arrays of numbers, eight bytes at a time, checks their grammar (RFC 8259, 6) and counts them, without reading
+ * their values. It refuses what must be read to be judged: exponents that are not negative, and {@code -0}, whose sign some
+ * servers lose.
  */
 final class NumberSkim {
     private static final long LOW = 0x7f7f_7f7f_7f7f_7f7fL;
@@ -16,17 +16,17 @@ final class NumberSkim {
     private int level = 1;
     /** Elements of this array, since its last inner array, that {@link #nesting} has not been told of. */
     private long elements;
-    /** Bytes of the number before, at the most. */
+    /** Bytes of the number that is under way; white space after a comma may count as its beginning. */
     private int length;
 
     private boolean closed;
 
     /**
-     * A skim of an array, from behind its opening bracket.
+     * A skim of an array, from after its opening bracket.
      *
      * @param nesting gets the arrays and the elements in them
-     * @param mostLevels arrays in each other
-     * @param mostBytes characters of a number
+     * @param mostLevels how deep arrays may be nested
+     * @param mostBytes how many characters a number may have
      */
     NumberSkim(Nesting nesting, int mostLevels, int mostBytes) {
         this.nesting = nesting;
@@ -57,7 +57,10 @@ final class NumberSkim {
         return state == NumberStates.REFUSED;
     }
 
-    /** Steps over numbers with commas right behind them, eight bytes at a time; says where there is something else, or less. */
+    /**
+     * Steps over numbers with nothing but commas between them, eight bytes at a time; says where something else comes, or fewer
+     * than eight bytes are left.
+     */
     private int eights(byte[] window, int from, int end) {
         int shift = NumberStates.shift(state);
         int own = length;
@@ -66,22 +69,22 @@ final class NumberSkim {
         int at = from;
         for (; at <= end - Long.BYTES; at += Long.BYTES) {
             long bytes = (long) ArrayView.LONGS.get(window, at);
-            int behind = NumberStates.behindEight(shift, bytes);
-            if (behind == 0) {
+            int after = NumberStates.afterEight(shift, bytes);
+            if (after == 0) {
                 break;
             }
-            shift = behind;
+            shift = after;
             // The highest bit of each byte that is a comma; all bytes are below 0x80.
             long comma = ~((bytes ^ COMMAS) + LOW) & ~LOW;
             commas += Long.bitCount(comma);
             own = comma == 0 ? own + Long.BYTES : Long.numberOfLeadingZeros(comma) >>> 3;
             longest = Math.max(longest, own);
         }
-        int behind = NumberStates.ofShift(shift);
-        // Between two commas one number begins.
-        elements += commas + (state == NumberStates.COMMA ? 1 : 0) - (behind == NumberStates.COMMA ? 1 : 0);
+        int last = NumberStates.ofShift(shift);
+        // A number begins after each comma, and after one that came before these bytes; the last may be still to come.
+        elements += commas + (state == NumberStates.COMMA ? 1 : 0) - (last == NumberStates.COMMA ? 1 : 0);
         length = own;
-        state = longest > mostBytes - Long.BYTES ? NumberStates.REFUSED : behind;
+        state = longest > mostBytes - Long.BYTES ? NumberStates.REFUSED : last;
         return at;
     }
 

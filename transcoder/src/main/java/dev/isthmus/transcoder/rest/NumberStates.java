@@ -1,42 +1,42 @@
 package dev.isthmus.transcoder.rest;
 
 /**
- * What may follow what in arrays of JSON numbers (RFC 8259, 6): a state says what stands before the next byte, a table which
- * state is behind it.
+ * The grammar of arrays of JSON numbers (RFC 8259, 6) as a state machine: a state says which byte came last and what it was
+ * part of; tables say which state the next byte leads to.
  */
 final class NumberStates {
-    /** Something else, or a number that must be read. */
+    /** Not an array of numbers, or a number that must be read to be judged. */
     static final int REFUSED = 0;
 
     static final int COMMA = 1;
 
-    // Within a number.
+    // Within a number, by its last byte.
     private static final int EXPONENT_MINUS = 2;
     private static final int MINUS = 3;
-    /** A zero before the point. */
+    /** A leading zero, which only a point or an exponent may follow. */
     private static final int ZERO = 4;
-    /** The same, behind a minus: to some servers {@code -0} is an integer, and loses its sign. */
+    /** The same after a minus. It may not end a number: some servers read {@code -0} as an integer and lose its sign. */
     private static final int MINUS_ZERO = 5;
-    /** A digit before the point. */
+    /** Another digit before the point. */
     private static final int INTEGER = 6;
 
     private static final int POINT = 7;
-    /** A digit behind the point. */
+    /** A digit after the point. */
     private static final int FRACTION = 8;
     /** A digit of the exponent. */
     private static final int POWER = 9;
-    /** The letter. Only a minus may follow: larger numbers must be read. */
+    /** The letter e. Only a minus may follow: without it the number may be out of range and must be read. */
     private static final int EXPONENT = 10;
 
-    // Beside numbers.
+    // Between numbers.
     /** An opening bracket. */
     static final int OPENING = 11;
-    /** A number, and a space. */
+    /** White space after a number. */
     private static final int ENDED = 12;
     /** A closing bracket. */
     static final int CLOSED = 13;
 
-    // What comes next; no states to go on from.
+    // Results of next() that are no states: a bracket, whose level the caller counts.
     static final int OPEN = 14;
     static final int CLOSE = 15;
 
@@ -47,9 +47,10 @@ final class NumberStates {
     private static final byte[] NEXT = new byte[STATES << 8];
 
     /**
-     * For each byte the states behind it, six times their numbers, of all states up to {@link #EXPONENT}, each where six
-     * times the number of the state before says: a shift to the right by that gives the next shift. Of the last there is room
-     * for four bits only, which are enough for {@link #EXPONENT_MINUS}.
+     * For each byte, the transitions of the states from {@link #COMMA} to {@link #EXPONENT}, packed into a long. A state is
+     * stored as {@link #BITS} times its number, at the bit that the same product of the previous state names: shifted right by
+     * the stored form of one state, the long has the stored form of the next in its lowest bits. {@link #EXPONENT}, the last,
+     * has room for four bits only; they are enough for {@link #EXPONENT_MINUS}, the only state that may follow it.
      */
     private static final long[] SHIFTS = new long[256];
 
@@ -97,7 +98,7 @@ final class NumberStates {
         }
     }
 
-    /** The state behind a byte, or {@link #OPEN} or {@link #CLOSE} where it is a bracket. */
+    /** The state after a byte, or {@link #OPEN} or {@link #CLOSE} where it is a bracket. */
     static int next(int state, byte c) {
         return NEXT[state << 8 | (c & 0xff)];
     }
@@ -106,27 +107,28 @@ final class NumberStates {
         return state > COMMA && state <= EXPONENT;
     }
 
-    /** Whether {@link #behindEight} may go on from it. */
+    /** Whether {@link #afterEight} may go on from it. */
     static boolean inRun(int state) {
         return state >= COMMA && state <= EXPONENT;
     }
 
-    /** What {@link #behindEight} takes for a state that {@link #inRun} says. */
+    /** The form in which {@link #afterEight} takes a state for which {@link #inRun} is true. */
     static int shift(int state) {
         return BITS * state;
     }
 
-    /** The state that a result of {@link #behindEight} stands for. */
+    /** The state that a result of {@link #afterEight} stands for. */
     static int ofShift(int shift) {
         return shift / BITS;
     }
 
     /**
-     * What stands for the state behind eight bytes, the first of them the lowest; 0 where {@link #inRun} ends on the way.
+     * The state after eight bytes, the first of them the lowest, in the form of {@link #shift}; 0 where a byte led to a state
+     * that is not {@link #inRun}.
      *
-     * @param before what stands for the state before them
+     * @param before the state before them, in the same form
      */
-    static int behindEight(int before, long bytes) {
+    static int afterEight(int before, long bytes) {
         long shift = SHIFTS[(int) bytes & 0xff] >>> before;
         shift = SHIFTS[(int) (bytes >>> 8) & 0xff] >>> shift;
         shift = SHIFTS[(int) (bytes >>> 16) & 0xff] >>> shift;

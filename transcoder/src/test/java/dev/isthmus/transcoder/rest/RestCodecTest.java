@@ -557,6 +557,30 @@ class RestCodecTest {
                 .contains("a value of FP32 is expected");
     }
 
+    /** As many digits as a number may have, and an exponent that takes them all back. */
+    @Test
+    void exponentOfAsManyDigitsAsANumberMayHave_isRead() {
+        String zeros = "0".repeat(1_048_000);
+        assertThat(doubles("0." + zeros + "1e1048001")).containsExactly(1.0);
+        assertThat(doubles("1" + zeros + "e-1048000")).containsExactly(1.0);
+        assertThat(doubles("1" + "0".repeat(1_047_000) + "1e-1047001")).containsExactly(1.0);
+        assertThat(integers("70" + zeros + "e-1048001")).isEqualTo(7);
+    }
+
+    /** A slow parser gets no more digits than decide: what it does for each pair of digits stays little. */
+    @Test
+    void longNumber_isShortenedForTheParser() {
+        String middle = new java.math.BigDecimal(1)
+                .add(new java.math.BigDecimal(Math.scalb(1.0, -53)))
+                .toPlainString();
+        for (String text : List.of(middle + "0".repeat(100_000) + "1", "0." + "123456789".repeat(11_111))) {
+            JsonNumbers number = new JsonNumbers();
+            byte[] bytes = text.getBytes(UTF_8);
+            number.read(bytes, 0, bytes.length);
+            assertThat(number.toDecimal().precision()).isLessThanOrEqualTo(801);
+        }
+    }
+
     @Test
     void numberOfMoreCharactersThanTheLimit_isRefused() {
         String most = "1." + "0".repeat((1 << 20) - 2);

@@ -68,6 +68,29 @@ class RestConnectionTest {
         }
     }
 
+    @Test
+    void interimResponsesWithoutEnd_areABadAnswer_andEndTheConnection() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            while (true) {
+                write(out, "HTTP/1.1 102 Processing\r\n\r\n");
+            }
+        })) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            assertThat(failure)
+                    .hasMessage("upstream 'triton' sent more than 32 interim responses to a request");
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void someInterimResponses_arePassedOver() throws Exception {
+        try (var server =
+                ScriptedServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
+            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint())))).isEqualTo("{}");
+        }
+    }
+
     /** uvicorn closes a connection after it, and does not say so. */
     @Test
     void connection_thatCarriedAFailureOfTheServer_isNotUsedAgain() throws Exception {

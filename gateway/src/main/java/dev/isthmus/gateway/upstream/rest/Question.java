@@ -9,6 +9,7 @@ import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
@@ -26,7 +27,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A request, which can be written more than once. Owns one reference of its body until {@link #release()}. */
-@SuppressWarnings("FutureReturnValueIgnored") // a write that fails makes the last one fail, which is looked at
+@SuppressWarnings("FutureReturnValueIgnored") // the connection is closed by a write that fails, and that is looked at
 final class Question {
     /** Above the kernel's 1,024 buffers per write Netty copies all of them into one. */
     private static final int MAX_BUFFERS_PER_WRITE = 512;
@@ -133,7 +134,8 @@ final class Question {
     ChannelFuture write(Channel channel, String authority) {
         headers.set(HttpHeaderNames.HOST, authority);
         if (body instanceof CompositeByteBuf composite && body.nioBufferCount() > MAX_BUFFERS_PER_WRITE) {
-            channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, headers));
+            channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, headers))
+                    .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
             writeBody(channel, composite);
             return channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
         }
@@ -147,7 +149,8 @@ final class Question {
             int to = Math.min(from + MAX_BUFFERS_PER_WRITE, parts.size());
             CompositeByteBuf group = Unpooled.compositeBuffer(MAX_BUFFERS_PER_WRITE);
             parts.subList(from, to).forEach(part -> group.addComponent(true, part.retain()));
-            channel.write(new DefaultHttpContent(group));
+            // One that fails for want of memory fails alone: the server would wait for what is missing.
+            channel.write(new DefaultHttpContent(group)).addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         }
     }
 

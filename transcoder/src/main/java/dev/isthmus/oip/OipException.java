@@ -15,6 +15,8 @@ public final class OipException extends RuntimeException {
     public enum Processed {
         /** It has not begun it: it never got it, or refused it unread. */
         NO,
+        /** A server that works handed it back unread: GOAWAY or REFUSED_STREAM (RFC 9113, 8.7). */
+        REFUSED,
         /** It may have: it got the request, and nothing was heard of it. */
         MAYBE,
         /** It answered, or the failure is not a server's. */

@@ -148,6 +148,9 @@ public final class Transcoder {
      */
     public InferMessage response(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
         if (message.wire() == form.wire() && form.untouched()) {
+            if (message instanceof InferMessage.Rest rest) {
+                requireWhole(allocator, rest.body(), form);
+            }
             return form.model() == null ? message : renamed(allocator, message, form.model());
         }
         InferResponse response = switch (message) {
@@ -177,22 +180,49 @@ public final class Transcoder {
         };
     }
 
+    /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
+    private void requireWhole(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
+        try {
+            read(passing(allocator, body, form, true), body.content()).release();
+        } catch (OipException refused) {
+            // By the skim, which is not the judge.
+            try {
+                read(passing(allocator, body, form, false), body.content()).release();
+            } catch (RuntimeException e) {
+                body.release();
+                throw e;
+            }
+        }
+    }
+
+    private RestResponseReader passing(ByteBufAllocator allocator, RestBody body, AnswerForm form, boolean skim) {
+        WireLimits allowed = limits.withSharedMemory(true);
+        return RestResponseReader.passing(allocator, body.jsonLength(), allowed, form.sharedOutputs(), skim);
+    }
+
     private InferResponse read(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
-        RestResponseReader reader = new RestResponseReader(
-                allocator, body.jsonLength(), limits.withSharedMemory(true), form.sharedOutputs());
+        try {
+            WireLimits allowed = limits.withSharedMemory(true);
+            var reader = new RestResponseReader(allocator, body.jsonLength(), allowed, form.sharedOutputs());
+            return read(reader, body.content());
+        } finally {
+            body.release();
+        }
+    }
+
+    private static InferResponse read(RestResponseReader reader, ByteBuf content) {
         try {
             // Part by part: a composite would otherwise be flattened.
-            if (body.content() instanceof CompositeByteBuf composite) {
+            if (content instanceof CompositeByteBuf composite) {
                 for (ByteBuf part : composite) {
                     reader.feed(part);
                 }
             } else {
-                reader.feed(body.content());
+                reader.feed(content);
             }
             return reader.finish();
         } finally {
             reader.release();
-            body.release();
         }
     }
 

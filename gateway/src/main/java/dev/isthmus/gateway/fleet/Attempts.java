@@ -13,12 +13,20 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One call to a cluster: tried at one server after the other as long as that is safe, in time and within the budget. The
  * request is kept for that until the first answer. Lives on the event loop of the call.
  */
 final class Attempts implements Cancellation {
+    private static final Logger LOG = LoggerFactory.getLogger(Attempts.class);
+    /** How often a request is sent again at once that servers hand back unread, beside once for each server. */
+    private static final int AT_ONCE = 3;
+    /** How often it is sent again at all, beside once for each server. */
+    private static final int MOST_RESENDS = 8;
+
     private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final Tries shared;
@@ -28,6 +36,12 @@ final class Attempts implements Cancellation {
     private final Reply client;
     private final Deadline deadline;
     private final List<Replica> tried = new ArrayList<>(2);
+    private final LostServers lost = new LostServers();
+    /** Tries after failures, which count against {@code retries}. */
+    private int repeats;
+    /** Tries after a server had handed the request back unread. */
+    private int resends;
+
     private @Nullable Try current;
     private @Nullable Future<?> pause;
     private boolean over;
@@ -73,21 +87,33 @@ final class Attempts implements Cancellation {
         Try next = new Try(this, client, tracked, shorter || !deadline.own(), shorter);
         current = next;
         boolean unchanged = question.endless() || (!shorter && tried.size() == 1);
-        next.start(replica.server(), question, unchanged ? call : call.withDeadline(now + nanos), !repeatable());
+        next.start(replica.server(), question, unchanged ? call : call.withDeadline(now + nanos), !kept());
         if (shorter && question.endless() && call.loop() instanceof ScheduledExecutorService loop) {
             next.within(nanos, shared.failures().timedOut(nanos, null), loop);
         }
     }
 
+    private boolean kept() {
+        return repeatable() || resendable();
+    }
+
+    private boolean resendable() {
+        return resends < shared.replicas().all().size() + MOST_RESENDS
+                && shared.rules().resends(question);
+    }
+
     private boolean repeatable() {
         return !call.sequence()
-                && tried.size() <= shared.rules().config().retries()
+                && repeats < shared.rules().config().retries()
                 && shared.rules().keeps(question);
     }
 
     /** Why a failure that came before any answer may be followed by another try; null where it may not. */
     @Nullable
     RetryOn reason(OipException failure) {
+        if (failure.processed() == Processed.REFUSED) {
+            return resendable() ? RetryOn.UNSENT : null;
+        }
         return repeatable() ? shared.rules().reason(failure, question.repeat()) : null;
     }
 
@@ -127,6 +153,7 @@ final class Attempts implements Cancellation {
 
     /** A try has failed before any answer. */
     void failedUnanswered(OipException failure, Outcome outcome) {
+        lost.failed(tried.getLast(), failure);
         RetryOn reason = reason(failure);
         if (reason == null || !again(reason, failure, outcome)) {
             failed(failure, outcome);
@@ -134,15 +161,20 @@ final class Attempts implements Cancellation {
     }
 
     private boolean again(RetryOn reason, OipException failure, Outcome outcome) {
-        Replica next = pick();
-        if (next == null || !(call.loop() instanceof ScheduledExecutorService loop)) {
+        Replica next = next();
+        if (next == null || suspected() || !(call.loop() instanceof ScheduledExecutorService loop)) {
             return false;
         }
-        long wait = tried.contains(next) ? shared.pause(tried.size()) : 0;
+        boolean unread = failure.processed() == Processed.REFUSED;
+        long wait = unread ? resendPause() : tried.contains(next) ? shared.pause(repeats + 1) : 0;
         if (deadline.left(shared.nanoTime().getAsLong()) <= wait) {
             return false;
         }
-        if (!shared.budget().take()) {
+        if (unread) {
+            resends++;
+        } else if (shared.budget().take()) {
+            repeats++;
+        } else {
             shared.metrics().budgetExhausted();
             return false;
         }
@@ -155,11 +187,33 @@ final class Attempts implements Cancellation {
         return true;
     }
 
+    /** A sequence stays where its state is. */
+    private @Nullable Replica next() {
+        return call.sequence() ? tried.getLast() : pick();
+    }
+
+    private long resendPause() {
+        int paused = resends - shared.replicas().all().size() - AT_ONCE;
+        return paused < 0 ? 0 : shared.pause(paused + 1);
+    }
+
+    /** Whether the request may be what servers die of. */
+    private boolean suspected() {
+        if (lost.enough()) {
+            LOG.warn(
+                    "upstream '{}': a request for model '{}' was lost with {} servers and is sent to no other server",
+                    shared.failures().upstream(),
+                    question.model().name(),
+                    LostServers.ENOUGH);
+        }
+        return lost.enough();
+    }
+
     private void paused(OipException failure, Outcome outcome) {
         if (over) {
             return;
         }
-        Replica next = pick();
+        Replica next = next();
         if (next == null) {
             failed(failure, outcome);
         } else {

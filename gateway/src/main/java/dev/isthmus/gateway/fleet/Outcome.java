@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
 
 /** How a call to one server ended, as far as it tells of the server's health. */
 enum Outcome {
@@ -8,7 +9,7 @@ enum Outcome {
     ANSWERED,
     /** It failed as servers fail: unreachable, connection lost, timed out, UNAVAILABLE, an answer that is not the protocol's. */
     FAILED,
-    /** Nobody waited for the end. */
+    /** It says nothing of the server: nobody waited for the end, or the server handed it back unread. */
     CANCELLED;
 
     /**
@@ -18,6 +19,9 @@ enum Outcome {
      *     of the server by it
      */
     static Outcome of(OipException failure, boolean patient) {
+        if (failure.processed() == Processed.REFUSED) {
+            return CANCELLED;
+        }
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, BAD_UPSTREAM_ANSWER -> FAILED;
             case DEADLINE_EXCEEDED -> patient ? FAILED : CANCELLED;

@@ -40,6 +40,11 @@ interface Question {
         return 0;
     }
 
+    /** Whether all of it is here, or still to come, so that it can be sent again. */
+    default boolean complete() {
+        return true;
+    }
+
     /** Whether a server has taken all that the client has given of it, and more is to come. */
     default boolean waitsForClient() {
         return false;
@@ -170,6 +175,11 @@ interface Question {
         @Override
         public Repeat repeat() {
             return begun ? Repeat.NEVER : Repeat.INFERENCE;
+        }
+
+        @Override
+        public boolean complete() {
+            return !begun;
         }
 
         @Override

@@ -24,10 +24,10 @@ record RetryRules(Retry config) {
                 : null;
     }
 
-    private static @Nullable RetryOn kind(OipException failure) {
+    static @Nullable RetryOn kind(OipException failure) {
         boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
         return switch (failure.processed()) {
-            case NO -> RetryOn.UNSENT;
+            case NO, REFUSED -> RetryOn.UNSENT;
             case MAYBE -> timedOut ? RetryOn.TIMEOUT : RetryOn.LOST;
             // A server that was told the deadline may say so itself, just before we do.
             case YES -> timedOut ? RetryOn.TIMEOUT : refused(failure) ? RetryOn.UNAVAILABLE : null;
@@ -41,6 +41,17 @@ record RetryRules(Retry config) {
     /** The largest request that is kept for another try, in bytes. */
     long kept() {
         return config.retries() > 0 ? config.maxBody() : 0;
+    }
+
+    /**
+     * Whether a question that a server hands back unread is sent again: such a request has not failed, and may be one that
+     * must not be repeated (RFC 9113, 8.7).
+     */
+    boolean resends(Question question) {
+        return config.retries() > 0
+                && config.on().contains(RetryOn.UNSENT)
+                && question.complete()
+                && question.bytes() <= config.maxBody();
     }
 
     /** Whether a request of this size is kept for another try. */

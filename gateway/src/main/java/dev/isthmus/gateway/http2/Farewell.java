@@ -93,7 +93,7 @@ final class Farewell {
         if (server) {
             return;
         }
-        for (Http2Stream stream : session.streams().all()) {
+        for (Http2Stream stream : session.streams().inOrder()) {
             if (stream.id() > lastStreamId && !stream.is(Mark.CLOSED)) {
                 session.abort(stream, new StreamEnd(StreamEnd.Kind.REFUSED, errorCode, null));
             }

@@ -39,9 +39,12 @@ final class Flusher implements Runnable {
     @Override
     public void run() {
         if (dirty) {
-            sender.pump();
-            // What the flush itself sets off comes in a turn of its own.
-            dirty = false;
+            try {
+                sender.pump();
+            } finally {
+                // What the flush itself sets off comes in a turn of its own.
+                dirty = false;
+            }
             writer.flush();
             sender.notifyWritable();
         }

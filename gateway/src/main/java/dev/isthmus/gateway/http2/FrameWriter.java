@@ -89,7 +89,7 @@ final class FrameWriter {
 
     /** Perhaps more than a frame: the rest goes in CONTINUATION frames. */
     private void largeHeaders(int streamId, Fields fields, int bound, int endFlag) {
-        ByteBuf block = ctx.alloc().buffer(bound);
+        ByteBuf block = allocated(bound);
         try {
             encoder.encode(fields, block);
             int type = FrameType.HEADERS;
@@ -205,8 +205,20 @@ final class FrameWriter {
     private ByteBuf room(int bytes) {
         if (out.writableBytes() < bytes) {
             passOut();
-            out = ctx.alloc().ioBuffer(Math.max(CHUNK, bytes));
+            out = allocated(Math.max(CHUNK, bytes));
         }
         return out;
+    }
+
+    /**
+     * Without memory outside the heap frames go into the heap: what throws between two frames leaves a stream without an
+     * end. The transport copies them when they are written; where there is still no memory then, the connection ends.
+     */
+    private ByteBuf allocated(int bytes) {
+        try {
+            return ctx.alloc().ioBuffer(bytes);
+        } catch (OutOfMemoryError exhausted) {
+            return Unpooled.buffer(bytes);
+        }
     }
 }

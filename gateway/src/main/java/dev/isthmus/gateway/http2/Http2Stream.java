@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * are without effect (buffers are released).
  */
 public final class Http2Stream {
+    private static final int MOST_INTERIM = 32;
+
     private final Session session;
     private final int id;
     private StreamListener listener = Silence.INSTANCE;
@@ -22,6 +24,7 @@ public final class Http2Stream {
     private long contentLeft = -1;
 
     private int marks;
+    private int interim;
 
     /** A fact about a stream. */
     enum Mark {
@@ -167,6 +170,12 @@ public final class Http2Stream {
     boolean received(int bytes) {
         receiveWindow -= bytes;
         return receiveWindow >= 0;
+    }
+
+    /** Counts an interim response: false where there are more than are of use to anybody. */
+    boolean interimResponse() {
+        interim++;
+        return interim <= MOST_INTERIM;
     }
 
     /** What the message's head says of its body. */

@@ -187,6 +187,8 @@ final class Receiver implements FrameSink {
             session.violated(stream, Http2Error.PROTOCOL_ERROR, "a body shorter than its content-length says");
         } else if (trailers) {
             tell(stream, block, true);
+        } else if (block.interim() && !stream.interimResponse()) {
+            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more interim responses than are taken");
         } else if (block.interim()) {
             session.abuse().control();
         } else {

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.http2;
 
 import io.netty.util.collection.IntObjectHashMap;
+import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +45,13 @@ final class Streams {
     /** All that are open, in no order; a copy. */
     List<Http2Stream> all() {
         return List.copyOf(open.values());
+    }
+
+    /** All that are open, the oldest first; a copy. */
+    List<Http2Stream> inOrder() {
+        return open.values().stream()
+                .sorted(Comparator.comparingInt(Http2Stream::id))
+                .toList();
     }
 
     /** The peer's SETTINGS_MAX_CONCURRENT_STREAMS. */

@@ -26,7 +26,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The server refused the request unread: it is going away, or has too many. */
     public OipException refused(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "takes no more requests", cause, Processed.NO);
+        return failure(ErrorCode.UNAVAILABLE, "takes no more requests", cause, Processed.REFUSED);
     }
 
     /** The connection ended before the answer did. */

@@ -317,7 +317,7 @@ class AttemptsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Processed.class)
+    @EnumSource(value = Processed.class, mode = EnumSource.Mode.EXCLUDE, names = "REFUSED")
     void failureAfterTheClientsDeadline_isToldAsItsDeadline(Processed processed) {
         try (var bench = FleetBench.of(FleetBench.config())) {
             Seen seen = bench.infer(bench.callWithin(5), 10);
@@ -336,6 +336,61 @@ class AttemptsTest {
             bench.advance(3_600_000);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        }
+    }
+
+    @Test
+    void generation_thatIsHandedBackUnread_isSentToAnother() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = new Seen();
+            bench.cluster().generate(bench.call(), new Operation.Generate(FleetBench.MODEL, false), bench.body(), seen);
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            bench.onlyNew(List.of(first)).answer();
+            assertThat(seen.complete).isTrue();
+            assertThat(bench.tries(Outcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void requestOfASequence_thatIsHandedBackUnread_staysAtItsServer() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer(bench.call().withAffinity(7, true), 10);
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            assertThat(bench.one.asked.contains(first)).isEqualTo(bench.one.asked.contains(second));
+            second.answer();
+            assertThat(seen.complete).isTrue();
+        }
+    }
+
+    @Test
+    void handedBackUnread_isSentAgainBeyondTheRetries_withoutBudget() {
+        try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0, 100)))) {
+            Seen seen = bench.infer();
+            for (int i = 0; i < 4; i++) {
+                bench.asked().forEach(asked -> {
+                    if (!asked.cancelled) {
+                        asked.cancelled = true;
+                        asked.fail(ErrorCode.UNAVAILABLE, Processed.REFUSED);
+                    }
+                });
+            }
+            assertThat(bench.asked()).hasSizeGreaterThanOrEqualTo(5);
+            assertThat(seen.ended()).isFalse();
+            seen.cancellation.cancel();
+            assertThat(bench.tries(Outcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void requestThatIsLostTwice_isNotSentToAThird() {
+        var retry = new Retry(3, Set.of(RetryOn.LOST), 0.2, 100);
+        try (var bench = FleetBench.of(FleetBench.retrying(retry))) {
+            Seen seen = bench.infer();
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            assertThat(seen.failure().processed()).isEqualTo(Processed.MAYBE);
+            assertThat(bench.asked()).hasSize(2);
         }
     }
 

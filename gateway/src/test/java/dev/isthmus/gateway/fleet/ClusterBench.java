@@ -26,8 +26,10 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +41,7 @@ final class ClusterBench implements AutoCloseable {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final UpstreamBench bench = new UpstreamBench();
     private final List<Cluster> clusters = new ArrayList<>();
-    private final List<ByteBuf> bodies = new ArrayList<>();
+    private final List<ByteBuf> bodies = Collections.synchronizedList(new ArrayList<>());
 
     UpstreamBench bench() {
         return bench;
@@ -74,7 +76,11 @@ final class ClusterBench implements AutoCloseable {
     }
 
     RecordedReply infer(Cluster cluster) {
-        ByteBuf body = bench.allocator().directBuffer(200_000).writeZero(200_000);
+        return infer(cluster, 200_000);
+    }
+
+    RecordedReply infer(Cluster cluster, int size) {
+        ByteBuf body = bench.allocator().directBuffer(size).writeZero(size);
         bodies.add(body);
         InferMessage message = switch (cluster.peer().wire()) {
             case PROTOBUF -> new InferMessage.Protobuf(body);
@@ -84,9 +90,16 @@ final class ClusterBench implements AutoCloseable {
         return bench.send(reply -> cluster.infer(bench.call(), ModelRef.of("simple"), message, reply));
     }
 
+    long tries(Outcome outcome) {
+        return meters.get("isthmus.upstream.requests")
+                .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+                .timer()
+                .count();
+    }
+
     double retries(RetryOn reason) {
         return meters.get("isthmus.upstream.retries")
-                .tag("reason", reason.name().toLowerCase(java.util.Locale.ROOT))
+                .tag("reason", reason.name().toLowerCase(Locale.ROOT))
                 .counter()
                 .count();
     }

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.http2;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
@@ -270,5 +271,59 @@ class SendingTest {
         assertThat(bench.written()).isEmpty();
         requireNonNull(heard.stream).consumed(1 << 19);
         assertThat(bench.written()).containsExactly("WINDOW 1 524288");
+    }
+
+    /** An allocator that has nothing outside the heap as long as a test wants. */
+    private static final class Exhaustible extends AbstractByteBufAllocator {
+        private boolean exhausted;
+
+        Exhaustible() {
+            super(true);
+        }
+
+        @Override
+        protected ByteBuf newHeapBuffer(int initial, int most) {
+            return Unpooled.buffer(initial, most);
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(int initial, int most) {
+            if (exhausted) {
+                throw new OutOfMemoryError("of memory outside the heap");
+            }
+            return Unpooled.directBuffer(initial, most);
+        }
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return false;
+        }
+    }
+
+    @Test
+    void answer_withoutMemoryOutsideTheHeap_goesOut() {
+        Http2Stream stream = open(1);
+        Exhaustible memory = new Exhaustible();
+        bench.channel.config().setAllocator(memory);
+        memory.exhausted = true;
+        stream.headers(Echo.HEAD, false);
+        stream.headers(Echo.TRAILERS, true);
+        assertThat(bench.written()).hasSize(2).allMatch(line -> line.startsWith("HEADERS 1"));
+    }
+
+    @Test
+    void queuedData_whoseTurnComesWithoutMemoryOutsideTheHeap_goesOut() {
+        Http2Stream stream = open(1);
+        stream.headers(Echo.HEAD, false);
+        stream.data(bytes(100_000), true);
+        bench.written();
+        Exhaustible memory = new Exhaustible();
+        bench.channel.config().setAllocator(memory);
+        memory.exhausted = true;
+        window(0, 100_000);
+        window(1, 100_000);
+        memory.exhausted = false;
+        assertThat(data()).isNotEmpty();
+        assertThat(bench.connection.openStreams()).isZero();
     }
 }

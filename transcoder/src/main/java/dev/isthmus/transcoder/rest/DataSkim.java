@@ -41,7 +41,7 @@ final class DataSkim implements TensorData {
         this.nesting = new Nesting(check, tensor);
     }
 
-    /** Whether elements of this type may be stepped over: not integers, of which servers make others in silence. */
+    /** Whether a request's elements of this type may be stepped over: not integers, of which servers make others in silence. */
     static boolean takes(DataType type) {
         return type == DataType.FP32 || type == DataType.FP64;
     }

@@ -11,12 +11,11 @@ import java.util.Map;
  * What one message is read by. Requests are read strictly; answers of upstreams as they are known to come, with nulls for
  * what is absent.
  *
- * @param skim whether numbers are stepped over ({@link DataSkim})
  * @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name
  */
 record ReaderSettings(
         boolean request,
-        boolean skim,
+        ElementUse elements,
         ForeignParameters foreign,
         WireLimits limits,
         ByteBufAllocator allocator,

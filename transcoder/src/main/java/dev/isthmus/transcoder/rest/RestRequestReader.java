@@ -41,8 +41,9 @@ public final class RestRequestReader {
             boolean skim) {
         this.model = model;
         this.foreign = new ForeignParameters(anyParameter);
+        ElementUse elements = skim ? ElementUse.SKIMMED : ElementUse.READ;
         this.reader =
-                new MessageReader(new ReaderSettings(true, skim, foreign, limits, allocator, Map.of()), jsonLength);
+                new MessageReader(new ReaderSettings(true, elements, foreign, limits, allocator, Map.of()), jsonLength);
     }
 
     /**

@@ -24,8 +24,34 @@ public final class RestResponseReader {
             long jsonLength,
             WireLimits limits,
             Map<String, Map<String, Parameter>> sharedOutputs) {
-        var settings = new ReaderSettings(false, false, new ForeignParameters(true), limits, allocator, sharedOutputs);
+        this(allocator, jsonLength, limits, sharedOutputs, ElementUse.READ);
+    }
+
+    private RestResponseReader(
+            ByteBufAllocator allocator,
+            long jsonLength,
+            WireLimits limits,
+            Map<String, Map<String, Parameter>> sharedOutputs,
+            ElementUse elements) {
+        var settings =
+                new ReaderSettings(false, elements, new ForeignParameters(true), limits, allocator, sharedOutputs);
         this.reader = new MessageReader(settings, jsonLength);
+    }
+
+    /**
+     * A reader of an answer that goes on as it came: it makes sure of structure, shapes and the number of elements, and that
+     * binary data has the sizes that are announced. Tensors in its JSON have no data.
+     *
+     * @param skim whether it is the fast one, which refuses answers that may be valid
+     */
+    public static RestResponseReader passing(
+            ByteBufAllocator allocator,
+            long jsonLength,
+            WireLimits limits,
+            Map<String, Map<String, Parameter>> sharedOutputs,
+            boolean skim) {
+        ElementUse elements = skim ? ElementUse.SKIMMED : ElementUse.COUNTED;
+        return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, elements);
     }
 
     /**

@@ -80,10 +80,20 @@ final class TensorDraft {
             return kept;
         }
         long expected = expectedBytes(type);
-        reader = settings.skim() && DataSkim.takes(type)
+        reader = skims(type)
                 ? new DataSkim(check, name, type, settings.limits(), depth)
-                : reader(type, expected, depth);
+                : counts() ? new ElementCount(check, name, type, depth) : reader(type, expected, depth);
         return reader;
+    }
+
+    private boolean skims(DataType type) {
+        boolean numbers = type != DataType.BYTES && type != DataType.BOOL;
+        return settings.elements() == ElementUse.SKIMMED && (settings.request() ? DataSkim.takes(type) : numbers);
+    }
+
+    /** Whether an answer goes on as it came. */
+    private boolean counts() {
+        return settings.elements() != ElementUse.READ && !settings.request();
     }
 
     private DataReader reader(DataType type, long expectedBytes, int depth) {
@@ -108,7 +118,7 @@ final class TensorDraft {
         }
         check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
-            reader = reader(type, expectedBytes(type), 0);
+            reader = counts() ? new ElementCount(check, name, type, 0) : reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
         }
         requireOneSource();
@@ -197,7 +207,7 @@ final class TensorDraft {
             data = binary.take();
         }
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
-        if (!shared() && !(reader instanceof DataSkim)) {
+        if (!shared() && (reader == null || reader instanceof DataReader)) {
             check.requireRaw(name, type, extents, complete);
         }
         if (inBase64 && type == DataType.BYTES && binarySize < 0) {

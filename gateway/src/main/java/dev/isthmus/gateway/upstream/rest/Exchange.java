@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpObject;
@@ -147,6 +148,10 @@ final class Exchange implements Cancellation {
             return;
         } catch (RuntimeException e) {
             reply.fail(failures.badAnswer("sent an answer that cannot be read", e));
+            return;
+        } catch (OutOfMemoryError e) {
+            // Of memory outside the heap.
+            reply.fail(new OipException(ErrorCode.OVERLOADED, "there is no memory for the answer now", e));
             return;
         }
         reply.only(answer);

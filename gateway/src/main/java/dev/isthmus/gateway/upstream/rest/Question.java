@@ -5,10 +5,10 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.handler.codec.http.DefaultFullHttpRequest;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
@@ -21,12 +21,14 @@ import io.netty.handler.codec.http.HttpHeadersFactory;
 import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** A request, which can be written more than once. Owns one reference of its body until {@link #release()}. */
-@SuppressWarnings("FutureReturnValueIgnored") // a write that fails makes the last one fail, which is looked at
+@SuppressWarnings("FutureReturnValueIgnored") // the connection is closed by a write that fails, and that is looked at
 final class Question {
     /** Above the kernel's 1,024 buffers per write Netty copies all of them into one. */
     private static final int MAX_BUFFERS_PER_WRITE = 512;
@@ -132,22 +134,27 @@ final class Question {
     /** Writes and flushes all of it; what is done with the future's end is the caller's. */
     ChannelFuture write(Channel channel, String authority) {
         headers.set(HttpHeaderNames.HOST, authority);
-        if (body instanceof CompositeByteBuf composite && body.nioBufferCount() > MAX_BUFFERS_PER_WRITE) {
-            channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, headers));
-            writeBody(channel, composite);
+        if (body.nioBufferCount() > MAX_BUFFERS_PER_WRITE) {
+            channel.write(new DefaultHttpRequest(HttpVersion.HTTP_1_1, method, path, headers))
+                    .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
+            writeBody(channel);
             return channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT);
         }
         return channel.writeAndFlush(new DefaultFullHttpRequest(
                 HttpVersion.HTTP_1_1, method, path, body.retainedSlice(), headers, EmptyHttpHeaders.INSTANCE));
     }
 
-    private void writeBody(Channel channel, CompositeByteBuf composite) {
-        List<ByteBuf> parts = composite.decompose(body.readerIndex(), body.readableBytes());
-        for (int from = 0; from < parts.size(); from += MAX_BUFFERS_PER_WRITE) {
-            int to = Math.min(from + MAX_BUFFERS_PER_WRITE, parts.size());
-            CompositeByteBuf group = Unpooled.compositeBuffer(MAX_BUFFERS_PER_WRITE);
-            parts.subList(from, to).forEach(part -> group.addComponent(true, part.retain()));
-            channel.write(new DefaultHttpContent(group));
+    /** In groups of pieces, however deep they lie: a group of more would be copied, and failed alone for want of memory. */
+    private void writeBody(Channel channel) {
+        ByteBuffer[] pieces = body.nioBuffers();
+        for (int from = 0; from < pieces.length; from += MAX_BUFFERS_PER_WRITE) {
+            int to = Math.min(from + MAX_BUFFERS_PER_WRITE, pieces.length);
+            ByteBuf group = Unpooled.wrappedBuffer(MAX_BUFFERS_PER_WRITE, Arrays.copyOfRange(pieces, from, to));
+            body.retain();
+            channel.write(new DefaultHttpContent(group))
+                    .addListener(future -> body.release())
+                    // Without this part the server would wait for it until the timeout.
+                    .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         }
     }
 

@@ -22,12 +22,16 @@ import org.jspecify.annotations.Nullable;
 
 /** Puts one response together from what the codec makes of it, without copying. */
 final class ResponseCollector {
+    /** More of them to one request are of no use to anybody, and cost time until the deadline. */
+    private static final int MOST_INTERIM = 32;
+
     private final UpstreamFailures failures;
     private final long maxBytes;
     private @Nullable HttpResponse head;
     private @Nullable ByteBuf body;
     private long length;
     private boolean informational;
+    private int interim;
     private final Function<HttpResponse, @Nullable PartReader> readers;
     private @Nullable PartReader parts;
 
@@ -61,6 +65,10 @@ final class ResponseCollector {
         if (response.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
             if (response.status().equals(HttpResponseStatus.SWITCHING_PROTOCOLS)) {
                 throw failures.badAnswer("answered 101", null);
+            }
+            interim++;
+            if (interim > MOST_INTERIM) {
+                throw failures.badAnswer("sent more than " + MOST_INTERIM + " interim responses to a request", null);
             }
             informational = true;
             return;

@@ -16,13 +16,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A server that sends HTTP/2 frames, or anything else, as a script wants. */
-final class FrameServer implements AutoCloseable {
+public final class FrameServer implements AutoCloseable {
     static final int DATA = 0;
     static final int HEADERS = 1;
-    static final int RST_STREAM = 3;
+    public static final int RST_STREAM = 3;
     static final int SETTINGS = 4;
     static final int PING = 6;
-    static final int GOAWAY = 7;
+    public static final int GOAWAY = 7;
     static final int END_STREAM = 1;
     static final int END_HEADERS = 4;
     private static final int ACK = 1;
@@ -30,7 +30,7 @@ final class FrameServer implements AutoCloseable {
 
     /** What is done with one connection, which is closed afterwards. */
     @FunctionalInterface
-    interface Script {
+    public interface Script {
         void serve(Peer peer) throws IOException;
     }
 
@@ -40,14 +40,14 @@ final class FrameServer implements AutoCloseable {
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger pings = new AtomicInteger();
 
-    FrameServer(Script script) throws IOException {
+    public FrameServer(Script script) throws IOException {
         this.script = script;
         this.socket = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         Thread.ofVirtual().start(this::accept);
     }
 
     /** A server that says hello and does the same with each request. */
-    static FrameServer answering(Answering answering) throws IOException {
+    public static FrameServer answering(Answering answering) throws IOException {
         return new FrameServer(peer -> {
             peer.hello();
             while (true) {
@@ -58,11 +58,11 @@ final class FrameServer implements AutoCloseable {
 
     /** What is done with one request. */
     @FunctionalInterface
-    interface Answering {
+    public interface Answering {
         void answer(Peer peer, int stream) throws IOException;
     }
 
-    Endpoint endpoint() {
+    public Endpoint endpoint() {
         return new Endpoint("127.0.0.1", socket.getLocalPort());
     }
 
@@ -108,7 +108,7 @@ final class FrameServer implements AutoCloseable {
     }
 
     /** The client's end of one connection. */
-    final class Peer {
+    public final class Peer {
         private final DataInputStream in;
         private final DataOutputStream out;
         boolean answersPings = true;
@@ -119,7 +119,7 @@ final class FrameServer implements AutoCloseable {
         }
 
         /** The preface of both sides, with these settings: number and value in turn. */
-        void hello(int... settings) throws IOException {
+        public void hello(int... settings) throws IOException {
             skipPreface();
             ByteBuffer payload = ByteBuffer.allocate(settings.length * 3);
             for (int i = 0; i < settings.length; i += 2) {
@@ -133,7 +133,7 @@ final class FrameServer implements AutoCloseable {
         }
 
         /** Waits for the next request's head; says its stream. */
-        int request() throws IOException {
+        public int request() throws IOException {
             return await(HEADERS);
         }
 
@@ -159,7 +159,7 @@ final class FrameServer implements AutoCloseable {
             }
         }
 
-        void headers(int stream, boolean end, String... namesAndValues) throws IOException {
+        public void headers(int stream, boolean end, String... namesAndValues) throws IOException {
             ByteArrayOutputStream block = new ByteArrayOutputStream();
             for (int i = 0; i < namesAndValues.length; i += 2) {
                 block.write(0);
@@ -189,13 +189,13 @@ final class FrameServer implements AutoCloseable {
         }
 
         /** All of a good answer. */
-        void answer(int stream) throws IOException {
+        public void answer(int stream) throws IOException {
             head(stream);
             message(stream);
             trailers(stream);
         }
 
-        void words(int type, int stream, int... words) throws IOException {
+        public void words(int type, int stream, int... words) throws IOException {
             ByteBuffer payload = ByteBuffer.allocate(words.length * Integer.BYTES);
             for (int word : words) {
                 payload.putInt(word);
@@ -217,7 +217,7 @@ final class FrameServer implements AutoCloseable {
         }
 
         /** Waits until the client goes. */
-        void awaitEnd() throws IOException {
+        public void awaitEnd() throws IOException {
             in.transferTo(OutputStream.nullOutputStream());
         }
     }

@@ -7,9 +7,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -65,6 +71,29 @@ class RestConnectionTest {
             server.awaitConnectionClosed();
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void interimResponsesWithoutEnd_areABadAnswer_andEndTheConnection() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            while (true) {
+                write(out, "HTTP/1.1 102 Processing\r\n\r\n");
+            }
+        })) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            assertThat(failure)
+                    .hasMessage("upstream 'triton' sent more than 32 interim responses to a request");
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void someInterimResponses_arePassedOver() throws Exception {
+        try (var server =
+                ScriptedServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
+            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint())))).isEqualTo("{}");
         }
     }
 
@@ -372,6 +401,69 @@ class RestConnectionTest {
             server.awaitConnectionClosed();
             rest.bench().settle();
             assertThat(reply.ended()).isFalse();
+        }
+    }
+
+    /** A server that got all but a part of a request would wait for it until the timeout. */
+    @Test
+    void partOfALargeRequest_thatCannotBeWritten_failsTheCallAtOnce() throws Exception {
+        CompositeByteBuf body = Unpooled.compositeBuffer(Integer.MAX_VALUE);
+        ByteBuf first = rest.buffer(new byte[1_000]);
+        body.addComponent(true, first);
+        for (int i = 0; i < 2_000; i++) {
+            // In the heap: the transport copies a group of them when it is written.
+            body.addComponent(true, Unpooled.buffer(1_000).writeZero(1_000));
+        }
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
+            var upstream = new RestUpstream(
+                    settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
+            OipException failure = rest.infer(upstream, rest.bench().call(), body, -1).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            upstream.close();
+        }
+    }
+
+    /** An allocator that has room outside the heap for small buffers only. */
+    private static final class ShortAllocator extends AbstractByteBufAllocator {
+        ShortAllocator() {
+            super(true);
+        }
+
+        @Override
+        protected ByteBuf newHeapBuffer(int initial, int most) {
+            return Unpooled.buffer(initial, most);
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(int initial, int most) {
+            if (initial > 100_000) {
+                throw new OutOfMemoryError("of memory outside the heap");
+            }
+            return Unpooled.directBuffer(initial, most);
+        }
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return true;
+        }
+    }
+
+    @Test
+    void largeRequest_whosePartsLieInOtherParts_isSentWithoutACopy() throws Exception {
+        CompositeByteBuf inner = Unpooled.compositeBuffer(Integer.MAX_VALUE);
+        for (int i = 0; i < 2_000; i++) {
+            inner.addComponent(true, rest.buffer(new byte[1_000]));
+        }
+        CompositeByteBuf body = Unpooled.compositeBuffer().addComponent(true, rest.buffer(new byte[10]));
+        body.addComponent(true, inner.slice());
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
+            var upstream = new RestUpstream(
+                    settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
+            assertThat(RestBench.text(rest.infer(upstream, rest.bench().call(), body, -1))).isEqualTo("{}");
+            assertThat(server.request().body()).hasSize(2_000_010);
+            upstream.close();
         }
     }
 }

@@ -1,0 +1,111 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+
+/**
+ * Counts the elements of one tensor's {@code data}, which goes on as it came: that it is arrays as {@link DataReader} takes
+ * them. What the elements are is not looked at: servers write null for what is not finite.
+ */
+final class ElementCount implements TensorData {
+    private final TensorCheck check;
+    private final String tensor;
+    private final boolean bytes;
+    private final int outerDepth;
+    private final Nesting nesting;
+    /** Whether an array is open that is one element: its bytes. */
+    private boolean octets;
+
+    /** @param outerDepth of the tensor's object in the document */
+    ElementCount(TensorCheck check, String tensor, DataType type, int outerDepth) {
+        this.check = check;
+        this.tensor = tensor;
+        this.bytes = type == DataType.BYTES;
+        this.outerDepth = outerDepth;
+        this.nesting = new Nesting(check, tensor);
+    }
+
+    @Override
+    public boolean read(JsonTokenizer json) {
+        while (true) {
+            Token token = json.next();
+            int level = json.depth() - outerDepth;
+            switch (token) {
+                case NEED_MORE -> {
+                    return false;
+                }
+                case START_ARRAY -> open(level);
+                case END_ARRAY -> {
+                    close(level + 1);
+                    if (level == 0) {
+                        return true;
+                    }
+                }
+                case START_OBJECT, END_OBJECT, KEY, END ->
+                    throw check.failure(tensor, "data: an array is expected, got an object");
+                case STRING -> {
+                    json.utf8();
+                    element(level, false);
+                }
+                case NUMBER -> element(level, bytes && level > 1);
+                case TRUE, FALSE, NULL, NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY -> element(level, false);
+            }
+        }
+    }
+
+    private void open(int level) {
+        if (octets) {
+            throw nesting.ragged();
+        }
+        nesting.open(level, bytes);
+    }
+
+    private void close(int level) {
+        if (octets) {
+            octets = false;
+        } else {
+            nesting.close(level);
+        }
+    }
+
+    private void element(int level, boolean octet) {
+        if (level == 0) {
+            throw check.failure(tensor, "data: an array is expected, got a single value");
+        }
+        if (octet && !octets) {
+            nesting.element(level);
+            octets = true;
+        } else if (!octet && octets) {
+            throw nesting.ragged();
+        } else if (!octet) {
+            nesting.elements(level, 1);
+        }
+    }
+
+    @Override
+    public void requireShape(Shape shape) {
+        nesting.requireShape(shape);
+    }
+
+    @Override
+    public boolean contested() {
+        return false;
+    }
+
+    @Override
+    public ByteBuf take() {
+        return Unpooled.EMPTY_BUFFER;
+    }
+
+    @Override
+    public long held() {
+        return 0;
+    }
+
+    @Override
+    public void release() {}
+}

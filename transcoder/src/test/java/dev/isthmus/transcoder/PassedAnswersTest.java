@@ -1,0 +1,130 @@
+package dev.isthmus.transcoder;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.OutputForms;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Answers of REST servers that go on to REST clients as they came, once they were looked at. */
+class PassedAnswersTest {
+    private static final AnswerForm UNTOUCHED =
+            new AnswerForm(Wire.REST, true, OutputForms.JSON, false, Map.of(), null, null);
+    private static final String WHOLE = "{\"model_name\":\"m\",\"outputs\":["
+            + "{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[2,2],\"data\":[[1.5,2],[3,-4e-3]]}]}";
+
+    private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true);
+
+    @AfterEach
+    void nothingIsHeld() {
+        assertThat(allocator.metric().usedDirectMemory()).isZero();
+        assertThat(allocator.metric().usedHeapMemory()).isZero();
+    }
+
+    private ByteBuf bytes(String text) {
+        return allocator.directBuffer().writeBytes(text.getBytes(UTF_8));
+    }
+
+    private String passed(RestBody body) {
+        var answer = new Transcoder(WireLimits.DEFAULT).response(allocator, new InferMessage.Rest(body), UNTOUCHED);
+        ByteBuf content = ((InferMessage.Rest) answer).body().content();
+        try {
+            return content.toString(UTF_8);
+        } finally {
+            content.release();
+        }
+    }
+
+    private void requirePasses(String json) {
+        assertThat(passed(new RestBody(bytes(json), RestBody.ALL_JSON))).isEqualTo(json);
+    }
+
+    private void requireRefused(String body, long jsonLength) {
+        assertThatThrownBy(() -> passed(new RestBody(bytes(body), jsonLength)))
+                .isInstanceOfSatisfying(
+                        OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER));
+    }
+
+    private static String output(String type, String shape, String data) {
+        return "{\"outputs\":[{\"name\":\"y\",\"datatype\":\"" + type + "\",\"shape\":" + shape + ",\"data\":" + data
+                + "}]}";
+    }
+
+    @Test
+    void answers_thatAreWhole_passByteForByte() {
+        requirePasses(WHOLE);
+        requirePasses(output("FP32", "[3]", "[null,NaN,1e39]"));
+        requirePasses(output("INT8", "[2]", "[1,-0]"));
+        requirePasses(output("BOOL", "[2]", "[true,false]"));
+        requirePasses(output("BYTES", "[2]", "[\"a\",\"\u00e4\"]"));
+        requirePasses(output("BYTES", "[2]", "[[1,2],[3]]"));
+        requirePasses(output("INT64", "[0]", "[]"));
+        requirePasses("{\"outputs\":[]}");
+        requirePasses("{\"outputs\":[{\"name\":\"y\",\"data\":[null],\"shape\":[1],\"datatype\":\"FP64\"}]}");
+    }
+
+    @Test
+    void answer_thatEndsBeforeItsJson_isRefusedWhereverItEnds() {
+        for (int length = 0; length < WHOLE.length(); length++) {
+            requireRefused(WHOLE.substring(0, length), RestBody.ALL_JSON);
+        }
+    }
+
+    @Test
+    void answerInParts_passes() {
+        CompositeByteBuf parts = Unpooled.compositeBuffer();
+        for (char c : WHOLE.toCharArray()) {
+            parts.addComponent(true, bytes(String.valueOf(c)));
+        }
+        assertThat(passed(new RestBody(parts, RestBody.ALL_JSON))).isEqualTo(WHOLE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "FP32 [3] [1,2]",
+                "FP32 [1] [1,2]",
+                "FP32 [2,2] [[1,2],[3]]",
+                "FP32 [4294967296,4294967296] [1]",
+                "FP32 [-1] [1]",
+                "INT32 [2] [1,]",
+                "INT32 [1] [01]",
+                "INT32 [1] 1",
+                "INT32 [1] [{}]",
+                "BYTES [2] [\"a\"]",
+                "BYTES [1] [\"a]",
+                "FP31 [1] [1]",
+            })
+    void answer_whoseDataIsNotWhatItSays_isRefused(String tensor) {
+        String[] parts = tensor.split(" ");
+        requireRefused(output(parts[0], parts[1], parts[2]), RestBody.ALL_JSON);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "null", "[]", "{}", "<html>", "{\"outputs\":[]} {", "{\"outputs\":[],\"outputs\":[]}"})
+    void whatIsNoAnswer_isRefused(String body) {
+        requireRefused(body, RestBody.ALL_JSON);
+    }
+
+    @Test
+    void binaryAnswer_isAsLongAsItsTensors() {
+        String json = "{\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT32\",\"shape\":[2],"
+                + "\"parameters\":{\"binary_data_size\":8}}]}";
+        assertThat(passed(new RestBody(bytes(json + "12345678"), json.length()))).isEqualTo(json + "12345678");
+        requireRefused(json + "1234567", json.length());
+        requireRefused(json + "123456789", json.length());
+        requireRefused(json.replace("[2]", "[3]") + "12345678", json.length());
+    }
+}

@@ -80,6 +80,16 @@ class GrpcDeframerTest {
     }
 
     @Test
+    void message_beyondTheRatio_isRefused() {
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, 16 << 20, ContentCoding.GZIP);
+        inflating.add(framed(1, Compressed.GZIP.of(new byte[8 << 20])));
+        OipException failure = catchThrowableOfType(OipException.class, inflating::next);
+        assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        inflating.release();
+    }
+
+    @Test
     void message_inPartsOfOneByte_hasFewParts() {
         byte[] message = random(100_000, 3);
         var large = new GrpcDeframer(ByteBufAllocator.DEFAULT, message.length, null);

@@ -25,7 +25,7 @@ import java.util.Arrays;
 
 /**
  * Requests to load a model in the form of the other protocol. Their parameters may be the model's files, many MiB of base64 in
- * JSON, so no tree is made of them: one pass, which takes as much of the heap as the files are long.
+ * JSON, so no tree is made of them: one pass, which takes about twice as much of the heap as the files are long.
  */
 final class LoadRequests {
     /** A parameter of this name holds the bytes of a file. */

@@ -82,8 +82,13 @@ class JsonBodiesTest {
             assertThat(first.text()).startsWith("{\"error\":");
             assertThat(http1.get("/v2/health/live").response().status()).isEqualTo(200);
             Http2Client.Response second = http2.post(path, body);
-            assertThat(second.head().status()).as(path).hasToString(Integer.toString(refused));
-            assertThat(second.body()).startsWith(refused == 400 ? first.text() : "{\"error\":\"request body: at most");
+            if (refused == 400) {
+                assertThat(second.head().status()).as(path).hasToString("400");
+                assertThat(second.body()).isEqualTo(first.text());
+            } else {
+                // It does not say how long its body is: what is wrong may come before what is too much.
+                assertThat(second.head().status().toString()).as(path).isIn("400", "413");
+            }
         }
     }
 

@@ -49,12 +49,12 @@ class GrpcRoutesTest {
 
     @Test
     void unknownFields_areNotKept() {
-        ByteBuf message = Unpooled.directBuffer()
-                .writeBytes(ModelReadyRequest.newBuilder().setName("m").build().toByteArray())
-                .writeBytes(unknownFields());
+        ByteBuf message = unknownFields()
+                .writeBytes(ModelReadyRequest.newBuilder().setName("m").build().toByteArray());
         assertThat(read("ModelReady", message)).isEqualTo(new Operation.ModelReady(ModelRef.of("m")));
         // The message is copied once at the most.
         assertThat(taken(() -> read("ModelReady", message))).isLessThan(2L * message.readableBytes());
+        message.release();
     }
 
     @Test
@@ -80,8 +80,9 @@ class GrpcRoutesTest {
 
     @Test
     void load_ofManyFields_isRefused() {
-        OipException failure =
-                catchThrowableOfType(OipException.class, () -> read("RepositoryModelLoad", unknownFields()));
+        ByteBuf message = unknownFields();
+        OipException failure = catchThrowableOfType(OipException.class, () -> read("RepositoryModelLoad", message));
+        message.release();
         assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
         assertThat(failure.message()).contains("at most 1024 fields");
     }

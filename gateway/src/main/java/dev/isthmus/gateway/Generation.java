@@ -10,6 +10,7 @@ import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.fleet.Surroundings;
 import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.BodyLimits;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.Protocol;
@@ -169,8 +170,9 @@ final class Generation {
 
     private static IngressSettings settings(GatewayConfig config, MeterRegistry meters) {
         GatewayConfig.Answers answers = config.answers();
+        GatewayConfig.Limits limits = config.limits();
         return new IngressSettings(
-                config.limits().maxBodySize(),
+                new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 config.limits().maxHops(),

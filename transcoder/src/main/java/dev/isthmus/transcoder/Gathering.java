@@ -9,14 +9,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A thing put together, uncopied, from its parts as they come. A part that begins where the one before ends in the same
- * memory makes that one longer, so that what lies in one piece stays one buffer. Owns what it was given until
- * {@link #take()} or {@link #release()}; it may be used anew after either.
+ * memory makes that one longer, so that what lies in one piece stays one buffer. {@linkplain SmallParts Small parts} that
+ * follow one another are copied together. Owns what it was given until {@link #take()} or {@link #release()}; it may be used
+ * anew after either.
  */
 public final class Gathering {
     private final ByteBufAllocator allocator;
     private final int mostParts;
     private @Nullable CompositeByteBuf before;
     private @Nullable ByteBuf last;
+    /** Whether the last part is a copy of small ones, to which more may be added. */
+    private boolean room;
     private int uncounted;
     private long bytes;
 
@@ -44,10 +47,32 @@ public final class Gathering {
             part.release();
             return;
         }
+        if (open != null && SmallParts.small(part) && merge(open, part)) {
+            return;
+        }
         if (open != null) {
             close(open);
         }
-        last = part;
+        last = SmallParts.kept(allocator, part);
+        room = last != part;
+    }
+
+    /** Copies a small part, which is taken, behind the one before where that has room or is small as well; whether it does. */
+    private boolean merge(ByteBuf open, ByteBuf part) {
+        ByteBuf to = open;
+        if (!room || open.writableBytes() < part.readableBytes()) {
+            if (!SmallParts.small(open)) {
+                return false;
+            }
+            to = SmallParts.room(allocator, open.readableBytes() + part.readableBytes())
+                    .writeBytes(open);
+            open.release();
+            last = to;
+            room = true;
+        }
+        to.writeBytes(part);
+        part.release();
+        return true;
     }
 
     /**
@@ -99,6 +124,7 @@ public final class Gathering {
         ByteBuf open = last;
         CompositeByteBuf parts = before;
         last = null;
+        room = false;
         before = null;
         uncounted = 0;
         bytes = 0;

@@ -65,34 +65,43 @@ class GatheringTest {
         memory.release();
     }
 
+    private static final int K = SmallParts.SMALL;
+
+    /** Each character so often that it is no small part. */
+    private static String wide(String text) {
+        StringBuilder wide = new StringBuilder();
+        text.chars().forEach(c -> wide.repeat(c, K));
+        return wide.toString();
+    }
+
     @Test
     void parts_ofSlices_stayApart() {
-        ByteBuf memory = memory("abcd");
+        ByteBuf memory = memory(wide("abcd"));
         Gathering gathering = new Gathering(allocator);
-        gathering.add(memory.retainedSlice(0, 2));
-        gathering.add(memory.retainedSlice(2, 2));
+        gathering.add(memory.retainedSlice(0, 2 * K));
+        gathering.add(memory.retainedSlice(2 * K, 2 * K));
         memory.release();
         ByteBuf taken = gathering.take();
         assertThat(taken.nioBufferCount()).isEqualTo(2);
-        assertThat(text(taken)).isEqualTo("abcd");
+        assertThat(text(taken)).isEqualTo(wide("abcd"));
         taken.release();
     }
 
     @Test
     void parts_notAdjacent_stayApart() {
-        ByteBuf one = memory("abcdef");
-        ByteBuf other = memory("ABCDEF");
+        ByteBuf one = memory(wide("abcdef"));
+        ByteBuf other = memory(wide("ABCDEF"));
         Gathering gathering = new Gathering(allocator);
-        gathering.add(part(one, 0, 2));
-        gathering.add(part(one, 3, 4));
-        gathering.add(part(one, 2, 3));
-        gathering.add(part(other, 3, 4));
-        gathering.add(part(other, 4, 6));
+        gathering.add(part(one, 0, 2 * K));
+        gathering.add(part(one, 3 * K, 4 * K));
+        gathering.add(part(one, 2 * K, 3 * K));
+        gathering.add(part(other, 3 * K, 4 * K));
+        gathering.add(part(other, 4 * K, 6 * K));
         one.release();
         other.release();
         ByteBuf taken = gathering.take();
         assertThat(taken.nioBufferCount()).isEqualTo(4);
-        assertThat(text(taken)).isEqualTo("abdcDEF");
+        assertThat(text(taken)).isEqualTo(wide("abdcDEF"));
         taken.release();
     }
 

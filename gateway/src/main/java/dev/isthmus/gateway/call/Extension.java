@@ -32,6 +32,11 @@ public enum Extension {
         return this == MODEL_CONFIG || this == REPOSITORY_LOAD || this == REPOSITORY_UNLOAD;
     }
 
+    /** Whether its request may bring the files of a model, and so be large. */
+    public boolean carriesFiles() {
+        return this == REPOSITORY_LOAD;
+    }
+
     /** Whether it is about memory that client and server share. */
     public boolean sharedMemory() {
         return grpcMethod.contains("SharedMemory");

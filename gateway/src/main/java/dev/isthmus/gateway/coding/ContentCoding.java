@@ -64,19 +64,15 @@ public enum ContentCoding {
         return out;
     }
 
-    /**
-     * A decoder of one body.
-     *
-     * @param maxBytes of what is decoded
-     */
-    public Inflation decoder(ByteBufAllocator allocator, long maxBytes) {
-        return new Inflation(this == GZIP, allocator, maxBytes);
+    /** A decoder of one body. */
+    public Inflation decoder(ByteBufAllocator allocator, InflationLimits limits) {
+        return new Inflation(this == GZIP, allocator, limits);
     }
 
     /** The whole message, decoded and owned by the caller; {@code message} is taken. */
-    public ByteBuf decompress(ByteBufAllocator allocator, ByteBuf message, long maxBytes) {
+    public ByteBuf decompress(ByteBufAllocator allocator, ByteBuf message, InflationLimits limits) {
         CompositeByteBuf out = allocator.compositeBuffer(Integer.MAX_VALUE);
-        Inflation decoder = decoder(allocator, maxBytes);
+        Inflation decoder = decoder(allocator, limits);
         try {
             decoder.add(message, part -> out.addComponent(true, part));
             decoder.finish();

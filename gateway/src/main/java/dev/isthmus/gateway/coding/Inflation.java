@@ -31,7 +31,7 @@ public final class Inflation {
 
     private final boolean gzip;
     private final ByteBufAllocator allocator;
-    private final long maxBytes;
+    private final InflationLimits limits;
     private final CRC32 crc = new CRC32();
     private GzipHeader header = new GzipHeader();
     private @Nullable Inflater inflater;
@@ -41,15 +41,15 @@ public final class Inflation {
     private long number;
 
     private int taken;
+    private long compressed;
     private long decoded;
     private boolean any;
     private boolean released;
 
-    /** @param maxBytes of decoded content */
-    Inflation(boolean gzip, ByteBufAllocator allocator, long maxBytes) {
+    Inflation(boolean gzip, ByteBufAllocator allocator, InflationLimits limits) {
         this.gzip = gzip;
         this.allocator = allocator;
-        this.maxBytes = maxBytes;
+        this.limits = limits;
     }
 
     /**
@@ -60,6 +60,7 @@ public final class Inflation {
      * @throws OipException for malformed or too large content, after which only {@link #release()} may be called
      */
     public void add(ByteBuf part, Consumer<ByteBuf> out) {
+        compressed += part.readableBytes();
         try {
             for (ByteBuffer piece : part.nioBuffers()) {
                 while (piece.hasRemaining() && !released) {
@@ -123,11 +124,7 @@ public final class Inflation {
             int length = using.inflate(to.nioBuffer(start, to.writableBytes()));
             if (length > 0) {
                 decoded += length;
-                if (decoded > maxBytes) {
-                    throw new OipException(
-                            ErrorCode.PAYLOAD_TOO_LARGE,
-                            "decompressed content: at most " + maxBytes + " bytes are taken");
-                }
+                limits.check(compressed, decoded);
                 crc.update(to.nioBuffer(start, length));
                 to.writerIndex(start + length);
                 out.accept(to.retainedSlice(start, length));

@@ -145,6 +145,15 @@ public record GatewayConfig(
             @Doc("Of a request's body or one gRPC message, and of an upstream's answer.") @Size
             int maxBodySize,
 
+            @Doc("Of a request's body or gRPC message that is no inference, generate or load: health, metadata,"
+                    + " index, statistics, settings, shared memory.")
+            @Size
+            int maxManagementSize,
+
+            @Doc("Bytes that one byte of a compressed request may become; the first MiB of a body or message is free.")
+            @Range(min = 1, max = 10_000)
+            int maxDecompressionRatio,
+
             @Doc("Open streams of one HTTP/2 connection.") @Range(min = 1, max = 100_000)
             int maxConcurrentStreams,
 
@@ -165,7 +174,8 @@ public record GatewayConfig(
             int maxHops,
 
             Http2Abuse http2Abuse) {
-        public static final Limits DEFAULT = new Limits(64 << 20, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
+        public static final Limits DEFAULT = 
+                new Limits(64 << 20, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
     }
 
     /** What a client may cost on one HTTP/2 connection. */

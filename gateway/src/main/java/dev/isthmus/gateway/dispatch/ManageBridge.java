@@ -43,11 +43,10 @@ final class ManageBridge implements Reply {
             return passed(call, body);
         }
         try {
-            byte[] content = ByteBufUtil.getBytes(body);
-            byte[] turned = manage.json()
-                    ? ManageRequests.toProtobuf(manage, content)
-                    : ManageRequests.toJson(manage.extension(), content);
-            return upstream.manage(call, manage.as(!manage.json()), Unpooled.wrappedBuffer(turned), this);
+            ByteBuf turned = manage.json()
+                    ? ManageRequests.toProtobuf(manage, body)
+                    : ManageRequests.toJson(manage.extension(), body);
+            return upstream.manage(call, manage.as(!manage.json()), turned, this);
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
             client.fail(ManageRequests.malformed(e));
         } catch (IOException e) {

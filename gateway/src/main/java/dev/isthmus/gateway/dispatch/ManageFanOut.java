@@ -1,15 +1,14 @@
 package dev.isthmus.gateway.dispatch;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import io.netty.buffer.Unpooled;
+import dev.isthmus.transcoder.Splice;
+import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -21,7 +20,7 @@ final class ManageFanOut implements Cancellation {
 
     private final Call call;
     private final Operation.Manage manage;
-    private final byte[] request;
+    private final ByteBuf request;
     private final List<ServerAsked> servers;
     private final Consumer<List<Told>> then;
     private final List<One> asked = new ArrayList<>();
@@ -40,14 +39,14 @@ final class ManageFanOut implements Cancellation {
             @Nullable OipException failure) {}
 
     /**
-     * @param request the client's, in protobuf
+     * @param request the client's, in protobuf; borrowed
      * @param then gets what each server said, in the order of the servers
      */
     ManageFanOut(
-            Call call, Operation.Manage manage, byte[] request, List<ServerAsked> servers, Consumer<List<Told>> then) {
+            Call call, Operation.Manage manage, ByteBuf request, List<ServerAsked> servers, Consumer<List<Told>> then) {
         this.call = call;
         this.manage = manage.as(false);
-        this.request = request;
+        this.request = Splice.retained(request);
         this.servers = servers;
         this.then = then;
     }
@@ -71,7 +70,7 @@ final class ManageFanOut implements Cancellation {
         }
         asking = false;
         if (open == 0) {
-            over = true;
+            over();
             then.accept(asked.stream().map(One::told).toList());
         }
     }
@@ -79,9 +78,14 @@ final class ManageFanOut implements Cancellation {
     @Override
     public void cancel() {
         if (!over) {
-            over = true;
+            over();
             asked.forEach(one -> one.underWay.cancel());
         }
+    }
+
+    private void over() {
+        over = true;
+        request.release();
     }
 
     private final class One implements Reply {
@@ -96,15 +100,11 @@ final class ManageFanOut implements Cancellation {
         }
 
         void ask() {
-            try {
-                byte[] body = ManageNames.request(manage.extension(), request, server.model());
-                Operation.Manage there = manage.to(server.model());
-                ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
-                Cancellation started = bridge.send(call, Unpooled.wrappedBuffer(body));
-                underWay = ended ? Cancellation.NONE : started;
-            } catch (InvalidProtocolBufferException e) {
-                fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + e.getMessage(), e));
-            }
+            ByteBuf body = ManageNames.request(manage.extension(), request, server.model());
+            Operation.Manage there = manage.to(server.model());
+            ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
+            Cancellation started = bridge.send(call, body);
+            underWay = ended ? Cancellation.NONE : started;
         }
 
         Told told() {

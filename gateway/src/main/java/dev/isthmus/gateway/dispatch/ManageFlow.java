@@ -30,7 +30,6 @@ import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.JsonCheck;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -129,15 +128,7 @@ final class ManageFlow {
                 call,
                 manage,
                 reply,
-                content -> bridge.send(call, Unpooled.wrappedBuffer(named(manage, content, model))));
-    }
-
-    private static byte[] named(Operation.Manage manage, byte[] content, ModelRef model) {
-        try {
-            return ManageNames.request(manage.extension(), content, model);
-        } catch (InvalidProtocolBufferException e) {
-            throw ManageRequests.malformed(e);
-        }
+                content -> bridge.send(call, ManageNames.request(manage.extension(), content, model)));
     }
 
     private RequestSink index(Call call, Operation.Manage manage, Reply reply) {
@@ -165,9 +156,9 @@ final class ManageFlow {
         });
     }
 
-    private static boolean readyOnly(byte[] content) {
+    private static boolean readyOnly(ByteBuf content) {
         try {
-            return RepositoryIndexRequest.parseFrom(content).getReady();
+            return RepositoryIndexRequest.parseFrom(content.nioBuffer()).getReady();
         } catch (InvalidProtocolBufferException e) {
             throw ManageRequests.malformed(e);
         }
@@ -329,27 +320,23 @@ final class ManageFlow {
         return manage.json() ? JsonCheck.optional(limits) : null;
     }
 
-    /** Takes the body as a protobuf message, whichever protocol the client speaks. */
-    private RequestSink read(Call call, Operation.Manage manage, Reply reply, Function<byte[], Cancellation> query) {
+    /** Gives the query the body as a protobuf message, which it borrows, whichever protocol the client speaks. */
+    private RequestSink read(Call call, Operation.Manage manage, Reply reply, Function<ByteBuf, Cancellation> query) {
         return new PassedBody(call.allocator(), check(manage), reply, body -> {
+            ByteBuf content = Unpooled.EMPTY_BUFFER;
             try {
-                return query.apply(protobuf(manage, body));
+                content = manage.json() ? ManageRequests.toProtobuf(manage, body) : body.retain();
+                return query.apply(content);
+            } catch (IOException e) {
+                reply.fail(ManageRequests.malformed(e));
             } catch (OipException e) {
                 reply.fail(e);
-                return Cancellation.NONE;
             } finally {
+                content.release();
                 body.release();
             }
+            return Cancellation.NONE;
         });
-    }
-
-    private static byte[] protobuf(Operation.Manage manage, ByteBuf body) {
-        byte[] content = ByteBufUtil.getBytes(body);
-        try {
-            return manage.json() ? ManageRequests.toProtobuf(manage, content) : content;
-        } catch (IOException e) {
-            throw ManageRequests.malformed(e);
-        }
     }
 
     /** Does something when the reply has ended, before the client hears of it. */

@@ -1,51 +1,30 @@
 package dev.isthmus.gateway.dispatch;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.proto.ModelConfigRequest;
 import dev.isthmus.proto.ModelStatistics;
-import dev.isthmus.proto.ModelStatisticsRequest;
 import dev.isthmus.proto.ModelStatisticsResponse;
-import dev.isthmus.proto.RepositoryModelLoadRequest;
-import dev.isthmus.proto.RepositoryModelUnloadRequest;
-import dev.isthmus.proto.TraceSettingRequest;
+import dev.isthmus.transcoder.Splice;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 
 /** The names of models in protobuf messages of the management extensions, where an upstream knows a model by another. */
 final class ManageNames {
     private ManageNames() {}
 
-    /** The request for this model; one that names no model stays as it is. */
-    static byte[] request(Extension extension, byte[] content, ModelRef model) throws InvalidProtocolBufferException {
+    /**
+     * The request (borrowed) for this model, owned by the caller: the fields that name it follow the message once more, and
+     * of several values the last one counts.
+     */
+    static ByteBuf request(Extension extension, ByteBuf content, ModelRef model) {
         return switch (extension) {
-            case MODEL_CONFIG ->
-                ModelConfigRequest.parseFrom(content).toBuilder()
-                        .setName(model.name())
-                        .setVersion(model.version())
-                        .build()
-                        .toByteArray();
-            case MODEL_STATISTICS ->
-                ModelStatisticsRequest.parseFrom(content).toBuilder()
-                        .setName(model.name())
-                        .setVersion(model.version())
-                        .build()
-                        .toByteArray();
-            case TRACE_SETTING ->
-                TraceSettingRequest.parseFrom(content).toBuilder()
-                        .setModelName(model.name())
-                        .build()
-                        .toByteArray();
-            case REPOSITORY_LOAD ->
-                RepositoryModelLoadRequest.parseFrom(content).toBuilder()
-                        .setModelName(model.name())
-                        .build()
-                        .toByteArray();
-            case REPOSITORY_UNLOAD ->
-                RepositoryModelUnloadRequest.parseFrom(content).toBuilder()
-                        .setModelName(model.name())
-                        .build()
-                        .toByteArray();
+            case MODEL_CONFIG, MODEL_STATISTICS -> followed(content, field(1, model.name()), field(2, model.version()));
+            case TRACE_SETTING, REPOSITORY_LOAD, REPOSITORY_UNLOAD -> followed(content, field(2, model.name()));
             case LOG_SETTINGS,
                     REPOSITORY_INDEX,
                     SYSTEM_SHARED_MEMORY_STATUS,
@@ -53,8 +32,25 @@ final class ManageNames {
                     SYSTEM_SHARED_MEMORY_UNREGISTER,
                     CUDA_SHARED_MEMORY_STATUS,
                     CUDA_SHARED_MEMORY_REGISTER,
-                    CUDA_SHARED_MEMORY_UNREGISTER -> content;
+                    CUDA_SHARED_MEMORY_UNREGISTER -> Splice.retained(content);
         };
+    }
+
+    private static ByteBuf followed(ByteBuf content, byte[]... fields) {
+        return content.alloc()
+                .compositeBuffer(Integer.MAX_VALUE)
+                .addFlattenedComponents(true, Splice.retained(content))
+                .addComponent(true, Unpooled.wrappedBuffer(fields));
+    }
+
+    private static byte[] field(int number, String text) {
+        byte[] field = new byte[CodedOutputStream.computeStringSize(number, text)];
+        try {
+            CodedOutputStream.newInstance(field).writeString(number, text);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return field;
     }
 
     /** The statistics of one model under the name that the client asked for. */

@@ -18,13 +18,17 @@ import dev.isthmus.proto.ModelConfigRequest;
 import dev.isthmus.proto.ModelRepositoryParameter;
 import dev.isthmus.proto.ModelStatisticsRequest;
 import dev.isthmus.proto.RepositoryIndexRequest;
-import dev.isthmus.proto.RepositoryModelLoadRequest;
 import dev.isthmus.proto.RepositoryModelUnloadRequest;
 import dev.isthmus.proto.SystemSharedMemoryRegisterRequest;
 import dev.isthmus.proto.SystemSharedMemoryStatusRequest;
 import dev.isthmus.proto.SystemSharedMemoryUnregisterRequest;
 import dev.isthmus.proto.TraceSettingRequest;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.util.Base64;
 import java.util.Map;
 
@@ -44,8 +48,13 @@ final class ManageRequests {
         return new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem, cause);
     }
 
-    static byte[] toProtobuf(Operation.Manage manage, byte[] content) throws IOException {
-        JsonNode read = content.length == 0 ? JSON.createObjectNode() : JSON.readTree(content);
+    /** The request (borrowed) of a REST client as a protobuf message, owned by the caller. */
+    static ByteBuf toProtobuf(Operation.Manage manage, ByteBuf content) throws IOException {
+        if (manage.extension().carriesFiles()) {
+            return LoadRequests.toProtobuf(manage, content);
+        }
+        InputStream in = new ByteBufInputStream(content.slice());
+        JsonNode read = content.isReadable() ? JSON.readTree(in) : JSON.createObjectNode();
         if (!read.isObject()) {
             throw OipException.invalid("the body: an object is expected");
         }
@@ -68,15 +77,7 @@ final class ManageRequests {
                         .setRepositoryName(manage.resource())
                         .setReady(read.path("ready").asBoolean())
                         .build();
-            case REPOSITORY_LOAD -> {
-                var load = RepositoryModelLoadRequest.newBuilder()
-                        .setRepositoryName(manage.resource())
-                        .setModelName(name);
-                read.path("parameters")
-                        .properties()
-                        .forEach(each -> load.putParameters(each.getKey(), parameter(each.getKey(), each.getValue())));
-                yield load.build();
-            }
+            case REPOSITORY_LOAD -> throw new IllegalStateException("read elsewhere");
             case REPOSITORY_UNLOAD -> {
                 var unload = RepositoryModelUnloadRequest.newBuilder()
                         .setRepositoryName(manage.resource())
@@ -120,7 +121,7 @@ final class ManageRequests {
                         .setName(manage.resource())
                         .build();
         };
-        return message.toByteArray();
+        return Unpooled.wrappedBuffer(message.toByteArray());
     }
 
     private static TraceSettingRequest trace(String model, JsonNode settings) {
@@ -162,8 +163,12 @@ final class ManageRequests {
         }
     }
 
-    /** What a REST server wants in the body; names stand in its path. */
-    static byte[] toJson(Extension extension, byte[] content) throws IOException {
+    /** What a REST server wants in the body, owned by the caller; names stand in its path. */
+    static ByteBuf toJson(Extension extension, ByteBuf message) throws IOException {
+        if (extension.carriesFiles()) {
+            return LoadRequests.toJson(message);
+        }
+        ByteBuffer content = message.nioBuffer();
         ObjectNode json = JSON.createObjectNode();
         switch (extension) {
             case TRACE_SETTING ->
@@ -185,8 +190,6 @@ final class ManageRequests {
                 });
             case REPOSITORY_INDEX ->
                 json.put("ready", RepositoryIndexRequest.parseFrom(content).getReady());
-            case REPOSITORY_LOAD ->
-                parameters(json, RepositoryModelLoadRequest.parseFrom(content).getParametersMap());
             case REPOSITORY_UNLOAD ->
                 parameters(json, RepositoryModelUnloadRequest.parseFrom(content).getParametersMap());
             case SYSTEM_SHARED_MEMORY_REGISTER -> {
@@ -202,12 +205,13 @@ final class ManageRequests {
             }
             case MODEL_CONFIG,
                     MODEL_STATISTICS,
+                    REPOSITORY_LOAD,
                     SYSTEM_SHARED_MEMORY_STATUS,
                     SYSTEM_SHARED_MEMORY_UNREGISTER,
                     CUDA_SHARED_MEMORY_STATUS,
                     CUDA_SHARED_MEMORY_UNREGISTER -> {}
         }
-        return JSON.writeValueAsBytes(json);
+        return Unpooled.wrappedBuffer(JSON.writeValueAsBytes(json));
     }
 
     private static void parameters(ObjectNode json, Map<String, ModelRepositoryParameter> parameters) {

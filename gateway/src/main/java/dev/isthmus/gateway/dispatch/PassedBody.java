@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
 import dev.isthmus.transcoder.rest.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -42,8 +43,12 @@ final class PassedBody implements RequestSink {
             chunk.release();
             return;
         }
-        body.addComponent(true, chunk);
         checked(json -> json.feed(chunk));
+        if (over) {
+            chunk.release();
+        } else {
+            SmallParts.append(body, chunk);
+        }
     }
 
     private void checked(Consumer<JsonCheck> step) {
@@ -59,7 +64,10 @@ final class PassedBody implements RequestSink {
 
     @Override
     public long held() {
-        return over ? 0 : body.readableBytes();
+        if (over) {
+            return 0;
+        }
+        return body.readableBytes() + (check == null ? 0 : check.held());
     }
 
     @Override

@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.grpc;
 
 import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -12,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the messages of one gRPC stream out of its data. Bytes are not copied: a message is a slice of what arrived, or made
- * of slices where it came in parts. Its length is checked before it is gathered. A large one need not be gathered: it can be
+ * of slices where it came in parts, of which only {@linkplain SmallParts small ones} are copied. Its length is checked before it is gathered. A large one need not be gathered: it can be
  * {@linkplain #open opened}, and is then taken part by part.
  */
 public final class GrpcDeframer {
@@ -23,7 +25,7 @@ public final class GrpcDeframer {
     public static final long NOT_OPENED = -1;
 
     private final ByteBufAllocator allocator;
-    private final long maxMessageBytes;
+    private final InflationLimits limits;
     private final @Nullable ContentCoding coding;
     /** What is held as long as it is one part. */
     private @Nullable ByteBuf single;
@@ -39,9 +41,19 @@ public final class GrpcDeframer {
      * @param coding what the header grpc-encoding says; null for identity
      */
     public GrpcDeframer(ByteBufAllocator allocator, long maxMessageBytes, @Nullable ContentCoding coding) {
+        this(allocator, new InflationLimits(maxMessageBytes, InflationLimits.DEFAULT_RATIO), coding);
+    }
+
+    /**
+     * Nothing has come yet.
+     *
+     * @param limits of a message, also of one that is inflated
+     * @param coding what the header grpc-encoding says; null for identity
+     */
+    public GrpcDeframer(ByteBufAllocator allocator, InflationLimits limits, @Nullable ContentCoding coding) {
         this.coding = coding;
         this.allocator = allocator;
-        this.maxMessageBytes = maxMessageBytes;
+        this.limits = limits;
     }
 
     /**
@@ -59,14 +71,9 @@ public final class GrpcDeframer {
             single = data;
             return;
         }
-        if (gathered == null) {
-            gathered = allocator.compositeBuffer(Integer.MAX_VALUE);
-        }
-        if (single != null) {
-            gathered.addFlattenedComponents(true, single);
-            single = null;
-        }
-        gathered.addFlattenedComponents(true, data);
+        ByteBuf before = gathered == null ? single : gathered;
+        single = null;
+        gathered = before == null ? null : SmallParts.join(allocator, before, data);
     }
 
     /**
@@ -77,7 +84,11 @@ public final class GrpcDeframer {
      */
     public @Nullable ByteBuf next() {
         ByteBuf in = held();
-        if (missing > 0 || in == null || in.readableBytes() < MessagePrefix.BYTES) {
+        if (missing > 0 || in == null) {
+            return null;
+        }
+        if (in.readableBytes() < MessagePrefix.BYTES) {
+            keep();
             return null;
         }
         int start = in.readerIndex();
@@ -85,6 +96,7 @@ public final class GrpcDeframer {
         long length = in.getUnsignedInt(start + 1);
         check(flag, length);
         if (in.readableBytes() - MessagePrefix.BYTES < length) {
+            keep();
             return null;
         }
         in.skipBytes(MessagePrefix.BYTES);
@@ -135,6 +147,13 @@ public final class GrpcDeframer {
         return missing;
     }
 
+    /** What stays here until more comes must not keep the memory of a whole read for a few bytes. */
+    private void keep() {
+        if (single != null) {
+            single = SmallParts.kept(allocator, single);
+        }
+    }
+
     private @Nullable ByteBuf held() {
         return gathered == null ? single : gathered;
     }
@@ -143,10 +162,10 @@ public final class GrpcDeframer {
         if (flag > 1) {
             throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed flag 0 or 1 is expected, got " + flag);
         }
-        if (length > maxMessageBytes) {
+        if (length > limits.maxBytes()) {
             throw new OipException(
                     ErrorCode.PAYLOAD_TOO_LARGE,
-                    "gRPC message: at most " + maxMessageBytes + " bytes are taken, got " + length);
+                    "gRPC message: at most " + limits.maxBytes() + " bytes are taken, got " + length);
         }
         if (flag == 1 && coding == null) {
             throw new OipException(ErrorCode.INTERNAL, "gRPC message: compressed, but grpc-encoding does not say how");
@@ -181,7 +200,7 @@ public final class GrpcDeframer {
     }
 
     private ByteBuf plain(int flag, ByteBuf message) {
-        return flag == 1 && coding != null ? coding.decompress(allocator, message, maxMessageBytes) : message;
+        return flag == 1 && coding != null ? coding.decompress(allocator, message, limits) : message;
     }
 
     /** Whether data is left over that makes no complete message, or some is missing. */

@@ -67,7 +67,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcHead said = head.call();
             StreamForm asked = said.form();
-            GrpcDeframer deframer = new GrpcDeframer(channel.alloc(), settings.maxBodyBytes(), said.coding());
+            GrpcDeframer deframer = new GrpcDeframer(
+                    channel.alloc(), said.method().limits(settings.bodies()), said.coding());
             OpenCall call = new OpenCall(
                     head,
                     said,

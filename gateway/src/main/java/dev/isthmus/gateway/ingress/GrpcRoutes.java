@@ -1,9 +1,16 @@
 package dev.isthmus.gateway.ingress;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.protobuf.Parser;
+import com.google.protobuf.WireFormat;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -24,7 +31,8 @@ import dev.isthmus.proto.SystemSharedMemoryUnregisterRequest;
 import dev.isthmus.proto.TraceSettingRequest;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import io.netty.buffer.ByteBuf;
-import java.nio.ByteBuffer;
+import java.io.IOException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +43,14 @@ final class GrpcRoutes {
     private static final String INFER = "ModelInfer";
     private static final String STREAM = "ModelStreamInfer";
     private static final ModelRef NO_MODEL = ModelRef.of("");
+    /** Tags of {@link RepositoryModelLoadRequest} and {@link RepositoryModelUnloadRequest}. */
+    private static final int REPOSITORY_NAME = 1 << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED;
+
+    private static final int MODEL_NAME = 2 << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED;
+    /** Of such a message, each parameter being one. */
+    private static final int MOST_FIELDS = 1024;
+
+    private static final int MOST_NAME = 64 << 10;
 
     /** By path. */
     private static final Map<String, Method> METHODS = new HashMap<>();
@@ -49,10 +65,17 @@ final class GrpcRoutes {
     static final class Method {
         private final @Nullable Reader reader;
         private final boolean inference;
+        private final boolean large;
 
-        private Method(@Nullable Reader reader, boolean inference) {
+        private Method(@Nullable Reader reader, boolean inference, boolean large) {
             this.reader = reader;
             this.inference = inference;
+            this.large = large;
+        }
+
+        /** What of these holds for its messages. */
+        InflationLimits limits(BodyLimits bodies) {
+            return large ? bodies.large() : bodies.small();
         }
 
         /** Whether its one message is a ModelInferRequest. */
@@ -84,16 +107,16 @@ final class GrpcRoutes {
     }
 
     static {
-        METHODS.put(SERVICE + STREAM, new Method(null, false));
+        METHODS.put(SERVICE + STREAM, new Method(null, false, true));
         unary("ServerLive", message -> new Operation.ServerLive());
         unary("ServerReady", message -> new Operation.ServerReady());
         unary("ServerMetadata", message -> new Operation.ServerMetadata());
         unary("ModelReady", message -> {
-            var request = ModelReadyRequest.parseFrom(message.nioBuffer());
+            var request = parsed(ModelReadyRequest.parser(), message);
             return new Operation.ModelReady(new ModelRef(request.getName(), request.getVersion()));
         });
         unary("ModelMetadata", message -> {
-            var request = ModelMetadataRequest.parseFrom(message.nioBuffer());
+            var request = parsed(ModelMetadataRequest.parser(), message);
             return new Operation.ModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
         unary(INFER, message -> {
@@ -101,14 +124,17 @@ final class GrpcRoutes {
             return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline, null), false);
         });
         for (Extension extension : Extension.values()) {
-            unary(extension.grpcMethod(), message -> manage(extension, message.nioBuffer()));
+            METHODS.put(
+                    SERVICE + extension.grpcMethod(),
+                    new Method(message -> manage(extension, message), false, extension.carriesFiles()));
         }
     }
 
     private GrpcRoutes() {}
 
     private static void unary(String method, Reader reader) {
-        METHODS.put(SERVICE + method, new Method(reader, method.equals(INFER)));
+        boolean inference = method.equals(INFER);
+        METHODS.put(SERVICE + method, new Method(reader, inference, inference));
     }
 
     /**
@@ -124,18 +150,18 @@ final class GrpcRoutes {
         return method;
     }
 
-    private static Operation manage(Extension extension, ByteBuffer message) throws InvalidProtocolBufferException {
+    private static Operation manage(Extension extension, ByteBuf message) throws InvalidProtocolBufferException {
         return switch (extension) {
             case MODEL_CONFIG -> {
-                var request = ModelConfigRequest.parseFrom(message);
+                var request = parsed(ModelConfigRequest.parser(), message);
                 yield of(extension, new ModelRef(request.getName(), request.getVersion()), "", false);
             }
             case MODEL_STATISTICS -> {
-                var request = ModelStatisticsRequest.parseFrom(message);
+                var request = parsed(ModelStatisticsRequest.parser(), message);
                 yield of(extension, new ModelRef(request.getName(), request.getVersion()), "", false);
             }
             case TRACE_SETTING -> {
-                var request = TraceSettingRequest.parseFrom(message);
+                var request = parsed(TraceSettingRequest.parser(), message);
                 yield of(extension, ModelRef.of(request.getModelName()), "", request.getSettingsCount() > 0);
             }
             case LOG_SETTINGS ->
@@ -143,52 +169,88 @@ final class GrpcRoutes {
                         extension,
                         NO_MODEL,
                         "",
-                        LogSettingsRequest.parseFrom(message).getSettingsCount() > 0);
+                        parsed(LogSettingsRequest.parser(), message).getSettingsCount() > 0);
             case REPOSITORY_INDEX ->
                 of(
                         extension,
                         NO_MODEL,
-                        RepositoryIndexRequest.parseFrom(message).getRepositoryName(),
+                        parsed(RepositoryIndexRequest.parser(), message).getRepositoryName(),
                         true);
-            case REPOSITORY_LOAD -> {
-                var request = RepositoryModelLoadRequest.parseFrom(message);
-                yield of(extension, ModelRef.of(request.getModelName()), request.getRepositoryName(), true);
-            }
-            case REPOSITORY_UNLOAD -> {
-                var request = RepositoryModelUnloadRequest.parseFrom(message);
-                yield of(extension, ModelRef.of(request.getModelName()), request.getRepositoryName(), true);
-            }
+            case REPOSITORY_LOAD, REPOSITORY_UNLOAD -> change(extension, message);
             case SYSTEM_SHARED_MEMORY_STATUS ->
                 region(
                         extension,
-                        SystemSharedMemoryStatusRequest.parseFrom(message).getName(),
+                        parsed(SystemSharedMemoryStatusRequest.parser(), message).getName(),
                         false);
             case SYSTEM_SHARED_MEMORY_REGISTER ->
                 region(
                         extension,
-                        SystemSharedMemoryRegisterRequest.parseFrom(message).getName(),
+                        parsed(SystemSharedMemoryRegisterRequest.parser(), message).getName(),
                         true);
             case SYSTEM_SHARED_MEMORY_UNREGISTER ->
                 region(
                         extension,
-                        SystemSharedMemoryUnregisterRequest.parseFrom(message).getName(),
+                        parsed(SystemSharedMemoryUnregisterRequest.parser(), message).getName(),
                         true);
             case CUDA_SHARED_MEMORY_STATUS ->
                 region(
                         extension,
-                        CudaSharedMemoryStatusRequest.parseFrom(message).getName(),
+                        parsed(CudaSharedMemoryStatusRequest.parser(), message).getName(),
                         false);
             case CUDA_SHARED_MEMORY_REGISTER ->
                 region(
                         extension,
-                        CudaSharedMemoryRegisterRequest.parseFrom(message).getName(),
+                        parsed(CudaSharedMemoryRegisterRequest.parser(), message).getName(),
                         true);
             case CUDA_SHARED_MEMORY_UNREGISTER ->
                 region(
                         extension,
-                        CudaSharedMemoryUnregisterRequest.parseFrom(message).getName(),
+                        parsed(CudaSharedMemoryUnregisterRequest.parser(), message).getName(),
                         true);
         };
+    }
+
+    /** Nothing is kept of fields that nobody reads. */
+    private static <M extends Message> M parsed(Parser<M> parser, ByteBuf message)
+            throws InvalidProtocolBufferException {
+        return DiscardUnknownFieldsParser.wrap(parser).parseFrom(message.nioBuffer());
+    }
+
+    /** The parameters may be whole models: they are left where they are. */
+    private static Operation change(Extension extension, ByteBuf message) throws InvalidProtocolBufferException {
+        CodedInputStream in = CodedInputStream.newInstance(Arrays.asList(message.nioBuffers()));
+        String repository = "";
+        String model = "";
+        try {
+            int fields = 0;
+            for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+                if (++fields > MOST_FIELDS) {
+                    throw OipException.invalid(extension + ": at most " + MOST_FIELDS + " fields are taken");
+                }
+                switch (tag) {
+                    case REPOSITORY_NAME -> repository = name(in);
+                    case MODEL_NAME -> model = name(in);
+                    default -> in.skipField(tag);
+                }
+            }
+        } catch (InvalidProtocolBufferException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new InvalidProtocolBufferException(e);
+        }
+        return of(extension, ModelRef.of(model), repository, true);
+    }
+
+    private static String name(CodedInputStream in) throws IOException {
+        int length = in.readUInt32();
+        if (length < 0 || length > MOST_NAME) {
+            throw OipException.invalid("a name: at most " + MOST_NAME + " bytes are taken, got " + Integer.toUnsignedString(length));
+        }
+        ByteString name = ByteString.copyFrom(in.readRawBytes(length));
+        if (!name.isValidUtf8()) {
+            throw new InvalidProtocolBufferException("a name is no UTF-8");
+        }
+        return name.toStringUtf8();
     }
 
     private static Operation of(Extension extension, ModelRef model, String resource, boolean change) {

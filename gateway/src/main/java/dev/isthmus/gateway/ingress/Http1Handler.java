@@ -33,25 +33,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * HTTP/1.1 of one connection: one request at a time, in order. What a client sends while a reply is awaited is kept until
- * its turn, and while anything is kept no more is read.
+ * HTTP/1.1 of one connection: one request at a time, in order. What a client sends while a reply is awaited, or while it does
+ * not read those before, waits in the {@link PausingDecoder} until its turn, and meanwhile no more is read.
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
     private final Entry entry;
     private final Landing landing;
+    private final PausingDecoder decoder = new PausingDecoder(this::takesMore);
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
     private boolean keepAlive;
     private boolean http10;
     private boolean pumping;
+    private boolean resuming;
     private long discarded;
 
     Http1Handler(Entry entry, Landing landing) {
         this.entry = entry;
         this.landing = landing;
+        decoder.setCumulator(Landing::cumulate);
+    }
+
+    /** Stands before this in the pipeline. */
+    PausingDecoder decoder() {
+        return decoder;
     }
 
     @Override
@@ -67,19 +75,38 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         pumping = true;
         while (ctx.channel().isActive()) {
-            if (exchange != null && exchange.answered() && bodyEnded) {
-                if (!keepAlive) {
-                    break; // it closes once the answer is out
-                }
+            // Without keep-alive it closes once the answer is out.
+            if (exchange != null && exchange.answered() && bodyEnded && keepAlive) {
                 exchange = null;
             }
-            if (kept.isEmpty() || (exchange != null && bodyEnded)) {
+            if (kept.isEmpty() || !free(ctx)) {
                 break;
             }
             take(ctx, kept.remove());
         }
         pumping = false;
-        ctx.channel().config().setAutoRead(kept.isEmpty() && !paused());
+        readOn(ctx);
+    }
+
+    /** Whether the next message can be looked at: no request begins while the client does not take the answers before. */
+    private boolean free(ChannelHandlerContext ctx) {
+        return exchange == null ? ctx.channel().isWritable() : !bodyEnded;
+    }
+
+    /** Whether the decoder may go on. */
+    boolean takesMore(ChannelHandlerContext ctx) {
+        return kept.isEmpty() && free(ctx);
+    }
+
+    /** First what was read and waits, then the socket. */
+    private void readOn(ChannelHandlerContext ctx) {
+        if (resuming) {
+            return;
+        }
+        resuming = true;
+        decoder.resume();
+        resuming = false;
+        ctx.channel().config().setAutoRead(kept.isEmpty() && !paused() && !decoder.waits());
     }
 
     private boolean paused() {
@@ -160,7 +187,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (last) {
             bodyEnded = true;
             current.end();
-        } else if (current.answered() && discarded > entry.settings().get().maxBodyBytes()) {
+        } else if (current.answered() && discarded > entry.settings().get().bodies().maxBytes()) {
             ctx.close();
         }
     }
@@ -239,8 +266,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
-        if (exchange != null && ctx.channel().isWritable()) {
-            exchange.becameWritable();
+        if (ctx.channel().isWritable()) {
+            if (exchange != null) {
+                exchange.becameWritable();
+            }
+            pump(ctx);
         }
         ctx.fireChannelWritabilityChanged();
     }

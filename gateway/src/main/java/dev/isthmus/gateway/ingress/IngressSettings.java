@@ -6,7 +6,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 /**
  * What is accepted and how it is answered.
  *
- * @param maxBodyBytes a request's body, or one gRPC message; also after decompression
+ * @param bodies how large a request's body, or one gRPC message, may be
  * @param maxConcurrentStreams open streams of one HTTP/2 connection
  * @param forwarded the headers that go upstream
  * @param maxHops gateways that a call may come through, this one among them
@@ -16,7 +16,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
  * @param abuse what a client may cost on one HTTP/2 connection
  */
 public record IngressSettings(
-        long maxBodyBytes,
+        BodyLimits bodies,
         int maxConcurrentStreams,
         HeaderNames forwarded,
         int maxHops,

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.net.StrictRequestDecoder;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
@@ -44,10 +43,8 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     /** HTTP/1.1, whose connection reads as {@code landing} has it. */
     void requests(ChannelPipeline pipeline, Landing landing) {
-        StrictRequestDecoder decoder =
-                new StrictRequestDecoder(IngressSettings.MAX_REQUEST_LINE, IngressSettings.MAX_HEADER_BYTES);
-        decoder.setCumulator(Landing::cumulate);
-        pipeline.addLast(decoder, new HttpResponseEncoder(), new Http1Handler(entry, landing));
+        Http1Handler handler = new Http1Handler(entry, landing);
+        pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
     }
 
     void http2(ChannelPipeline pipeline) {

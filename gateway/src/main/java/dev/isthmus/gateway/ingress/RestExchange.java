@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.Inflation;
+import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -41,12 +42,14 @@ final class RestExchange implements Reply {
      * What the head of the request says.
      *
      * @param events whether the answer is a stream
+     * @param maxBytes of the body
      * @param decoder of a compressed body
      * @param accepted the compression that the client takes; null where there is none, or the answer is not compressed
      */
     private record Opened(
             Channel channel,
             boolean events,
+            long maxBytes,
             @Nullable Inflation decoder,
             @Nullable ContentCoding accepted) {}
 
@@ -63,8 +66,11 @@ final class RestExchange implements Reply {
                 headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
             }
-            requireBodySize(head.contentLength());
             Operation operation = route.operation();
+            InflationLimits limits = settings.bodies().of(operation);
+            if (head.contentLength() > limits.maxBytes()) {
+                throw tooLarge(limits.maxBytes(), head.contentLength() + " bytes");
+            }
             boolean events = (operation instanceof Operation.Infer infer && infer.stream())
                     || (operation instanceof Operation.Generate generate && generate.stream());
             // As Triton does: some of its clients ask for compression always, and expect it of inference only.
@@ -72,7 +78,7 @@ final class RestExchange implements Reply {
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
             HopCount.check(call.headers(), settings.maxHops());
-            opened = new Opened(channel, events, decoder(head, channel), accepted);
+            opened = new Opened(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
             sink = calls.open(call, this);
         } catch (OipException failure) {
             fail(failure);
@@ -85,7 +91,7 @@ final class RestExchange implements Reply {
         fail(refusal);
     }
 
-    private @Nullable Inflation decoder(RequestHead head, Channel channel) {
+    private @Nullable Inflation decoder(RequestHead head, Channel channel, InflationLimits limits) {
         List<String> codings = head.codings();
         if (codings.isEmpty()) {
             return null;
@@ -98,24 +104,24 @@ final class RestExchange implements Reply {
                     "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
                             + String.join(", ", codings) + "'");
         }
-        return coding.decoder(channel.alloc(), settings.maxBodyBytes());
+        return coding.decoder(channel.alloc(), limits);
     }
 
     /** @param chunk taken */
     void data(ByteBuf chunk) {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
-        Inflation decoder = opened == null ? null : opened.decoder();
-        if (answered || to == null) {
+        Opened request = opened;
+        if (answered || to == null || request == null) {
             chunk.release();
-        } else if (bodyBytes > settings.maxBodyBytes()) {
+        } else if (bodyBytes > request.maxBytes()) {
             chunk.release();
-            cancelWith(tooLarge(bodyBytes + " bytes or more"));
-        } else if (decoder == null) {
+            cancelWith(tooLarge(request.maxBytes(), bodyBytes + " bytes or more"));
+        } else if (request.decoder() == null) {
             to.data(chunk);
         } else {
             try {
-                decoder.add(chunk, to::data);
+                request.decoder().add(chunk, to::data);
             } catch (OipException malformed) {
                 cancelWith(malformed);
             }
@@ -338,15 +344,8 @@ final class RestExchange implements Reply {
         return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
     }
 
-    private void requireBodySize(long contentLength) {
-        if (contentLength > settings.maxBodyBytes()) {
-            throw tooLarge(contentLength + " bytes");
-        }
-    }
-
-    private OipException tooLarge(String got) {
+    private static OipException tooLarge(long maxBytes, String got) {
         return new OipException(
-                ErrorCode.PAYLOAD_TOO_LARGE,
-                "request body: at most " + settings.maxBodyBytes() + " bytes are taken, got " + got);
+                ErrorCode.PAYLOAD_TOO_LARGE, "request body: at most " + maxBytes + " bytes are taken, got " + got);
     }
 }

@@ -5,13 +5,13 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
 import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.protobuf.HeadEnd;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
@@ -79,14 +79,7 @@ final class UnaryRequest {
 
     private void add(ByteBuf part) {
         ByteBuf before = come;
-        if (before == null) {
-            come = part;
-        } else {
-            CompositeByteBuf all = before instanceof CompositeByteBuf composite
-                    ? composite
-                    : allocator.compositeBuffer(Integer.MAX_VALUE).addFlattenedComponents(true, before);
-            come = all.addFlattenedComponents(true, part);
-        }
+        come = before == null ? SmallParts.kept(allocator, part) : SmallParts.join(allocator, before, part);
     }
 
     /** The operation of a message whose head has come and which need not be complete; null while there is none. */

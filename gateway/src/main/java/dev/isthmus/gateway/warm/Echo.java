@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.BodyLimits;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.net.Transport;
@@ -28,7 +29,7 @@ import java.util.List;
 final class Echo implements AutoCloseable {
     private static final ServerMetadata SELF = new ServerMetadata("warm-up", "1", List.of("binary_tensor_data"));
     private static final IngressSettings SETTINGS = new IngressSettings(
-            Messages.MOST_BYTES,
+            BodyLimits.of(Messages.MOST_BYTES),
             100,
             HeaderNames.of(List.of()),
             5,

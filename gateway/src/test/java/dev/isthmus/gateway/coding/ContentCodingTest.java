@@ -23,6 +23,10 @@ class ContentCodingTest {
     private static final String TEXT = "{\"inputs\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,2]}";
     private static final long LIMIT = 1 << 20;
 
+    private static InflationLimits limits(long bytes) {
+        return new InflationLimits(bytes, InflationLimits.DEFAULT_RATIO);
+    }
+
     private static ContentCoding coding(Compressed form) {
         ContentCoding coding = ContentCoding.of(form.token());
         if (coding == null) {
@@ -33,7 +37,7 @@ class ContentCodingTest {
 
     private static byte[] decode(Compressed form, byte[] compressed, long limit, int... splits) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limit);
+        Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(limit));
         try {
             int from = 0;
             for (int split : splits) {
@@ -90,7 +94,7 @@ class ContentCodingTest {
         for (int size : new int[] {1001, 300_000, 32 << 20}) {
             byte[] bomb = form.of(new byte[size]);
             AtomicLong seen = new AtomicLong();
-            Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, 1000);
+            Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(1000));
             OipException failure = catchThrowableOfType(
                     OipException.class,
                     () -> decoder.add(Unpooled.wrappedBuffer(bomb), part -> {
@@ -100,6 +104,40 @@ class ContentCodingTest {
             decoder.release();
             assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
             assertThat(seen.get()).isLessThanOrEqualTo(1000);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void content_beyondTheRatio_isRefused_beforeItIsDecoded(Compressed form) {
+        byte[] bomb = form.of(new byte[32 << 20]);
+        AtomicLong seen = new AtomicLong();
+        OipException failure = catchThrowableOfType(
+                OipException.class, () -> inflate(form, bomb, new InflationLimits(64 << 20, 100), seen));
+        assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        assertThat(seen.get()).isLessThanOrEqualTo(100L * bomb.length);
+        inflate(form, bomb, new InflationLimits(64 << 20, 2000), seen);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void content_small_mayHaveAnyRatio(Compressed form) {
+        AtomicLong seen = new AtomicLong();
+        inflate(form, form.of(new byte[1 << 20]), new InflationLimits(64 << 20, 100), seen);
+        assertThat(seen).hasValue(1 << 20);
+    }
+
+    private static void inflate(Compressed form, byte[] compressed, InflationLimits limits, AtomicLong seen) {
+        Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits);
+        try {
+            decoder.add(Unpooled.wrappedBuffer(compressed), part -> {
+                seen.addAndGet(part.readableBytes());
+                part.release();
+            });
+            decoder.finish();
+        } finally {
+            decoder.release();
         }
     }
 
@@ -161,7 +199,7 @@ class ContentCodingTest {
     @Test
     void release_whileAPartIsTaken_endsTheDecoding() {
         byte[] compressed = Compressed.GZIP.of(new byte[300_000]);
-        Inflation decoder = ContentCoding.GZIP.decoder(ByteBufAllocator.DEFAULT, LIMIT);
+        Inflation decoder = ContentCoding.GZIP.decoder(ByteBufAllocator.DEFAULT, limits(LIMIT));
         AtomicLong parts = new AtomicLong();
         decoder.add(Unpooled.wrappedBuffer(compressed), part -> {
             part.release();

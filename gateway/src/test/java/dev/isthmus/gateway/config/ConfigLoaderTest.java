@@ -66,6 +66,8 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
+        assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
+        assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
         assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
         assertThat(config.limits().maxTensors()).isEqualTo(4096);
         assertThat(config.local()).isNull();
@@ -113,7 +115,7 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(2048, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),

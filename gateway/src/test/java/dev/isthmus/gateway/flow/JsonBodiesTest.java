@@ -75,13 +75,20 @@ class JsonBodiesTest {
     private static void expectRefused(Stage stage, String path, byte[] body) throws Exception {
         try (Http1Client http1 = stage.http1();
                 Http2Client http2 = new Http2Client(stage.port())) {
+            boolean small = MANAGEMENT.contains(path) && !path.endsWith("/load");
+            int refused = small && body.length > 64 << 10 ? 413 : 400;
             Http1Client.Response first = http1.post(path, body).response();
-            assertThat(first.status()).as(path + ": " + first.text()).isEqualTo(400);
+            assertThat(first.status()).as(path + ": " + first.text()).isEqualTo(refused);
             assertThat(first.text()).startsWith("{\"error\":");
             assertThat(http1.get("/v2/health/live").response().status()).isEqualTo(200);
             Http2Client.Response second = http2.post(path, body);
-            assertThat(second.head().status()).as(path).hasToString("400");
-            assertThat(second.body()).isEqualTo(first.text());
+            if (refused == 400) {
+                assertThat(second.head().status()).as(path).hasToString("400");
+                assertThat(second.body()).isEqualTo(first.text());
+            } else {
+                // It does not say how long its body is: what is wrong may come before what is too much.
+                assertThat(second.head().status().toString()).as(path).isIn("400", "413");
+            }
         }
     }
 

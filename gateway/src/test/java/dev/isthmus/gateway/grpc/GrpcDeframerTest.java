@@ -80,6 +80,33 @@ class GrpcDeframerTest {
     }
 
     @Test
+    void message_beyondTheRatio_isRefused() {
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, 16 << 20, ContentCoding.GZIP);
+        inflating.add(framed(1, Compressed.GZIP.of(new byte[8 << 20])));
+        OipException failure = catchThrowableOfType(OipException.class, inflating::next);
+        assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        inflating.release();
+    }
+
+    @Test
+    void message_inPartsOfOneByte_hasFewParts() {
+        byte[] message = random(100_000, 3);
+        var large = new GrpcDeframer(ByteBufAllocator.DEFAULT, message.length, null);
+        ByteBuf data = framed(0, message);
+        while (data.isReadable()) {
+            assertThat(large.next()).isNull();
+            large.add(data.readRetainedSlice(1));
+        }
+        data.release();
+        ByteBuf taken = Objects.requireNonNull(large.next());
+        assertThat(taken.nioBufferCount()).isLessThan(2 * message.length / 1024);
+        assertThat(ByteBufUtil.getBytes(taken)).isEqualTo(message);
+        taken.release();
+        large.release();
+    }
+
+    @Test
     void messages_splitAnywhere_areTheSame() {
         byte[][] messages = {random(30, 1), new byte[0], random(7, 2)};
         int length = 3 * MessagePrefix.BYTES + 30 + 7;
@@ -101,12 +128,13 @@ class GrpcDeframerTest {
 
     @Test
     void message_inTwoParts_isNotCopied() {
-        ByteBuf data = framed(0, random(100, 1));
-        ByteBuf second = data.slice(40, 65);
-        deframer.add(data.retainedSlice(0, 40));
-        deframer.add(second.retain());
-        ByteBuf message = Objects.requireNonNull(deframer.next());
-        assertThat(message).isInstanceOf(CompositeByteBuf.class).isEqualTo(Unpooled.wrappedBuffer(random(100, 1)));
+        ByteBuf data = framed(0, random(4000, 1));
+        ByteBuf second = data.slice(2000, 2005);
+        var large = new GrpcDeframer(ByteBufAllocator.DEFAULT, 4000, null);
+        large.add(data.retainedSlice(0, 2000));
+        large.add(second.retain());
+        ByteBuf message = Objects.requireNonNull(large.next());
+        assertThat(message).isInstanceOf(CompositeByteBuf.class).isEqualTo(Unpooled.wrappedBuffer(random(4000, 1)));
         assertThat(((CompositeByteBuf) message).component(1).memoryAddress()).isEqualTo(second.memoryAddress());
         message.release();
         data.release();

@@ -53,6 +53,18 @@ class CompressionTest {
         return new String(bytes, StandardCharsets.ISO_8859_1);
     }
 
+    @Test
+    void body_beyondTheRatio_isRefused() throws Exception {
+        ingress.close();
+        ingress = new Ingress(Transport.NIO, calls, 16 << 20);
+        client.close();
+        client = ingress.connect();
+        Ingress.Response refused = post("gzip", Compressed.GZIP.of(new byte[8 << 20]));
+        assertThat(refused.status()).isEqualTo(413);
+        assertThat(refused.body()).contains("at most 100 bytes are taken for each compressed one");
+        expectUsable();
+    }
+
     private void expectUsable() throws Exception {
         assertThat(client.post(INFER, "next").read().body()).isEqualTo("next");
     }

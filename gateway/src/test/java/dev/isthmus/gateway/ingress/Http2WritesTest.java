@@ -28,7 +28,7 @@ class Http2WritesTest {
             this::open,
             this::open,
             () -> new IngressSettings(
-                    1 << 20,
+                    BodyLimits.of(1 << 20),
                     200,
                     GatewayConfig.Headers.DEFAULT.forwarded(),
                     5,

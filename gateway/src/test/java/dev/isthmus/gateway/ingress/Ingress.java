@@ -28,7 +28,7 @@ final class Ingress implements AutoCloseable {
     Ingress(Transport transport, CallHandler calls, long maxBodyBytes) throws Exception {
         loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         IngressSettings settings = new IngressSettings(
-                maxBodyBytes,
+                BodyLimits.of(maxBodyBytes),
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,

@@ -59,7 +59,7 @@ final class SplitConnection implements AutoCloseable {
         ahead = new ReadAhead(mostAhead);
         Landing landing = new Landing(SIZES, ahead);
         IngressSettings settings = new IngressSettings(
-                100_000,
+                BodyLimits.of(100_000),
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,

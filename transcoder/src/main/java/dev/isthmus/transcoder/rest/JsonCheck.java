@@ -18,6 +18,9 @@ public final class JsonCheck {
     /** Of objects that are open: each takes memory until its object is complete. */
     static final int MOST_MEMBERS = 1 << 16;
 
+    /** About what the name of a member takes of the heap, which is short but for very few, in bytes. */
+    private static final int NAME = 160;
+
     private static final int PART = 8 * 1024;
 
     private final JsonTokenizer json;
@@ -68,6 +71,11 @@ public final class JsonCheck {
             json.last();
             read();
         }
+    }
+
+    /** About how many bytes of the heap it holds. */
+    public long held() {
+        return (long) members * NAME;
     }
 
     private void read() {

@@ -4,8 +4,8 @@ import static java.util.Objects.requireNonNull;
 
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -20,7 +20,7 @@ import io.netty.util.ReferenceCountUtil;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Puts one response together from what the codec makes of it, without copying. */
+/** Puts one response together from what the codec makes of it, without copying any but small parts. */
 final class ResponseCollector {
     /** More of them to one request are of no use to anybody, and cost time until the deadline. */
     private static final int MOST_INTERIM = 32;
@@ -112,15 +112,7 @@ final class ResponseCollector {
 
     private void join(ByteBuf bytes) {
         ByteBuf before = body;
-        if (before == null) {
-            body = bytes;
-        } else if (before instanceof CompositeByteBuf composite) {
-            composite.addComponent(true, bytes);
-        } else {
-            body = Unpooled.compositeBuffer(Integer.MAX_VALUE)
-                    .addComponent(true, before)
-                    .addComponent(true, bytes);
-        }
+        body = before == null ? bytes : SmallParts.join(before.alloc(), before, bytes);
     }
 
     /** Whether the body goes elsewhere part by part. */

@@ -1,0 +1,95 @@
+package dev.isthmus.gateway.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Requests that a client pipelines without reading their answers wait as the bytes they came in. */
+class PipeliningTest {
+    private static final String GET = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n";
+    private static final String SILENT =
+            "POST /v2/models/silent/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    private static final int MANY = 5000;
+
+    private final Calls calls = new Calls();
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+
+    PipeliningTest() {
+        IngressSettings settings = new IngressSettings(
+                BodyLimits.of(100_000),
+                100,
+                HeaderNames.of(List.of()),
+                5,
+                IngressSettings.StreamForm.TRITON,
+                IngressSettings.Health.DEFAULT,
+                -1,
+                AbusePolicy.NONE);
+        new Pipelines(new Entry(calls, calls, () -> settings))
+                .requests(channel.pipeline(), new Landing(Landing.Sizes.DEFAULT, new ReadAhead(0)));
+    }
+
+    @AfterEach
+    void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    private void receive(String text) {
+        channel.writeInbound(Unpooled.directBuffer().writeBytes(text.getBytes(StandardCharsets.US_ASCII)));
+    }
+
+    private void takesAnswers(boolean writable) {
+        channel.unsafe().outboundBuffer().setUserDefinedWritability(1, writable);
+        channel.runPendingTasks();
+    }
+
+    private int answers() {
+        StringBuilder sent = new StringBuilder();
+        for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
+            sent.append(part.toString(StandardCharsets.US_ASCII));
+            part.release();
+        }
+        return sent.toString().split("HTTP/1.1 200", -1).length - 1;
+    }
+
+    @Test
+    void requests_whoseAnswersAreNotRead_doNotBegin() {
+        takesAnswers(false);
+        receive(GET.repeat(MANY));
+        assertThat(calls.opened).isEmpty();
+        assertThat(channel.config().isAutoRead()).isFalse();
+        takesAnswers(true);
+        assertThat(answers()).isEqualTo(MANY);
+        assertThat(channel.config().isAutoRead()).isTrue();
+        receive(GET);
+        assertThat(answers()).isOne();
+    }
+
+    @Test
+    void requests_behindOneThatIsNotAnswered_areNotDecoded() {
+        receive(SILENT + GET.repeat(MANY));
+        assertThat(calls.opened).hasSize(1);
+        assertThat(channel.config().isAutoRead()).isFalse();
+        Http1Handler handler = channel.pipeline().get(Http1Handler.class);
+        assertThat(handler.decoder().waits()).isTrue();
+        assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
+    }
+
+    @Test
+    void answers_thatAreReadNowAndThen_areAllThere() {
+        receive(GET.repeat(MANY / 2) + GET.substring(0, 7));
+        takesAnswers(false);
+        receive(GET.substring(7) + GET.repeat(MANY / 2 - 1));
+        assertThat(answers()).isEqualTo(MANY / 2);
+        takesAnswers(true);
+        assertThat(answers()).isEqualTo(MANY / 2);
+        assertThat(channel.config().isAutoRead()).isTrue();
+    }
+}

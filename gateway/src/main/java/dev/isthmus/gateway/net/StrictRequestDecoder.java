@@ -5,7 +5,7 @@ import io.netty.handler.codec.http.HttpMessage;
 import io.netty.handler.codec.http.HttpRequestDecoder;
 
 /** Netty's decoder with limits, and without its tolerance for two ways of giving a body's length. */
-public final class StrictRequestDecoder extends HttpRequestDecoder {
+public class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_PART = 256 * 1024;
 
     /**

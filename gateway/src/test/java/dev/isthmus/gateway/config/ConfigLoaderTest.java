@@ -64,6 +64,7 @@ class ConfigLoaderTest {
                 default_upstream: t
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
+        assertThat(config.connections()).isEqualTo(GatewayConfig.Connections.DEFAULT);
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxConcurrentStreams()).isEqualTo(100);
         assertThat(config.limits().maxTensors()).isEqualTo(4096);

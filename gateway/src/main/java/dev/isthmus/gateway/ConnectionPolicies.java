@@ -25,7 +25,7 @@ final class ConnectionPolicies {
                 timeouts,
                 told.maxConnections(),
                 told.maxConnectionsPerAddress(),
-                config.limits().maxRequests(),
+                Math.ceilDiv(config.limits().maxRequests(), 2),
                 Math.toIntExact(told.tcpKeepalive().toSeconds()),
                 new ConnectionMetrics(meters));
     }

@@ -23,7 +23,6 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionTimer.class);
 
     private final ConnectionPolicy policy;
-    private final ConnectionTimeouts crowded;
     private final OpenConnections connections;
     private final WriteProgress writes = new WriteProgress();
     private @Nullable Timed protocol;
@@ -43,7 +42,6 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     ConnectionTimer(ConnectionPolicy policy, OpenConnections connections) {
         this.policy = policy;
-        this.crowded = policy.timeouts().crowded();
         this.connections = connections;
     }
 
@@ -78,7 +76,10 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
 
     private void look(Channel channel) {
         long now = channel.eventLoop().ticker().nanoTime();
-        ConnectionTimeouts timeouts = connections.crowded(policy) ? crowded : policy.timeouts();
+        ConnectionTimeouts timeouts = policy.timeouts();
+        if (connections.crowded(policy)) {
+            timeouts = timeouts.crowded();
+        }
         Timed known = protocol;
         if (writes.stalled(channel.unsafe().outboundBuffer(), now, timeouts)) {
             expired(channel, TimeoutRule.WRITE);

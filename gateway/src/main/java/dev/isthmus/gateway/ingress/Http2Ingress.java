@@ -33,30 +33,30 @@ final class Http2Ingress {
     private final Channel channel;
     private final Entry entry;
     private final Http2Heads heads = new Http2Heads();
-    /** Requests whose bodies are still coming. */
-    private int bodies;
+    /** Requests that have not ended. */
+    private int unended;
 
     private Http2Ingress(Channel channel, Entry entry) {
         this.channel = channel;
         this.entry = entry;
     }
 
-    private void bodyBegins() {
-        bodies++;
-        entry.connections().bodyBegins();
+    private void requestBegins() {
+        unended++;
+        entry.connections().requestBegins();
     }
 
-    private void bodyEnds() {
-        bodies--;
-        entry.connections().bodyEnds();
+    private void requestEnds() {
+        unended--;
+        entry.connections().requestEnds();
     }
 
     private @Nullable OipException refusal(Http2Stream stream, Http2Head head, IngressSettings settings) {
-        if (bodies > 1 && entry.connections().tooManyBodies(settings.connections())) {
+        if (unended > 1 && entry.connections().tooManyUnended(settings.connections())) {
             return OipException.refused(
                     ErrorCode.UNAVAILABLE,
-                    "the gateway waits for the bodies of " + settings.connections().mostBodies()
-                            + " requests, and takes one of each connection",
+                    "the gateway waits for the end of " + settings.connections().mostUnended()
+                            + " requests, and takes one more of each connection",
                     SOON);
         }
         return HeadLimits.refusal(stream.headTooLarge(), head);
@@ -115,7 +115,7 @@ final class Http2Ingress {
     private final class Received implements StreamListener {
         private final Http2Stream stream;
         private @Nullable Http2Exchange exchange;
-        private boolean bodyComes;
+        private boolean unendedRequest;
 
         Received(Http2Stream stream) {
             this.stream = stream;
@@ -126,8 +126,8 @@ final class Http2Ingress {
             Http2Exchange current = exchange;
             if (current == null) {
                 if (!end) {
-                    bodyComes = true;
-                    bodyBegins();
+                    unendedRequest = true;
+                    requestBegins();
                 }
                 current = begin(stream, headers);
                 exchange = current;
@@ -141,9 +141,9 @@ final class Http2Ingress {
 
         @Override
         public void ended() {
-            if (bodyComes) {
-                bodyComes = false;
-                bodyEnds();
+            if (unendedRequest) {
+                unendedRequest = false;
+                requestEnds();
             }
         }
 

@@ -5,14 +5,14 @@ package dev.isthmus.gateway.net;
  *
  * @param most open connections of all clients
  * @param mostOfAddress of one address; 0 for any number
- * @param mostBodies HTTP/2 requests whose bodies are still coming; above it each connection has one
+ * @param mostUnended HTTP/2 requests that have begun and not ended, streams among them; above it each connection may have one
  * @param tcpKeepaliveSeconds of silence, after which the kernel asks whether the client is there; 0 for never
  */
 public record ConnectionPolicy(
         ConnectionTimeouts timeouts,
         int most,
         int mostOfAddress,
-        int mostBodies,
+        int mostUnended,
         int tcpKeepaliveSeconds,
         ConnectionEvents events) {
     /** Everything is taken, for as long as it takes. */

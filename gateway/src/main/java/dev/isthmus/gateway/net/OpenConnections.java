@@ -9,10 +9,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of all clients, and the requests on them whose bodies are still coming. For all threads. */
+/** The connections of all clients, and the HTTP/2 requests on them that have not ended. For all threads. */
 public final class OpenConnections {
     private final AtomicInteger open = new AtomicInteger();
-    private final AtomicInteger bodies = new AtomicInteger();
+    private final AtomicInteger unended = new AtomicInteger();
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
 
     /** What there are too many of. */
@@ -63,18 +63,18 @@ public final class OpenConnections {
         return open.get() >= policy.most() - policy.most() / 5;
     }
 
-    /** The body of an HTTP/2 request begins. */
-    public void bodyBegins() {
-        bodies.incrementAndGet();
+    /** An HTTP/2 request has begun whose end did not come with its head. */
+    public void requestBegins() {
+        unended.incrementAndGet();
     }
 
     /** It is complete, or will not be. */
-    public void bodyEnds() {
-        bodies.decrementAndGet();
+    public void requestEnds() {
+        unended.decrementAndGet();
     }
 
-    /** Whether more bodies are coming than may. */
-    public boolean tooManyBodies(ConnectionPolicy policy) {
-        return bodies.get() > policy.mostBodies();
+    /** Whether more requests have not ended than may. */
+    public boolean tooManyUnended(ConnectionPolicy policy) {
+        return unended.get() > policy.mostUnended();
     }
 }

@@ -93,6 +93,40 @@ class SlowClientsTest {
     }
 
     @Test
+    void streamsHeldOpen_leaveHalfOfThePlaces() throws Exception {
+        start("limits: {max_requests: 8}");
+        try (Http2Client holder = new Http2Client(port());
+                Http2Client other = new Http2Client(port())) {
+            for (int i = 0; i < 10; i++) {
+                stream(holder);
+            }
+            Http2Client.Response refused = stream(holder);
+            assertThat(refused.trailers().get("grpc-status")).hasToString("14");
+            assertThat(other.post(INFER, sample()).head().status()).hasToString("200");
+        }
+    }
+
+    private static Http2Client.Response stream(Http2Client client) {
+        return client.begin(
+                "/inference.GRPCInferenceService/ModelStreamInfer",
+                "content-type",
+                "application/grpc",
+                "te",
+                "trailers");
+    }
+
+    @Test
+    void streamWithoutAMessage_takesNoPlace() throws Exception {
+        start("limits: {max_requests: 1}");
+        try (Http2Client holder = new Http2Client(port());
+                Http1Client bystander = http1()) {
+            stream(holder);
+            holder.get("/v2/health/live").trailers();
+            assertThat(bystander.post(INFER, sample()).response().status()).isEqualTo(200);
+        }
+    }
+
+    @Test
     void bodiesThatDoNotGoOn_areAnswered408() throws Exception {
         start("connections: {request_body_timeout: 200ms}");
         List<Http2Client> attackers = attack();

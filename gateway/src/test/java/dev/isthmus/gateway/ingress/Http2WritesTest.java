@@ -36,7 +36,8 @@ class Http2WritesTest {
                     IngressSettings.StreamForm.TRITON,
                     IngressSettings.Health.DEFAULT,
                     -1,
-                    AbusePolicy.NONE, ConnectionPolicy.NONE));
+                    AbusePolicy.NONE,
+                    ConnectionPolicy.NONE));
 
     /** Keeps each call until it is answered. */
     private RequestSink open(Call call, Reply reply) {

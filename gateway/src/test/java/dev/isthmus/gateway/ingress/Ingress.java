@@ -36,7 +36,8 @@ final class Ingress implements AutoCloseable {
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 1024,
-                AbusePolicy.NONE, ConnectionPolicy.NONE);
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
         server = IngressServer.listen(
                 transport,
                 loops,

@@ -68,7 +68,8 @@ final class SplitConnection implements AutoCloseable {
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 -1,
-                AbusePolicy.NONE, ConnectionPolicy.NONE);
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
         Entry entry = new Entry(this::open, this::open, () -> settings);
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);

@@ -12,8 +12,10 @@ import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
+import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.RampStateStore;
@@ -179,6 +181,8 @@ public final class Gateway implements AutoCloseable {
                 CALLS_GO_ON,
                 this::obstacle,
                 this::forget);
+        OpenConnections connections = new OpenConnections();
+        new ConnectionMetrics(metrics.registry()).show(connections);
         listeners = new Listeners(
                 transport,
                 loops,
@@ -186,7 +190,8 @@ public final class Gateway implements AutoCloseable {
                 new Entry(
                         (call, reply) -> enter().entry().rest().open(call, reply),
                         (call, reply) -> enter().entry().grpc().open(call, reply),
-                        () -> current().entry().settings().get()));
+                        () -> current().entry().settings().get(),
+                        connections));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, ground, false, null);
     }

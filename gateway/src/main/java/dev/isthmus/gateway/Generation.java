@@ -180,7 +180,8 @@ final class Generation {
                 new IngressSettings.Health(
                         answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
                 answers.compress() ? answers.compressAbove() : -1,
-                AbusePolicies.ofClients(config.limits().http2Abuse(), meters));
+                AbusePolicies.ofClients(config.limits().http2Abuse(), meters),
+                ConnectionPolicies.of(config, meters));
     }
 
     private String routeKey(ModelRef model) {

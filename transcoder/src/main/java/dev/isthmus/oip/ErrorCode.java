@@ -23,6 +23,8 @@ public enum ErrorCode {
     UNAUTHENTICATED(401, 16),
     /** The HTTP method is not one of the path's. */
     METHOD_NOT_ALLOWED(405, 12),
+    /** The client took too long to send the request. */
+    REQUEST_TIMEOUT(408, 4),
     /** The body, or one tensor of it, is larger than configured. */
     PAYLOAD_TOO_LARGE(413, 8),
     /** The request line is longer than configured. */

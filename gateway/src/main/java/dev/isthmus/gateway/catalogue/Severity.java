@@ -30,6 +30,7 @@ final class Severity {
             case FAILED_PRECONDITION, ALREADY_EXISTS, OUT_OF_RANGE -> 8;
             case INVALID_ARGUMENT,
                     PAYLOAD_TOO_LARGE,
+                    REQUEST_TIMEOUT,
                     URI_TOO_LONG,
                     UNSUPPORTED_MEDIA_TYPE,
                     EXPECTATION_FAILED,

@@ -8,19 +8,26 @@ import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A call that has a place in the gateway and memory for what it holds, both of which it gives back when it ends or its client
- * goes. Where there is no memory for it, it fails.
+ * A call with memory for what it holds, and with a place in the gateway once its request is complete, so that no client holds
+ * a place by sending nothing; a stream of requests has one from its first message on. Both are given back when the call ends
+ * or its client goes. Where there is none, the call fails.
  */
 final class AdmittedCall implements Reply {
-    private final Admission.Permit permit;
+    private final Admission admission;
+    private final boolean stream;
     private final MemoryBudget.Hold memory;
     private final Reply client;
     private RequestSink request = RequestSink.ENDED;
+    private Admission.@Nullable Permit permit;
+    private boolean over;
 
-    AdmittedCall(Admission.Permit permit, MemoryBudget.Hold memory, Reply client) {
-        this.permit = permit;
+    /** @param stream whether the request is a stream of messages */
+    AdmittedCall(Admission admission, boolean stream, MemoryBudget.Hold memory, Reply client) {
+        this.admission = admission;
+        this.stream = stream;
         this.memory = memory;
         this.client = client;
     }
@@ -32,7 +39,10 @@ final class AdmittedCall implements Reply {
     }
 
     private void leave() {
-        permit.giveBack();
+        over = true;
+        if (permit != null) {
+            permit.giveBack();
+        }
         memory.giveBack();
     }
 
@@ -82,8 +92,26 @@ final class AdmittedCall implements Reply {
             this.sink = sink;
         }
 
+        /** Takes a place, unless the call has one: false where there is none. */
+        private boolean placed() {
+            if (permit == null && !over) {
+                try {
+                    permit = admission.enter();
+                } catch (OipException refused) {
+                    sink.cancel();
+                    fail(refused);
+                    return false;
+                }
+            }
+            return true;
+        }
+
         @Override
         public void data(ByteBuf chunk) {
+            if (stream && !placed()) {
+                chunk.release();
+                return;
+            }
             sink.data(chunk);
             try {
                 memory.holds(sink.held());
@@ -95,7 +123,9 @@ final class AdmittedCall implements Reply {
 
         @Override
         public void end() {
-            sink.end();
+            if (stream || placed()) {
+                sink.end();
+            }
         }
 
         @Override

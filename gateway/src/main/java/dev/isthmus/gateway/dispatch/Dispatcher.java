@@ -72,12 +72,14 @@ public final class Dispatcher implements CallHandler {
                 case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
                 case Operation.ModelMetadata ask ->
                     query(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
-                case Operation.Infer infer -> admitted(reply, placed -> inference(call, infer, placed));
+                case Operation.Infer infer -> admitted(reply, false, placed -> inference(call, infer, placed));
                 case Operation.InferStream ask ->
                     admitted(
-                            reply, placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
-                case Operation.Generate generate -> admitted(reply, placed -> generate(call, generate, placed));
-                case Operation.Manage manage -> admitted(reply, placed -> managing.open(call, manage, placed));
+                            reply,
+                            true,
+                            placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
+                case Operation.Generate generate -> admitted(reply, false, placed -> generate(call, generate, placed));
+                case Operation.Manage manage -> admitted(reply, false, placed -> managing.open(call, manage, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);
@@ -99,15 +101,11 @@ public final class Dispatcher implements CallHandler {
     }
 
     /** Opens a call that needs a place: health and metadata are told however much is under way. */
-    private RequestSink admitted(Reply client, Function<Reply, RequestSink> opening) {
-        Admission.Permit permit = traffic.admission().enter();
-        AdmittedCall reply = new AdmittedCall(permit, traffic.memory().hold(), client);
-        try {
-            return reply.around(opening.apply(reply));
-        } catch (RuntimeException e) {
-            permit.giveBack();
-            throw e;
-        }
+    private RequestSink admitted(Reply client, boolean stream, Function<Reply, RequestSink> opening) {
+        traffic.admission().check();
+        AdmittedCall reply =
+                new AdmittedCall(traffic.admission(), stream, traffic.memory().hold(), client);
+        return reply.around(opening.apply(reply));
     }
 
     private RequestSink inference(Call call, Operation.Infer infer, Reply reply) {

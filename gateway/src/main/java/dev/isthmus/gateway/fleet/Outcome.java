@@ -41,6 +41,7 @@ enum Outcome {
                     UNAUTHENTICATED,
                     METHOD_NOT_ALLOWED,
                     PAYLOAD_TOO_LARGE,
+                    REQUEST_TIMEOUT,
                     URI_TOO_LONG,
                     UNSUPPORTED_MEDIA_TYPE,
                     EXPECTATION_FAILED,

@@ -30,6 +30,11 @@ final class BlockParts {
         }
     }
 
+    /** Whether a block has begun and not ended. */
+    boolean open() {
+        return streamId != 0;
+    }
+
     void begin(int id, boolean endOfStream, ByteBuf in, int length) {
         streamId = id;
         end = endOfStream;

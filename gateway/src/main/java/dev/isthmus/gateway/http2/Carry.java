@@ -28,6 +28,11 @@ final class Carry {
         return held.readableBytes() == wanted ? held : null;
     }
 
+    /** Whether it has a part of something. */
+    boolean holds() {
+        return bytes != null;
+    }
+
     /** What {@link #gather} gave has been read. */
     void clear() {
         release();

@@ -35,6 +35,8 @@ final class FrameReader {
     private State state;
     private int remaining;
     private int padding;
+    /** Frames that have begun, those that go on with a header block aside. */
+    private long begun;
 
     private enum State {
         PREFACE,
@@ -78,6 +80,16 @@ final class FrameReader {
         }
     }
 
+    /** Whether the rest of a preface, a frame other than DATA, or a header block is missing. */
+    boolean incomplete() {
+        return state == State.PREFACE || state == State.PAYLOAD || carry.holds() || parts.open();
+    }
+
+    /** Changes with each frame but CONTINUATION. */
+    long begun() {
+        return begun;
+    }
+
     void release() {
         carry.release();
         parts.release();
@@ -109,6 +121,9 @@ final class FrameReader {
         }
         parts.check(head.type, head.streamId);
         sink.begins(head.type);
+        if (head.type != CONTINUATION) {
+            begun++;
+        }
         if (head.type == DATA) {
             beginData();
         } else if (head.type > CONTINUATION) {

@@ -1,8 +1,11 @@
 package dev.isthmus.gateway.http2;
 
+import dev.isthmus.gateway.net.ConnectionTimeouts;
+import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +22,8 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     private final LongSupplier nanos;
     private @Nullable Session session;
     private @Nullable FrameReader reader;
+    private @Nullable Http2Timers timers;
+    private long reads;
     private boolean greeted;
     private boolean toldClosed;
 
@@ -105,6 +110,26 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         }
     }
 
+    /**
+     * Looks at how long the peer takes, and ends what takes too long. To be called from time to time.
+     *
+     * @param now of one clock, in nanoseconds
+     * @param expired told of each limit that is met
+     */
+    public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
+        Session open = session;
+        FrameReader frames = reader;
+        if (open == null || frames == null || open.isClosed()) {
+            return;
+        }
+        Http2Timers started = timers;
+        if (started == null) {
+            started = new Http2Timers(open, frames, now);
+            timers = started;
+        }
+        started.check(reads, now, timeouts, expired);
+    }
+
     boolean isServer() {
         return server;
     }
@@ -146,6 +171,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
         ByteBuf in = (ByteBuf) message;
+        reads++;
         Session reading = session;
         try {
             if (reading != null && reader != null && !reading.isClosed()) {

@@ -1,6 +1,9 @@
 package dev.isthmus.gateway.http2;
 
+import dev.isthmus.gateway.net.ConnectionTimeouts;
+import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +25,14 @@ public final class Http2Stream {
 
     /** What is missing of the content-length; -1 where none was given. */
     private long contentLeft = -1;
+
+    /** Bytes of bodies, of both sides. */
+    private long received;
+
+    private long sent;
+
+    /** Made when the stream has been open for a while. */
+    private @Nullable StreamTimer timer;
 
     private int marks;
     private int interim;
@@ -132,6 +143,11 @@ public final class Http2Stream {
         }
     }
 
+    /** Whether anything of the peer's body has come. */
+    public boolean bodyBegan() {
+        return received > 0;
+    }
+
     StreamListener listener() {
         return listener;
     }
@@ -166,6 +182,36 @@ public final class Http2Stream {
         return true;
     }
 
+    /** DATA has been written. */
+    void sent(int bytes) {
+        sendWindow -= bytes;
+        sent += bytes;
+    }
+
+    /** Bytes of the peer's body that have come. */
+    long received() {
+        return received;
+    }
+
+    /** Bytes of our body that have gone out. */
+    long sent() {
+        return sent;
+    }
+
+    /** Looks at how long the peer takes. */
+    void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
+        StreamTimer started = timer;
+        if (started == null) {
+            timer = new StreamTimer(this, now);
+            return;
+        }
+        TimeoutRule rule = started.check(now, timeouts);
+        if (rule != null) {
+            expired.accept(rule);
+            session.timedOut(this, rule);
+        }
+    }
+
     /** Counts what the peer sends: false where it is more than it may. */
     boolean received(int bytes) {
         receiveWindow -= bytes;
@@ -185,6 +231,7 @@ public final class Http2Stream {
 
     /** Counts the body: false where it is not what its content-length says (RFC 9113, 8.1.1). */
     boolean bodyPart(int bytes, boolean end) {
+        received += bytes;
         if (contentLeft < 0) {
             return true;
         }

@@ -183,7 +183,7 @@ final class Sender {
     private void frame(Http2Stream stream, int length, boolean end) {
         writer.dataHead(stream.id(), length, end);
         window -= length;
-        stream.moveSendWindow(-length);
+        stream.sent(length);
         if (length > 0) {
             stream.set(Mark.ANSWERED);
             abuse.progress();

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.http2.Http2Stream.Mark;
+import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
@@ -183,6 +184,19 @@ final class Session {
         }
     }
 
+    /** The peer took too long on a stream: its listener answers, or it is reset. */
+    void timedOut(Http2Stream stream, TimeoutRule rule) {
+        try {
+            stream.listener().peerTimedOut(rule);
+        } catch (RuntimeException e) {
+            failed(stream, e);
+        }
+        if (!stream.is(Mark.CLOSED)) {
+            writeReset(stream.id(), Http2Error.CANCEL.code());
+            abort(stream, new StreamEnd(StreamEnd.Kind.LOST, Http2Error.CANCEL.code(), null));
+        }
+    }
+
     void becameWritable(Http2Stream stream) {
         try {
             stream.listener().becameWritable();
@@ -195,6 +209,7 @@ final class Session {
         stream.set(Mark.CLOSED);
         sender.forget(stream);
         streams.remove(stream);
+        stream.listener().ended();
         connection.listener().streamClosed();
         farewell.closeIfDone();
     }
@@ -208,6 +223,14 @@ final class Session {
             if (rule != null) {
                 connection.listener().abused(rule, String.valueOf(violation.getMessage()));
             }
+            closeAfterFlush();
+        }
+    }
+
+    /** Tells the peer that the connection is over, and ends it. */
+    void leave(Http2Error error) {
+        if (!closed) {
+            writer.goAway(streams.lastOfPeer(), error.code());
             closeAfterFlush();
         }
     }

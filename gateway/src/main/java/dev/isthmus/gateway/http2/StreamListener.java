@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.http2;
 
+import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
@@ -27,8 +28,29 @@ public interface StreamListener {
      */
     void data(ByteBuf data, boolean end);
 
+    /** What a stream waits for. */
+    enum Awaited {
+        /** Nothing that its peer does. */
+        NOTHING,
+        /** That the peer sends something: nothing is half there. */
+        ANYTHING,
+        /** The rest of a body, or of a message, that has begun. */
+        BODY
+    }
+
+    /** What of the peer is waited for; asked of open streams from time to time, while nothing is queued for the peer. */
+    default Awaited awaited() {
+        return Awaited.NOTHING;
+    }
+
+    /** The peer took too long. The listener may end the stream; otherwise it is reset. */
+    default void peerTimedOut(TimeoutRule rule) {}
+
     /** {@link Http2Stream#writable} said no, and would say yes now. */
     default void becameWritable() {}
+
+    /** The stream is over, however it ended; before {@link #closed}. */
+    default void ended() {}
 
     /**
      * The stream has ended otherwise than by the END_STREAM of both sides or by our own {@link Http2Stream#reset}.

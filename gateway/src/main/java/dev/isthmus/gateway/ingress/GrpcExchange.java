@@ -10,7 +10,9 @@ import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.gateway.http2.StreamListener.Awaited;
 import dev.isthmus.gateway.ingress.IngressSettings.StreamForm;
+import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
@@ -29,6 +31,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
     private int withheld;
+    /** Messages of a stream that have no answer yet, as far as each has one. */
+    private int unanswered;
     private boolean headersSent;
     private boolean ended;
 
@@ -113,6 +117,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         RequestSink to = sink;
         ByteBuf message = to == null ? null : call.deframer().next();
         while (to != null && message != null) {
+            unanswered++;
             to.data(message);
             message = ended ? null : call.deframer().next();
         }
@@ -138,6 +143,26 @@ final class GrpcExchange implements Http2Exchange, Reply {
     @Override
     public boolean paused() {
         return !ended && sink != null && !sink.writable();
+    }
+
+    @Override
+    public Awaited awaited() {
+        OpenCall call = opened;
+        if (ended || call == null || paused()) {
+            return Awaited.NOTHING;
+        }
+        if (call.stream()) {
+            boolean half = call.deframer().partial();
+            return half ? Awaited.BODY : unanswered > 0 ? Awaited.NOTHING : Awaited.ANYTHING;
+        }
+        return stream.bodyBegan() ? Awaited.BODY : Awaited.ANYTHING;
+    }
+
+    @Override
+    public void timedOut(TimeoutRule rule) {
+        stop(new OipException(
+                ErrorCode.REQUEST_TIMEOUT,
+                settings.connections().timeouts().describe(rule)));
     }
 
     @Override
@@ -239,6 +264,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             answer.release();
             return;
         }
+        unanswered = Math.max(0, unanswered - 1);
         if (answer instanceof Answer.StreamError error) {
             if (call.form() == StreamForm.OIP || call.said().statusOfErrors()) {
                 stop(error.failure());

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -41,7 +42,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private final Entry entry;
     private final Landing landing;
-    private final PausingDecoder decoder = new PausingDecoder(this::takesMore);
+    private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -58,7 +59,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     /** Stands before this in the pipeline. */
-    PausingDecoder decoder() {
+    TimedRequestDecoder decoder() {
         return decoder;
     }
 
@@ -107,6 +108,32 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         decoder.resume();
         resuming = false;
         ctx.channel().config().setAutoRead(kept.isEmpty() && !paused() && !decoder.waits());
+    }
+
+    /** Whether no request is being read or answered. */
+    boolean betweenRequests() {
+        return exchange == null;
+    }
+
+    /** Whether the body of a request is waited for. */
+    boolean awaitsBody() {
+        return exchange != null && !bodyEnded && !exchange.paused();
+    }
+
+    /** The client took too long: it is answered where it has sent a part of a request without an answer; it is closed. */
+    void timedOut(ChannelHandlerContext ctx, TimeoutRule rule) {
+        keepAlive = false;
+        RestExchange current = exchange;
+        if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
+            current = new RestExchange(new Writer(ctx), entry.settings().get());
+            exchange = current;
+        }
+        bodyEnded = true;
+        if (current == null || current.answered()) {
+            ctx.close();
+        } else {
+            current.timedOut(rule);
+        }
     }
 
     private boolean paused() {

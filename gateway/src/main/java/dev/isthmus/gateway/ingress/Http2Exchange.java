@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.StreamListener.Awaited;
+import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
 
 /** One HTTP/2 stream's request and response. */
@@ -16,6 +18,12 @@ interface Http2Exchange {
     default boolean paused() {
         return false;
     }
+
+    /** What of the client is waited for. */
+    Awaited awaited();
+
+    /** The client took too long: answers so, if nothing was answered. */
+    void timedOut(TimeoutRule rule);
 
     /** The client has sent this many bytes, which the exchange lets it send again once it takes more. */
     default void withheld(int bytes) {}

@@ -8,10 +8,13 @@ import dev.isthmus.gateway.http2.Http2Options;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
 import dev.isthmus.gateway.http2.StreamListener;
+import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http2.Http2Headers;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** HTTP/2 of one connection, with REST and gRPC streams side by side. */
@@ -25,13 +28,38 @@ final class Http2Ingress {
     /** Of what a client may send in one frame: parts of it are handed on as they come. */
     private static final int FRAME = 128 * 1024;
 
+    private static final Duration SOON = Duration.ofSeconds(1);
+
     private final Channel channel;
     private final Entry entry;
     private final Http2Heads heads = new Http2Heads();
+    /** Requests that have not ended. */
+    private int unended;
 
     private Http2Ingress(Channel channel, Entry entry) {
         this.channel = channel;
         this.entry = entry;
+    }
+
+    private void requestBegins() {
+        unended++;
+        entry.connections().requestBegins();
+    }
+
+    private void requestEnds() {
+        unended--;
+        entry.connections().requestEnds();
+    }
+
+    private @Nullable OipException refusal(Http2Stream stream, Http2Head head, IngressSettings settings) {
+        if (unended > 1 && entry.connections().tooManyUnended(settings.connections())) {
+            return OipException.refused(
+                    ErrorCode.UNAVAILABLE,
+                    "the gateway waits for the end of " + settings.connections().mostUnended()
+                            + " requests, and takes one more of each connection",
+                    SOON);
+        }
+        return HeadLimits.refusal(stream.headTooLarge(), head);
     }
 
     /** What serves a connection. */
@@ -64,7 +92,7 @@ final class Http2Ingress {
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
         Http2Head head = stream.headTooLarge() ? new Http2Head(headers) : heads.of(headers);
         IngressSettings settings = entry.settings().get();
-        OipException refusal = HeadLimits.refusal(stream.headTooLarge(), head);
+        OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
             GrpcExchange exchange = new GrpcExchange(stream, channel, settings);
             if (refusal == null) {
@@ -87,6 +115,7 @@ final class Http2Ingress {
     private final class Received implements StreamListener {
         private final Http2Stream stream;
         private @Nullable Http2Exchange exchange;
+        private boolean unendedRequest;
 
         Received(Http2Stream stream) {
             this.stream = stream;
@@ -96,12 +125,25 @@ final class Http2Ingress {
         public void headers(Http2Headers headers, boolean end) {
             Http2Exchange current = exchange;
             if (current == null) {
+                if (!end) {
+                    unendedRequest = true;
+                    requestBegins();
+                }
                 current = begin(stream, headers);
                 exchange = current;
             }
             // Trailers of a request say nothing that is needed here.
             if (end) {
+                ended();
                 current.end();
+            }
+        }
+
+        @Override
+        public void ended() {
+            if (unendedRequest) {
+                unendedRequest = false;
+                requestEnds();
             }
         }
 
@@ -115,6 +157,7 @@ final class Http2Ingress {
             int bytes = data.readableBytes();
             current.data(data);
             if (end) {
+                ended();
                 current.end();
             } else if (current.paused()) {
                 current.withheld(bytes);
@@ -128,6 +171,20 @@ final class Http2Ingress {
             Http2Exchange current = exchange;
             if (current != null) {
                 current.becameWritable();
+            }
+        }
+
+        @Override
+        public Awaited awaited() {
+            Http2Exchange current = exchange;
+            return current == null ? Awaited.NOTHING : current.awaited();
+        }
+
+        @Override
+        public void peerTimedOut(TimeoutRule rule) {
+            Http2Exchange current = exchange;
+            if (current != null) {
+                current.timedOut(rule);
             }
         }
 

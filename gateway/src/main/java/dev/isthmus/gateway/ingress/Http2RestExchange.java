@@ -4,6 +4,8 @@ import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.http2.Field;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.gateway.http2.StreamListener.Awaited;
+import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -48,6 +50,19 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     @Override
     public boolean paused() {
         return exchange.paused();
+    }
+
+    @Override
+    public Awaited awaited() {
+        if (exchange.answered() || paused()) {
+            return Awaited.NOTHING;
+        }
+        return stream.bodyBegan() ? Awaited.BODY : Awaited.ANYTHING;
+    }
+
+    @Override
+    public void timedOut(TimeoutRule rule) {
+        exchange.timedOut(rule);
     }
 
     @Override

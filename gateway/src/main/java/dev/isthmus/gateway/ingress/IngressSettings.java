@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
 
 /**
  * What is accepted and how it is answered.
@@ -14,6 +15,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
  * @param health how health requests are answered
  * @param compressAbove bytes of a REST response above which it is compressed for a client that takes that; -1 for never
  * @param abuse what a client may cost on one HTTP/2 connection
+ * @param connections how many there may be, and how long clients may take
  */
 public record IngressSettings(
         BodyLimits bodies,
@@ -23,7 +25,8 @@ public record IngressSettings(
         StreamForm streamForm,
         Health health,
         long compressAbove,
-        AbusePolicy abuse) {
+        AbusePolicy abuse,
+        ConnectionPolicy connections) {
     /** Bytes of a request line. */
     static final int MAX_REQUEST_LINE = 8 * 1024;
     /** Bytes of all header fields of a request. */

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * Decodes no further than the handler behind it takes: what is pipelined stays the bytes that were read, and no more is read.
  * Of one connection, used on its loop.
  */
-final class PausingDecoder extends StrictRequestDecoder {
+class PausingDecoder extends StrictRequestDecoder {
     private final Predicate<ChannelHandlerContext> takesMore;
     private @Nullable ChannelHandlerContext context;
     private boolean decoding;

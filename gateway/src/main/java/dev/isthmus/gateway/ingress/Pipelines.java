@@ -1,18 +1,18 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.Http2Connection;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelPipeline;
 import io.netty.handler.codec.http.HttpResponseEncoder;
-import io.netty.handler.timeout.ReadTimeoutHandler;
-import java.util.concurrent.TimeUnit;
+import java.net.SocketAddress;
 
 /** Every pipeline of the ingress. */
 final class Pipelines extends ChannelInitializer<Channel> {
-    private static final int HEAD_TIMEOUT_SECONDS = 10;
-    private static final String HEAD_TIMEOUT = "head-timeout";
-
     private static final int LARGEST_READ = 512 * 1024;
     private static final AdaptiveRecvByteBufAllocator READS =
             new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ);
@@ -28,27 +28,42 @@ final class Pipelines extends ChannelInitializer<Channel> {
 
     @Override
     protected void initChannel(Channel channel) {
+        ConnectionPolicy policy = entry.settings().get().connections();
+        if (!taken(channel, policy)) {
+            return;
+        }
         Landing landing = new Landing(Landing.Sizes.DEFAULT, ahead);
         channel.config().setRecvByteBufAllocator(new LandingReads(READS, landing));
-        // A connection that says nothing is closed.
-        channel.pipeline()
-                .addLast(HEAD_TIMEOUT, new ReadTimeoutHandler(HEAD_TIMEOUT_SECONDS, TimeUnit.SECONDS))
-                .addLast(new ProtocolDetector(this, landing));
+        ConnectionTimer timer = new ConnectionTimer(policy, entry.connections());
+        channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, landing));
     }
 
-    void http1(ChannelPipeline pipeline, Landing landing) {
-        pipeline.remove(HEAD_TIMEOUT);
-        requests(pipeline, landing);
+    /** Closes a connection that is one too many. */
+    private boolean taken(Channel channel, ConnectionPolicy policy) {
+        SocketAddress peer = channel.remoteAddress();
+        OpenConnections.Limit beyond = entry.connections().enter(peer, policy);
+        channel.closeFuture().addListener(closed -> entry.connections().leave(peer));
+        if (beyond != null) {
+            policy.events().refused(beyond);
+            channel.close();
+            return false;
+        }
+        if (policy.tcpKeepaliveSeconds() > 0) {
+            Transport.keepAlive(channel, policy.tcpKeepaliveSeconds());
+        }
+        return true;
     }
 
     /** HTTP/1.1, whose connection reads as {@code landing} has it. */
-    void requests(ChannelPipeline pipeline, Landing landing) {
+    void http1(ChannelPipeline pipeline, ConnectionTimer timer, Landing landing) {
         Http1Handler handler = new Http1Handler(entry, landing);
         pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
+        timer.watch(new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
     }
 
-    void http2(ChannelPipeline pipeline) {
-        pipeline.remove(HEAD_TIMEOUT);
-        pipeline.addLast(Http2Ingress.connection(pipeline.channel(), entry));
+    void http2(ChannelPipeline pipeline, ConnectionTimer timer) {
+        Http2Connection connection = Http2Ingress.connection(pipeline.channel(), entry);
+        pipeline.addLast(connection);
+        timer.watch(connection::checkTime);
     }
 }

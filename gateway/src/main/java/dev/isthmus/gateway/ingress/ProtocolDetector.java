@@ -13,10 +13,12 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     private static final int PRI = 0x50524920;
 
     private final Pipelines pipelines;
+    private final ConnectionTimer timer;
     private final Landing landing;
 
-    ProtocolDetector(Pipelines pipelines, Landing landing) {
+    ProtocolDetector(Pipelines pipelines, ConnectionTimer timer, Landing landing) {
         this.pipelines = pipelines;
+        this.timer = timer;
         this.landing = landing;
     }
 
@@ -26,9 +28,9 @@ final class ProtocolDetector extends ByteToMessageDecoder {
             return;
         }
         if (in.getInt(in.readerIndex()) == PRI) {
-            pipelines.http2(ctx.pipeline());
+            pipelines.http2(ctx.pipeline(), timer);
         } else {
-            pipelines.http1(ctx.pipeline(), landing);
+            pipelines.http1(ctx.pipeline(), timer, landing);
         }
         ctx.pipeline().remove(this);
     }

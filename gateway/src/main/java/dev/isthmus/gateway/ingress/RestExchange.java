@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.Inflation;
 import dev.isthmus.gateway.coding.InflationLimits;
+import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -174,6 +175,15 @@ final class RestExchange implements Reply {
             sink.cancel();
         }
         fail(failure);
+    }
+
+    /** The client took too long: ends what is under way for it, and answers so. */
+    void timedOut(TimeoutRule rule) {
+        if (!answered) {
+            cancelWith(new OipException(
+                    ErrorCode.REQUEST_TIMEOUT,
+                    settings.connections().timeouts().describe(rule)));
+        }
     }
 
     /** The connection takes more of the answer. */

@@ -42,8 +42,23 @@ public final class Admission implements AutoCloseable {
         if (bulkhead.tryAcquirePermission()) {
             return new Permit(bulkhead);
         }
+        throw refused();
+    }
+
+    /**
+     * That a call could be let in now: one that is not complete takes no place yet.
+     *
+     * @throws OipException UNAVAILABLE, where as many are under way as may be
+     */
+    public void check() {
+        if (bulkhead.getMetrics().getAvailableConcurrentCalls() <= 0) {
+            throw refused();
+        }
+    }
+
+    private OipException refused() {
         shed.increment();
-        throw OipException.refused(
+        return OipException.refused(
                 ErrorCode.UNAVAILABLE, "the gateway has " + most + " calls under way and takes no more", SOON);
     }
 

@@ -1,9 +1,12 @@
 package dev.isthmus.gateway.net;
 
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoEventLoop;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollChannelOption;
 import io.netty.channel.epoll.EpollDatagramChannel;
 import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerSocketChannel;
@@ -12,9 +15,11 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.DatagramChannel;
 import io.netty.channel.socket.ServerSocketChannel;
 import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.nio.NioChannelOption;
 import io.netty.channel.socket.nio.NioDatagramChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import jdk.net.ExtendedSocketOptions;
 
 /** How an event loop talks to the kernel, and the channel types that go with it. */
 public enum Transport {
@@ -50,6 +55,15 @@ public enum Transport {
             case EPOLL -> EpollIoHandler.newFactory();
             case NIO -> NioIoHandler.newFactory();
         };
+    }
+
+    /** Has the kernel ask the peer, after so many seconds of silence, whether it is there. */
+    public static void keepAlive(Channel channel, int seconds) {
+        ChannelOption<Integer> idle = channel instanceof EpollSocketChannel
+                ? EpollChannelOption.TCP_KEEPIDLE
+                : NioChannelOption.of(ExtendedSocketOptions.TCP_KEEPIDLE);
+        channel.config().setOption(ChannelOption.SO_KEEPALIVE, true);
+        channel.config().setOption(idle, seconds);
     }
 
     public Class<? extends ServerSocketChannel> serverChannel() {

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.ingress.BodyLimits;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -36,7 +37,8 @@ final class Echo implements AutoCloseable {
             IngressSettings.StreamForm.OIP,
             IngressSettings.Health.DEFAULT,
             -1,
-            AbusePolicy.NONE);
+            AbusePolicy.NONE,
+            ConnectionPolicy.NONE);
 
     private final IngressServer server;
     private final Sizes sizes;

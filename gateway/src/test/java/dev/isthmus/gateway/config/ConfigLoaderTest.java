@@ -65,6 +65,7 @@ class ConfigLoaderTest {
                 default_upstream: t
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
+        assertThat(config.connections()).isEqualTo(GatewayConfig.Connections.DEFAULT);
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
         assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
@@ -366,6 +367,56 @@ class ConfigLoaderTest {
                         new Retry(2, Set.of(RetryOn.LOST, RetryOn.TIMEOUT), 0.005, 1 << 20),
                         new Breaker(1, 10, 5, Duration.ofMinutes(1)),
                         new UpstreamConfig.Http2Abuse(1, 2, 3, 4)));
+    }
+
+    @Test
+    void connections_areReadInFull() throws ConfigException {
+        GatewayConfig config = parse("""
+                connections:
+                  max_connections: 1
+                  max_connections_per_address: 2
+                  request_headers_timeout: 3s
+                  request_body_timeout: 4s
+                  min_request_body_rate: 5
+                  stream_idle_timeout: 6s
+                  write_timeout: 7s
+                  idle_timeout: 8s
+                  tcp_keepalive: 9s
+                  http2_keepalive_interval: 10s
+                  http2_keepalive_timeout: 0s
+                local: {embedded_models: true}
+                default_upstream: local
+                """);
+        assertThat(config.connections())
+                .isEqualTo(new GatewayConfig.Connections(
+                        1,
+                        2,
+                        Duration.ofSeconds(3),
+                        Duration.ofSeconds(4),
+                        5,
+                        Duration.ofSeconds(6),
+                        Duration.ofSeconds(7),
+                        Duration.ofSeconds(8),
+                        Duration.ofSeconds(9),
+                        Duration.ofSeconds(10),
+                        Duration.ZERO));
+    }
+
+    @Test
+    void connections_areLimitedByDefault() {
+        assertThat(GatewayConfig.DEFAULT.connections())
+                .isEqualTo(new GatewayConfig.Connections(
+                        10_000,
+                        0,
+                        Duration.ofSeconds(10),
+                        Duration.ofSeconds(30),
+                        240,
+                        Duration.ofMinutes(5),
+                        Duration.ofSeconds(30),
+                        Duration.ofHours(1),
+                        Duration.ofMinutes(1),
+                        Duration.ofMinutes(1),
+                        Duration.ofSeconds(20)));
     }
 
     @Test

@@ -36,6 +36,7 @@ class ProbesTest {
                 List.of(new Listener("127.0.0.1", 0)),
                 new Admin("127.0.0.1", 0, null),
                 GatewayConfig.Limits.DEFAULT,
+                GatewayConfig.Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
                 GatewayConfig.Answers.DEFAULT,
                 GatewayConfig.Health.DEFAULT,

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.http2;
 
+import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.io.ByteArrayOutputStream;
@@ -25,6 +26,17 @@ class Heard implements StreamListener {
     int parts;
     int writable;
     boolean consumes = true;
+    Awaited awaited = Awaited.NOTHING;
+
+    @Override
+    public Awaited awaited() {
+        return awaited;
+    }
+
+    @Override
+    public void peerTimedOut(TimeoutRule rule) {
+        events.add("timeout " + rule.label());
+    }
 
     @Override
     public void headers(Http2Headers received, boolean end) {

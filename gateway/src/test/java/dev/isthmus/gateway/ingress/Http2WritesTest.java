@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -35,7 +36,8 @@ class Http2WritesTest {
                     IngressSettings.StreamForm.TRITON,
                     IngressSettings.Health.DEFAULT,
                     -1,
-                    AbusePolicy.NONE));
+                    AbusePolicy.NONE,
+                    ConnectionPolicy.NONE));
 
     /** Keeps each call until it is answered. */
     private RequestSink open(Call call, Reply reply) {

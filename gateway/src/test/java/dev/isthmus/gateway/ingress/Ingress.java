@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -35,7 +36,8 @@ final class Ingress implements AutoCloseable {
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 1024,
-                AbusePolicy.NONE);
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
         server = IngressServer.listen(
                 transport,
                 loops,

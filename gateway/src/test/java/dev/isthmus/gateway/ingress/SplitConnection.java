@@ -6,6 +6,8 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
@@ -66,12 +68,14 @@ final class SplitConnection implements AutoCloseable {
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 -1,
-                AbusePolicy.NONE);
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
         Entry entry = new Entry(this::open, this::open, () -> settings);
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);
         Pipelines pipelines = new Pipelines(entry);
-        pipelines.requests(channel.pipeline(), landing);
+        pipelines.http1(
+                channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
         reads = new LandingReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536), landing).newHandle();
     }
 

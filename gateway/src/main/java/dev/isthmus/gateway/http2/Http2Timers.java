@@ -1,0 +1,94 @@
+package dev.isthmus.gateway.http2;
+
+import dev.isthmus.gateway.http2.Http2Stream.Mark;
+import dev.isthmus.gateway.net.ConnectionTimeouts;
+import dev.isthmus.gateway.net.TimeoutRule;
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.function.Consumer;
+
+/** Tells how long the peer of a connection has let us wait, from looks at it from time to time. */
+final class Http2Timers {
+    private static final Runnable ALIVE = () -> {};
+
+    private final Session session;
+    private final FrameReader reader;
+    private long reads;
+    private long readAt;
+    private boolean pinged;
+    private long pingedAt;
+    private long begun = -1;
+    private long incompleteSince;
+    private int lastStream;
+    private long idleSince;
+    private boolean leaving;
+
+    Http2Timers(Session session, FrameReader reader, long now) {
+        this.session = session;
+        this.reader = reader;
+        this.readAt = now;
+        this.idleSince = now;
+    }
+
+    /** @param readsNow how often something was read so far */
+    void check(long readsNow, long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
+        if (readsNow != reads) {
+            reads = readsNow;
+            readAt = now;
+            pinged = false;
+        }
+        for (Http2Stream stream : session.streams().all()) {
+            if (!stream.is(Mark.CLOSED)) {
+                stream.checkTime(now, timeouts, expired);
+            }
+        }
+        if (incompleteFor(timeouts.requestHeaders(), now)) {
+            end(TimeoutRule.REQUEST_HEADERS, Http2Error.ENHANCE_YOUR_CALM, expired);
+        } else if (unanswered(timeouts, now)) {
+            end(TimeoutRule.KEEPALIVE, Http2Error.NO_ERROR, expired);
+        } else {
+            idle(timeouts, now, expired);
+        }
+    }
+
+    private void end(TimeoutRule rule, Http2Error error, Consumer<TimeoutRule> expired) {
+        expired.accept(rule);
+        session.leave(error);
+    }
+
+    private boolean incompleteFor(long timeout, long now) {
+        if (!reader.incomplete() || reader.begun() != begun) {
+            begun = reader.begun();
+            incompleteSince = now;
+            return false;
+        }
+        return ConnectionTimeouts.passed(timeout, incompleteSince, now);
+    }
+
+    private boolean unanswered(ConnectionTimeouts timeouts, long now) {
+        if (pinged) {
+            return ConnectionTimeouts.passed(timeouts.keepaliveTimeout(), pingedAt, now);
+        }
+        if (ConnectionTimeouts.passed(timeouts.keepaliveInterval(), readAt, now)
+                && session.farewell().ping(ALIVE)) {
+            pinged = true;
+            pingedAt = now;
+        }
+        return false;
+    }
+
+    /** A client without streams is told to leave; one that does not is left. */
+    private void idle(ConnectionTimeouts timeouts, long now, Consumer<TimeoutRule> expired) {
+        int last = session.streams().lastOfPeer();
+        if (session.streams().size() > 0 || last != lastStream) {
+            lastStream = last;
+            idleSince = now;
+        } else if (leaving && ConnectionTimeouts.passed(timeouts.requestHeaders(), idleSince, now)) {
+            session.leave(Http2Error.NO_ERROR);
+        } else if (!leaving && ConnectionTimeouts.passed(timeouts.idle(), idleSince, now)) {
+            leaving = true;
+            idleSince = now;
+            expired.accept(TimeoutRule.IDLE);
+            session.farewell().goAway();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.net.BodyProgress;
+import dev.isthmus.gateway.net.ConnectionTimeouts;
+import dev.isthmus.gateway.net.TimeoutRule;
+import io.netty.channel.ChannelHandlerContext;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Tells how long the client of an HTTP/1.1 connection lets us wait, from looks at it from time to time. */
+final class Http1Timers implements ConnectionTimer.Timed {
+    private final TimedRequestDecoder decoder;
+    private final Http1Handler handler;
+    private final ChannelHandlerContext ctx;
+    private final BodyProgress body = new BodyProgress();
+    private Awaited awaited = Awaited.NOTHING;
+    private long messages;
+    private long since;
+
+    /** What of the client is waited for. */
+    private enum Awaited {
+        NOTHING,
+        REQUEST,
+        REST_OF_HEAD,
+        BODY
+    }
+
+    Http1Timers(TimedRequestDecoder decoder, Http1Handler handler, ChannelHandlerContext ctx) {
+        this.decoder = decoder;
+        this.handler = handler;
+        this.ctx = ctx;
+    }
+
+    @Override
+    public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
+        Awaited next = awaited();
+        if (next == Awaited.BODY) {
+            if (awaited != Awaited.BODY) {
+                body.begin(decoder.bytes(), now);
+            }
+        } else if (next != awaited || decoder.messages() != messages) {
+            since = now;
+        }
+        awaited = next;
+        messages = decoder.messages();
+        TimeoutRule rule = passed(now, timeouts);
+        if (rule != null) {
+            expired.accept(rule);
+            handler.timedOut(ctx, rule);
+        }
+    }
+
+    private Awaited awaited() {
+        if (handler.betweenRequests()) {
+            return decoder.partial() ? Awaited.REST_OF_HEAD : Awaited.REQUEST;
+        }
+        return handler.awaitsBody() ? Awaited.BODY : Awaited.NOTHING;
+    }
+
+    private @Nullable TimeoutRule passed(long now, ConnectionTimeouts timeouts) {
+        return switch (awaited) {
+            case NOTHING -> null;
+            case REQUEST ->
+                ConnectionTimeouts.passed(timeouts.idle(), since, now) ? TimeoutRule.IDLE : null;
+            case REST_OF_HEAD ->
+                ConnectionTimeouts.passed(timeouts.requestHeaders(), since, now) ? TimeoutRule.REQUEST_HEADERS : null;
+            case BODY -> body.check(decoder.bytes(), now, timeouts);
+        };
+    }
+}

@@ -1,0 +1,43 @@
+package dev.isthmus.gateway.metrics;
+
+import dev.isthmus.gateway.net.ConnectionEvents;
+import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.TimeoutRule;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+
+/** Counts clients' connections, those that are refused, and what takes too long. */
+public final class ConnectionMetrics implements ConnectionEvents {
+    private final MeterRegistry registry;
+
+    public ConnectionMetrics(MeterRegistry registry) {
+        this.registry = registry;
+    }
+
+    /** Shows how many are open. */
+    public void show(OpenConnections connections) {
+        Gauge.builder("isthmus.connections.open", connections, OpenConnections::count)
+                .description("Connections of clients.")
+                .register(registry);
+    }
+
+    @Override
+    public void timedOut(TimeoutRule rule) {
+        Counter.builder("isthmus.connections.timeouts")
+                .description("Connections of clients, or requests on them, that were given up because the client took too"
+                        + " long.")
+                .tag("rule", rule.label())
+                .register(registry)
+                .increment();
+    }
+
+    @Override
+    public void refused(OpenConnections.Limit limit) {
+        Counter.builder("isthmus.connections.refused")
+                .description("Connections of clients that were closed at once because too many were open.")
+                .tag("limit", limit.label())
+                .register(registry)
+                .increment();
+    }
+}

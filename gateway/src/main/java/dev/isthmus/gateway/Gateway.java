@@ -10,7 +10,7 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
-import dev.isthmus.gateway.limit.MemoryBudget;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.metrics.ReloadMetrics;
@@ -186,7 +186,8 @@ public final class Gateway implements AutoCloseable {
                 new Entry(
                         (call, reply) -> enter().entry().rest().open(call, reply),
                         (call, reply) -> enter().entry().grpc().open(call, reply),
-                        () -> current().entry().settings().get()));
+                        () -> current().entry().settings().get(),
+                        memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, ground, false, null);
     }

@@ -4,14 +4,14 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
-import dev.isthmus.gateway.limit.MemoryBudget;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 
 /**
- * A call that has a place in the gateway and memory for what it holds, both of which it gives back when it ends or its client
- * goes. Where there is no memory for it, it fails.
+ * A call that has a place in the gateway, which it gives back when it ends or its client goes, and counts what it holds of
+ * its request until then. Where there is no memory for it, it fails.
  */
 final class AdmittedCall implements Reply {
     private final Admission.Permit permit;
@@ -33,7 +33,7 @@ final class AdmittedCall implements Reply {
 
     private void leave() {
         permit.giveBack();
-        memory.giveBack();
+        memory.request(0);
     }
 
     @Override
@@ -59,7 +59,7 @@ final class AdmittedCall implements Reply {
     @Override
     public void readMore() {
         // What waited has gone: it holds less.
-        memory.holds(request.held());
+        memory.request(request.held());
         client.readMore();
     }
 
@@ -86,7 +86,7 @@ final class AdmittedCall implements Reply {
         public void data(ByteBuf chunk) {
             sink.data(chunk);
             try {
-                memory.holds(sink.held());
+                memory.request(sink.held());
             } catch (OipException refused) {
                 sink.cancel();
                 fail(refused);

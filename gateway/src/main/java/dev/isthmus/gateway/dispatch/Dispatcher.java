@@ -72,12 +72,14 @@ public final class Dispatcher implements CallHandler {
                 case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
                 case Operation.ModelMetadata ask ->
                     query(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
-                case Operation.Infer infer -> admitted(reply, placed -> inference(call, infer, placed));
+                case Operation.Infer infer -> admitted(call, reply, placed -> inference(call, infer, placed));
                 case Operation.InferStream ask ->
                     admitted(
-                            reply, placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
-                case Operation.Generate generate -> admitted(reply, placed -> generate(call, generate, placed));
-                case Operation.Manage manage -> admitted(reply, placed -> managing.open(call, manage, placed));
+                            call,
+                            reply,
+                            placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
+                case Operation.Generate generate -> admitted(call, reply, placed -> generate(call, generate, placed));
+                case Operation.Manage manage -> admitted(call, reply, placed -> managing.open(call, manage, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);
@@ -99,9 +101,9 @@ public final class Dispatcher implements CallHandler {
     }
 
     /** Opens a call that needs a place: health and metadata are told however much is under way. */
-    private RequestSink admitted(Reply client, Function<Reply, RequestSink> opening) {
+    private RequestSink admitted(Call call, Reply client, Function<Reply, RequestSink> opening) {
         Admission.Permit permit = traffic.admission().enter();
-        AdmittedCall reply = new AdmittedCall(permit, traffic.memory().hold(), client);
+        AdmittedCall reply = new AdmittedCall(permit, call.memory(), client);
         try {
             return reply.around(opening.apply(reply));
         } catch (RuntimeException e) {

@@ -18,6 +18,9 @@ enum Outcome {
      *     of the server by it
      */
     static Outcome of(OipException failure, boolean patient) {
+        if (failure.dropsAnswer()) {
+            return ANSWERED;
+        }
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, BAD_UPSTREAM_ANSWER -> FAILED;
             case DEADLINE_EXCEEDED -> patient ? FAILED : CANCELLED;

@@ -1,7 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a listener leads to.
@@ -9,5 +11,18 @@ import java.util.function.Supplier;
  * @param rest takes the calls of REST clients
  * @param grpc takes the calls of gRPC clients
  * @param settings asked at the beginning of each request, and of each connection for what belongs to that
+ * @param memory what calls may hold; null where that is not counted
  */
-public record Entry(CallHandler rest, CallHandler grpc, Supplier<IngressSettings> settings) {}
+public record Entry(
+        CallHandler rest, CallHandler grpc, Supplier<IngressSettings> settings, @Nullable MemoryBudget memory) {
+
+    /** Where nobody counts what calls hold. */
+    public Entry(CallHandler rest, CallHandler grpc, Supplier<IngressSettings> settings) {
+        this(rest, grpc, settings, null);
+    }
+
+    /** What a call that begins holds: nothing yet. */
+    MemoryBudget.Hold hold() {
+        return memory == null ? MemoryBudget.Hold.UNCOUNTED : memory.hold();
+    }
+}

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.ingress.IngressSettings.StreamForm;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
@@ -25,6 +26,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
     private final IngressSettings settings;
+    private final MemoryBudget.Hold memory;
     private @Nullable OpenCall opened;
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
@@ -56,10 +58,11 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings) {
+    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.Hold memory) {
         this.stream = stream;
         this.channel = channel;
         this.settings = settings;
+        this.memory = memory;
     }
 
     void open(Http2Head head, CallHandler calls) {
@@ -86,7 +89,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel), this);
+        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
     }
 
     @Override
@@ -102,6 +105,9 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 stream(call);
             } else {
                 unary(call);
+            }
+            if (!ended) {
+                memory.gathered(call.request().bytes());
             }
         } catch (OipException failure) {
             stop(failure);
@@ -130,6 +136,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             sink = to;
         }
         if (!ended && call.request().waits()) {
+            memory.dispatched();
             to.data(call.request().take());
         }
     }
@@ -180,6 +187,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         RequestSink to = start(call, operation);
         sink = to;
+        memory.dispatched();
         to.data(message);
         if (!ended) {
             to.end();
@@ -188,6 +196,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void cancel() {
+        memory.giveBack();
         if (!ended) {
             ended = true;
             releaseRequest();
@@ -207,6 +216,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void becameWritable() {
+        memory.answer(stream.queued());
         if (!ended && sink != null) {
             sink.resume();
         }
@@ -263,8 +273,21 @@ final class GrpcExchange implements Http2Exchange, Reply {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
         ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : compressed(coding, message);
+        write(call, out);
+    }
+
+    /** Takes the bytes. A call for whose answer there is no memory fails. */
+    private void write(OpenCall call, ByteBuf out) {
+        try {
+            memory.answer(stream.queued() + out.readableBytes());
+        } catch (OipException refused) {
+            out.release();
+            stop(refused);
+            return;
+        }
         head(call);
         stream.data(out, false);
+        memory.answer(stream.queued());
     }
 
     private void head(OpenCall call) {
@@ -277,9 +300,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     /** Takes the part. */
     private void pass(OpenCall call, Answer.Part part) {
         ByteBuf bytes = part.bytes();
-        ByteBuf out = headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc());
-        head(call);
-        stream.data(out, false);
+        write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
     }
 
     private ByteBuf compressed(ContentCoding coding, ByteBuf message) {
@@ -326,6 +347,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
             opened.request().release();
             opened.deframer().release();
         }
+        memory.gathered(0);
+        memory.request(0);
         readMore();
     }
 }

@@ -8,6 +8,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
@@ -98,7 +99,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         RestExchange started =
-                new RestExchange(new Writer(ctx), entry.settings().get());
+                new RestExchange(new Writer(ctx), entry.settings().get(), entry.hold());
         exchange = started;
         bodyEnded = false;
         discarded = 0;
@@ -195,6 +196,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
 
         private void finished(ChannelFuture written) {
+            RestExchange over = exchange;
+            if (over != null && written.isDone()) {
+                over.written();
+            } else if (over != null) {
+                written.addListener(done -> over.written());
+            }
             if (!keepAlive) {
                 written.addListener(ChannelFutureListener.CLOSE);
                 return;
@@ -224,6 +231,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public void endBody() {
             finished(ctx.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+        }
+
+        @Override
+        public long queued() {
+            ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
+            return waiting == null ? 0 : waiting.totalPendingWriteBytes();
         }
 
         @Override
@@ -257,6 +270,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.fireChannelInactive();
     }
 
+    /** No room in the heap ends the process; outside of it, others give back what they have. */
+    private static OipException failure(Throwable cause) {
+        return cause instanceof OutOfMemoryError
+                ? new OipException(ErrorCode.OVERLOADED, "memory: there is none for the request now", cause)
+                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
+    }
+
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
@@ -266,7 +286,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         if (exchange != null && !exchange.answered()) {
             keepAlive = false;
-            exchange.cancelWith(new OipException(ErrorCode.INTERNAL, "internal error", cause));
+            exchange.cancelWith(failure(cause));
         } else {
             ctx.close();
         }

@@ -66,7 +66,7 @@ final class Http2Ingress {
         IngressSettings settings = entry.settings().get();
         OipException refusal = HeadLimits.refusal(stream.headTooLarge(), head);
         if (head.grpc()) {
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings);
+            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, entry.hold());
             if (refusal == null) {
                 exchange.open(head, entry.grpc());
             } else {
@@ -74,7 +74,7 @@ final class Http2Ingress {
             }
             return exchange;
         }
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings);
+        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, entry.hold());
         if (refusal == null) {
             exchange.open(head, entry.rest());
         } else {

@@ -274,6 +274,13 @@ final class GrpcCall implements StreamListener {
             ending = () -> fail(pool.texts().noStatus());
         }
         deliver(to);
+        if (!over) {
+            try {
+                listener.gathered(to.bytes());
+            } catch (OipException refused) {
+                fail(refused);
+            }
+        }
     }
 
     private void deliver(GrpcDeframer from) {

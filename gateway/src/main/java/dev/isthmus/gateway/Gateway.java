@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.config.ConfigDiff;
 import dev.isthmus.gateway.config.ConfigException;
@@ -10,6 +11,7 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.memory.AllocationCheck;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
@@ -51,7 +53,7 @@ import org.slf4j.LoggerFactory;
  * The gateway, running from its construction to {@link #close()}: what outlives every configuration, and the
  * {@link Generation} of the current one.
  */
-public final class Gateway implements AutoCloseable {
+public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
@@ -63,6 +65,7 @@ public final class Gateway implements AutoCloseable {
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
+    private final AllocationCheck allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
     private final Ramps ramps;
@@ -157,6 +160,7 @@ public final class Gateway implements AutoCloseable {
         this.source = source;
         this.warm = warm;
         this.loops = loops;
+        allocations = new AllocationCheck(allocator);
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
@@ -177,7 +181,7 @@ public final class Gateway implements AutoCloseable {
                 calls,
                 closer,
                 CALLS_GO_ON,
-                this::obstacle,
+                this,
                 this::forget);
         listeners = new Listeners(
                 transport,
@@ -352,10 +356,15 @@ public final class Gateway implements AutoCloseable {
     }
 
     /** Why the gateway itself takes no traffic now, however its upstreams are; null where it does. */
-    @Nullable
-    String obstacle() {
+    @Override
+    public @Nullable String obstacle() {
         String instead = phase;
         return instead != null || warm.getAsBoolean() ? instead : "warming up";
+    }
+
+    @Override
+    public @Nullable String failure() {
+        return allocations.failure();
     }
 
     /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */

@@ -65,7 +65,7 @@ public final class Dispatcher implements CallHandler {
     public RequestSink open(Call call, Reply reply) {
         try {
             return switch (call.operation()) {
-                case Operation.ServerLive live -> answer(reply, new Answer.Live(true));
+                case Operation.ServerLive live -> answer(reply, live());
                 case Operation.ServerReady ask -> answer(reply, serverReady());
                 case Operation.GatewayReady ask -> answer(reply, gatewayReady());
                 case Operation.ServerMetadata ask -> answer(reply, new Answer.Server(catalogue.serverMetadata()));
@@ -90,6 +90,14 @@ public final class Dispatcher implements CallHandler {
     private Answer serverReady() {
         String reason = catalogue.notReady();
         return new Answer.Ready(reason.isEmpty(), reason);
+    }
+
+    private Answer live() {
+        String failure = gateway.failure();
+        if (failure != null) {
+            throw new OipException(ErrorCode.UNAVAILABLE, "the gateway does not work: " + failure);
+        }
+        return new Answer.Live(true);
     }
 
     private Answer gatewayReady() {

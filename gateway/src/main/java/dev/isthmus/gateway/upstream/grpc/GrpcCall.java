@@ -105,6 +105,11 @@ final class GrpcCall implements StreamListener {
         return stream != null && stream.writable();
     }
 
+    /** Bytes that were sent and wait for the server's windows, or for the socket. */
+    long queued() {
+        return stream == null ? 0 : stream.queued();
+    }
+
     /**
      * Sends a message, which needs a stream.
      *

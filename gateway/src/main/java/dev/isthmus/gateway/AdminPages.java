@@ -23,7 +23,7 @@ final class AdminPages {
 
     void addTo(AdminRoutes routes) {
         routes.route("GET", "/metrics", request -> AdminAnswer.text(ProcessMetrics.CONTENT_TYPE, metrics.scrape()))
-                .route("GET", "/live", request -> AdminAnswer.json(200, Map.of("live", true)))
+                .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())
                 .route("GET", "/config", request -> config())
                 .route("GET", "/servers", request -> json(gateway.catalogue().membersDocument()))
@@ -54,6 +54,13 @@ final class AdminPages {
             }
         }
         return json(gateway.ramps().document());
+    }
+
+    private AdminAnswer live() {
+        String failure = gateway.failure();
+        return failure == null
+                ? AdminAnswer.json(200, Map.of("live", true))
+                : AdminAnswer.error(503, "the gateway does not work: " + failure);
     }
 
     /** Whether this gateway takes traffic: what its upstreams are is in {@code /servers}. */

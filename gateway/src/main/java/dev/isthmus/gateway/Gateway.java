@@ -2,6 +2,7 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.config.ConfigDiff;
 import dev.isthmus.gateway.config.ConfigException;
@@ -10,7 +11,8 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
-import dev.isthmus.gateway.limit.MemoryBudget;
+import dev.isthmus.gateway.memory.AllocationCheck;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
@@ -53,7 +55,7 @@ import org.slf4j.LoggerFactory;
  * The gateway, running from its construction to {@link #close()}: what outlives every configuration, and the
  * {@link Generation} of the current one.
  */
-public final class Gateway implements AutoCloseable {
+public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
     private static final long QUIET_MILLIS = 0;
     private static final long PATIENCE_MILLIS = 5_000;
@@ -65,6 +67,7 @@ public final class Gateway implements AutoCloseable {
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
+    private final AllocationCheck allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
     private final Ramps ramps;
@@ -159,6 +162,7 @@ public final class Gateway implements AutoCloseable {
         this.source = source;
         this.warm = warm;
         this.loops = loops;
+        allocations = new AllocationCheck(allocator);
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
@@ -179,7 +183,7 @@ public final class Gateway implements AutoCloseable {
                 calls,
                 closer,
                 CALLS_GO_ON,
-                this::obstacle,
+                this,
                 this::forget);
         OpenConnections connections = new OpenConnections();
         new ConnectionMetrics(metrics.registry()).show(connections);
@@ -191,7 +195,8 @@ public final class Gateway implements AutoCloseable {
                         (call, reply) -> enter().entry().rest().open(call, reply),
                         (call, reply) -> enter().entry().grpc().open(call, reply),
                         () -> current().entry().settings().get(),
-                        connections));
+                        connections,
+                        memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, ground, false, null);
     }
@@ -356,10 +361,15 @@ public final class Gateway implements AutoCloseable {
     }
 
     /** Why the gateway itself takes no traffic now, however its upstreams are; null where it does. */
-    @Nullable
-    String obstacle() {
+    @Override
+    public @Nullable String obstacle() {
         String instead = phase;
         return instead != null || warm.getAsBoolean() ? instead : "warming up";
+    }
+
+    @Override
+    public @Nullable String failure() {
+        return allocations.failure();
     }
 
     /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */

@@ -9,7 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Traffic;
-import dev.isthmus.gateway.limit.MemoryBudget;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;

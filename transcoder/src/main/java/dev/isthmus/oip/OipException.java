@@ -57,6 +57,11 @@ public final class OipException extends RuntimeException {
         return new OipException(code, message, null, Processed.NO, retryAfter);
     }
 
+    /** An answer that there is no room for, though its request was executed, and when there may be. */
+    public static OipException answerDropped(ErrorCode code, String message, Duration retryAfter) {
+        return new OipException(code, message, null, Processed.YES, retryAfter);
+    }
+
     /** A request that breaks the protocol or does not fit the model. */
     public static OipException invalid(String message) {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);
@@ -69,6 +74,11 @@ public final class OipException extends RuntimeException {
     /** Whether the request may have been executed: what may be tried again depends on it. */
     public Processed processed() {
         return processed;
+    }
+
+    /** Whether the request was executed, and its answer dropped because there is no room for it: no server failed. */
+    public boolean dropsAnswer() {
+        return processed == Processed.YES && retryAfter != null;
     }
 
     /** When the client may ask again; empty where nothing is known of it. */

@@ -2,8 +2,10 @@ package dev.isthmus.transcoder;
 
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import java.util.List;
 import java.util.Set;
 
 /** An inference request or answer as it stands: on a wire, or decoded. Owns its buffers. */
@@ -13,14 +15,30 @@ public sealed interface InferMessage {
 
     void release();
 
+    /** How large its buffers are. */
+    long bytes();
+
     /** The same message once more, uncopied, with buffers of its own indices and references: each is released by itself. */
     InferMessage retained();
+
+    private static long bytes(List<Tensor> tensors) {
+        long bytes = 0;
+        for (Tensor tensor : tensors) {
+            bytes += tensor.data().readableBytes();
+        }
+        return bytes;
+    }
 
     /** A REST body. */
     record Rest(RestBody body) implements InferMessage {
         @Override
         public Wire wire() {
             return Wire.REST;
+        }
+
+        @Override
+        public long bytes() {
+            return body.content().readableBytes();
         }
 
         @Override
@@ -39,6 +57,11 @@ public sealed interface InferMessage {
         @Override
         public Wire wire() {
             return Wire.PROTOBUF;
+        }
+
+        @Override
+        public long bytes() {
+            return message.readableBytes();
         }
 
         @Override
@@ -74,6 +97,11 @@ public sealed interface InferMessage {
         }
 
         @Override
+        public long bytes() {
+            return InferMessage.bytes(request.inputs());
+        }
+
+        @Override
         public void release() {
             request.release();
         }
@@ -89,6 +117,11 @@ public sealed interface InferMessage {
         @Override
         public Wire wire() {
             return Wire.DECODED;
+        }
+
+        @Override
+        public long bytes() {
+            return InferMessage.bytes(response.outputs());
         }
 
         @Override

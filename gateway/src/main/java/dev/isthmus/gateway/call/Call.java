@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.memory.MemoryBudget;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Map;
 import java.util.concurrent.Executor;
@@ -13,6 +14,7 @@ import java.util.concurrent.Executor;
  * @param client all that the client sent, for routing to look at
  * @param affinity calls of the same affinity belong on the same server; {@link #NO_AFFINITY} for any
  * @param sequence whether the server keeps a state between the calls of this affinity, which another one does not have
+ * @param memory counts the bytes that it holds
  */
 public record Call(
         Operation operation,
@@ -22,7 +24,8 @@ public record Call(
         long affinity,
         boolean sequence,
         Executor loop,
-        ByteBufAllocator allocator) {
+        ByteBufAllocator allocator,
+        MemoryBudget.Hold memory) {
 
     public static final long NO_AFFINITY = 0;
     public static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -31,19 +34,19 @@ public record Call(
         headers = Map.copyOf(headers);
     }
 
-    /** A call that may go to any server, of a client whose headers nobody looks at. */
+    /** A call of no client: it may go to any server, and nobody counts its bytes. */
     public Call(
             Operation operation,
             long deadlineNanos,
             Map<String, String> headers,
             Executor loop,
             ByteBufAllocator allocator) {
-        this(operation, deadlineNanos, headers, HeaderFields.NONE, NO_AFFINITY, false, loop, allocator);
+        this(operation, deadlineNanos, headers, HeaderFields.NONE, NO_AFFINITY, false, loop, allocator, MemoryBudget.Hold.UNCOUNTED);
     }
 
     /** The same call of a client with these headers. */
     public Call from(HeaderFields fields) {
-        return new Call(operation, deadlineNanos, headers, fields, affinity, sequence, loop, allocator);
+        return new Call(operation, deadlineNanos, headers, fields, affinity, sequence, loop, allocator, memory);
     }
 
     /** The same call, which belongs on the server of this affinity. */
@@ -55,12 +58,12 @@ public record Call(
     public Call withAffinity(long other, boolean ofSequence) {
         return other == affinity && ofSequence == sequence
                 ? this
-                : new Call(operation, deadlineNanos, headers, client, other, ofSequence, loop, allocator);
+                : new Call(operation, deadlineNanos, headers, client, other, ofSequence, loop, allocator, memory);
     }
 
     /** The same call with another deadline. */
     public Call withDeadline(long nanos) {
-        return new Call(operation, nanos, headers, client, affinity, sequence, loop, allocator);
+        return new Call(operation, nanos, headers, client, affinity, sequence, loop, allocator, memory);
     }
 
     public boolean hasDeadline() {

@@ -187,8 +187,8 @@ public record GatewayConfig(
             int maxRequests,
 
             @Doc(
-                    "What all requests may hold while they are read and answered, as a share of the memory outside the heap"
-                            + " (-XX:MaxDirectMemorySize); a request for which no more fits is refused with 503.")
+                    "What all calls may hold of requests and answers, as a share of the memory outside the heap"
+                            + " (-XX:MaxDirectMemorySize); a call for which no more fits is refused with 503.")
             @Share
             double maxBuffered,
 

@@ -4,16 +4,16 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
-import dev.isthmus.gateway.limit.MemoryBudget;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call with memory for what it holds, and with a place in the gateway once its request is complete, so that no client holds
- * a place by sending nothing; a stream of requests has one from its first message on. Both are given back when the call ends
- * or its client goes. Where there is none, the call fails.
+ * A call with a place in the gateway once its request is complete, so that no client holds a place by sending nothing; a
+ * stream of requests has one from its first message on. It is given back when the call ends or its client goes; until then
+ * the call counts what it holds of its request. Where there is no place or no memory, the call fails.
  */
 final class AdmittedCall implements Reply {
     private final Admission admission;
@@ -43,7 +43,7 @@ final class AdmittedCall implements Reply {
         if (permit != null) {
             permit.giveBack();
         }
-        memory.giveBack();
+        memory.request(0);
     }
 
     @Override
@@ -69,7 +69,7 @@ final class AdmittedCall implements Reply {
     @Override
     public void readMore() {
         // What waited has gone: it holds less.
-        memory.holds(request.held());
+        memory.request(request.held());
         client.readMore();
     }
 
@@ -114,7 +114,7 @@ final class AdmittedCall implements Reply {
             }
             sink.data(chunk);
             try {
-                memory.holds(sink.held());
+                memory.request(sink.held());
             } catch (OipException refused) {
                 sink.cancel();
                 fail(refused);

@@ -65,21 +65,22 @@ public final class Dispatcher implements CallHandler {
     public RequestSink open(Call call, Reply reply) {
         try {
             return switch (call.operation()) {
-                case Operation.ServerLive live -> answer(reply, new Answer.Live(true));
+                case Operation.ServerLive live -> answer(reply, live());
                 case Operation.ServerReady ask -> answer(reply, serverReady());
                 case Operation.GatewayReady ask -> answer(reply, gatewayReady());
                 case Operation.ServerMetadata ask -> answer(reply, new Answer.Server(catalogue.serverMetadata()));
                 case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
                 case Operation.ModelMetadata ask ->
                     query(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
-                case Operation.Infer infer -> admitted(reply, false, placed -> inference(call, infer, placed));
+                case Operation.Infer infer -> admitted(call, reply, false, placed -> inference(call, infer, placed));
                 case Operation.InferStream ask ->
                     admitted(
+                            call,
                             reply,
                             true,
                             placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
-                case Operation.Generate generate -> admitted(reply, false, placed -> generate(call, generate, placed));
-                case Operation.Manage manage -> admitted(reply, false, placed -> managing.open(call, manage, placed));
+                case Operation.Generate generate -> admitted(call, reply, false, placed -> generate(call, generate, placed));
+                case Operation.Manage manage -> admitted(call, reply, false, placed -> managing.open(call, manage, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);
@@ -92,6 +93,14 @@ public final class Dispatcher implements CallHandler {
         return new Answer.Ready(reason.isEmpty(), reason);
     }
 
+    private Answer live() {
+        String failure = gateway.failure();
+        if (failure != null) {
+            throw new OipException(ErrorCode.UNAVAILABLE, "the gateway does not work: " + failure);
+        }
+        return new Answer.Live(true);
+    }
+
     private Answer gatewayReady() {
         String obstacle = gateway.obstacle();
         if (obstacle != null) {
@@ -101,10 +110,9 @@ public final class Dispatcher implements CallHandler {
     }
 
     /** Opens a call that needs a place: health and metadata are told however much is under way. */
-    private RequestSink admitted(Reply client, boolean stream, Function<Reply, RequestSink> opening) {
+    private RequestSink admitted(Call call, Reply client, boolean stream, Function<Reply, RequestSink> opening) {
         traffic.admission().check();
-        AdmittedCall reply =
-                new AdmittedCall(traffic.admission(), stream, traffic.memory().hold(), client);
+        AdmittedCall reply = new AdmittedCall(traffic.admission(), stream, call.memory(), client);
         return reply.around(opening.apply(reply));
     }
 

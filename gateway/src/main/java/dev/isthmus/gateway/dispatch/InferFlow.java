@@ -277,7 +277,7 @@ final class InferFlow implements Reply {
     private boolean takesOver(OipException failure) {
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, DEADLINE_EXCEEDED, BAD_UPSTREAM_ANSWER ->
-                !call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0;
+                !failure.dropsAnswer() && (!call.hasDeadline() || call.deadlineNanos() - System.nanoTime() > 0);
             default -> false;
         };
     }

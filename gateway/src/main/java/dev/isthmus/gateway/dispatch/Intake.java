@@ -141,7 +141,10 @@ final class Intake implements RequestSink {
 
     @Override
     public long held() {
-        return flow.over() ? 0 : body.held();
+        if (flow.over()) {
+            return 0;
+        }
+        return upload == null ? body.held() : body.held() + upload.held();
     }
 
     @Override

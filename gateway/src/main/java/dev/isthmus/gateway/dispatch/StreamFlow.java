@@ -168,6 +168,15 @@ final class StreamFlow implements RequestSink {
     }
 
     @Override
+    public long held() {
+        long held = 0;
+        for (Branch branch : branches.values()) {
+            held += branch.stream.keptBytes();
+        }
+        return held;
+    }
+
+    @Override
     public void resume() {
         new ArrayList<>(branches.values()).forEach(branch -> branch.stream.resume());
         readMore();

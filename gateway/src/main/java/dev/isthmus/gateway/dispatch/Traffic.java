@@ -2,8 +2,8 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.limit.Admission;
-import dev.isthmus.gateway.limit.MemoryBudget;
 import dev.isthmus.gateway.limit.RateLimits;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.RampPlan;
 import dev.isthmus.gateway.ramp.Ramps;
@@ -120,10 +120,6 @@ public final class Traffic implements AutoCloseable {
 
     Admission admission() {
         return admission;
-    }
-
-    MemoryBudget memory() {
-        return ground.memory();
     }
 
     Ramps ramps() {

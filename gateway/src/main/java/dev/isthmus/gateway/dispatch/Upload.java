@@ -55,6 +55,11 @@ final class Upload implements Reply, Cancellation {
         move();
     }
 
+    /** Bytes that the server was given and that have not gone out to it. */
+    long held() {
+        return over ? 0 : server.held();
+    }
+
     /** Whether the client may send more. */
     boolean takesMore() {
         return over || !passing.waits();

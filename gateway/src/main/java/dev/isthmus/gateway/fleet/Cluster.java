@@ -133,6 +133,11 @@ public final class Cluster implements Upstream {
         }
 
         @Override
+        public long held() {
+            return question.held();
+        }
+
+        @Override
         public void cancel() {
             call.cancel();
         }

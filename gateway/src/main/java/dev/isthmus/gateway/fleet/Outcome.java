@@ -22,6 +22,9 @@ enum Outcome {
         if (failure.processed() == Processed.REFUSED) {
             return CANCELLED;
         }
+        if (failure.dropsAnswer()) {
+            return ANSWERED;
+        }
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, BAD_UPSTREAM_ANSWER -> FAILED;
             case DEADLINE_EXCEEDED -> patient ? FAILED : CANCELLED;

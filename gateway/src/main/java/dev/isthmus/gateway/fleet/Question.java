@@ -215,6 +215,11 @@ interface Question {
             return !full;
         }
 
+        /** Bytes that the server was given and that have not gone out to it. */
+        long held() {
+            return server == null ? 0 : server.held();
+        }
+
         @Override
         public boolean clientSends() {
             return !ended;

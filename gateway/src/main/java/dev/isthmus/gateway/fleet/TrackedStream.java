@@ -54,6 +54,11 @@ final class TrackedStream implements InferStream {
     }
 
     @Override
+    public long keptBytes() {
+        return stream.keptBytes();
+    }
+
+    @Override
     public void resume() {
         stream.resume();
     }

@@ -154,6 +154,12 @@ public final class GrpcDeframer {
         }
     }
 
+    /** Bytes that have come and were not taken. */
+    public int bytes() {
+        ByteBuf in = held();
+        return in == null ? 0 : in.readableBytes();
+    }
+
     private @Nullable ByteBuf held() {
         return gathered == null ? single : gathered;
     }

@@ -111,6 +111,11 @@ public final class Http2Stream {
         return session.sender().writable(this);
     }
 
+    /** Bytes of the body that were given to it and wait for the peer's windows, or for the socket. */
+    public long queued() {
+        return queue == null ? 0 : queue.bytes();
+    }
+
     /** Lets the peer send as many bytes more as were received. */
     public void consumed(int bytes) {
         if (bytes > 0 && !is(Mark.CLOSED) && !is(Mark.REMOTE_ENDED)) {

@@ -1,8 +1,10 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.OpenConnections;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a listener leads to.
@@ -11,11 +13,22 @@ import java.util.function.Supplier;
  * @param grpc takes the calls of gRPC clients
  * @param settings asked at the beginning of each request, and of each connection for what belongs to that
  * @param connections counts those of all listeners that lead here
+ * @param memory what calls may hold; null where that is not counted
  */
 public record Entry(
-        CallHandler rest, CallHandler grpc, Supplier<IngressSettings> settings, OpenConnections connections) {
-    /** Without connections yet. */
+        CallHandler rest,
+        CallHandler grpc,
+        Supplier<IngressSettings> settings,
+        OpenConnections connections,
+        @Nullable MemoryBudget memory) {
+
+    /** Without connections yet, where nobody counts what calls hold. */
     public Entry(CallHandler rest, CallHandler grpc, Supplier<IngressSettings> settings) {
-        this(rest, grpc, settings, new OpenConnections());
+        this(rest, grpc, settings, new OpenConnections(), null);
+    }
+
+    /** What a call that begins holds: nothing yet. */
+    MemoryBudget.Hold hold() {
+        return memory == null ? MemoryBudget.Hold.UNCOUNTED : memory.hold();
     }
 }

@@ -12,6 +12,7 @@ import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.Awaited;
 import dev.isthmus.gateway.ingress.IngressSettings.StreamForm;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -27,6 +28,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
     private final IngressSettings settings;
+    private final MemoryBudget.Hold memory;
     private @Nullable OpenCall opened;
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
@@ -60,10 +62,11 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings) {
+    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.Hold memory) {
         this.stream = stream;
         this.channel = channel;
         this.settings = settings;
+        this.memory = memory;
     }
 
     void open(Http2Head head, CallHandler calls) {
@@ -91,7 +94,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel), this);
+        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
     }
 
     @Override
@@ -107,6 +110,9 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 stream(call);
             } else {
                 unary(call);
+            }
+            if (!ended) {
+                memory.gathered(call.request().bytes());
             }
         } catch (OipException failure) {
             stop(failure);
@@ -136,6 +142,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             sink = to;
         }
         if (!ended && call.request().waits()) {
+            memory.dispatched();
             to.data(call.request().take());
         }
     }
@@ -206,6 +213,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         RequestSink to = start(call, operation);
         sink = to;
+        memory.dispatched();
         to.data(message);
         if (!ended) {
             to.end();
@@ -214,6 +222,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void cancel() {
+        memory.giveBack();
         if (!ended) {
             ended = true;
             releaseRequest();
@@ -233,6 +242,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void becameWritable() {
+        memory.answer(stream.queued());
         if (!ended && sink != null) {
             sink.resume();
         }
@@ -290,8 +300,21 @@ final class GrpcExchange implements Http2Exchange, Reply {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
         ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : compressed(coding, message);
+        write(call, out);
+    }
+
+    /** Takes the bytes. A call for whose answer there is no memory fails. */
+    private void write(OpenCall call, ByteBuf out) {
+        try {
+            memory.answer(stream.queued() + out.readableBytes());
+        } catch (OipException refused) {
+            out.release();
+            stop(refused);
+            return;
+        }
         head(call);
         stream.data(out, false);
+        memory.answer(stream.queued());
     }
 
     private void head(OpenCall call) {
@@ -304,9 +327,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     /** Takes the part. */
     private void pass(OpenCall call, Answer.Part part) {
         ByteBuf bytes = part.bytes();
-        ByteBuf out = headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc());
-        head(call);
-        stream.data(out, false);
+        write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
     }
 
     private ByteBuf compressed(ContentCoding coding, ByteBuf message) {
@@ -353,6 +374,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
             opened.request().release();
             opened.deframer().release();
         }
+        memory.gathered(0);
+        memory.request(0);
         readMore();
     }
 }

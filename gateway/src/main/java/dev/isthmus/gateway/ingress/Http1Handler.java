@@ -9,6 +9,7 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
@@ -125,7 +126,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         keepAlive = false;
         RestExchange current = exchange;
         if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = new RestExchange(new Writer(ctx), entry.settings().get());
+            current = new RestExchange(new Writer(ctx), entry.settings().get(), entry.hold());
             exchange = current;
         }
         bodyEnded = true;
@@ -152,7 +153,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         RestExchange started =
-                new RestExchange(new Writer(ctx), entry.settings().get());
+                new RestExchange(new Writer(ctx), entry.settings().get(), entry.hold());
         exchange = started;
         bodyEnded = false;
         discarded = 0;
@@ -249,6 +250,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
 
         private void finished(ChannelFuture written) {
+            RestExchange over = exchange;
+            if (over != null && written.isDone()) {
+                over.written();
+            } else if (over != null) {
+                written.addListener(done -> over.written());
+            }
             if (!keepAlive) {
                 written.addListener(ChannelFutureListener.CLOSE);
                 return;
@@ -278,6 +285,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public void endBody() {
             finished(ctx.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+        }
+
+        @Override
+        public long queued() {
+            ChannelOutboundBuffer waiting = ctx.channel().unsafe().outboundBuffer();
+            return waiting == null ? 0 : waiting.totalPendingWriteBytes();
         }
 
         @Override
@@ -314,6 +327,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         ctx.fireChannelInactive();
     }
 
+    /** No room in the heap ends the process; outside of it, others give back what they have. */
+    private static OipException failure(Throwable cause) {
+        return cause instanceof OutOfMemoryError
+                ? new OipException(ErrorCode.OVERLOADED, "memory: there is none for the request now", cause)
+                : new OipException(ErrorCode.INTERNAL, "internal error", cause);
+    }
+
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
@@ -323,7 +343,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         if (exchange != null && !exchange.answered()) {
             keepAlive = false;
-            exchange.cancelWith(new OipException(ErrorCode.INTERNAL, "internal error", cause));
+            exchange.cancelWith(failure(cause));
         } else {
             ctx.close();
         }

@@ -94,7 +94,7 @@ final class Http2Ingress {
         IngressSettings settings = entry.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings);
+            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, entry.hold());
             if (refusal == null) {
                 exchange.open(head, entry.grpc());
             } else {
@@ -102,7 +102,7 @@ final class Http2Ingress {
             }
             return exchange;
         }
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings);
+        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, entry.hold());
         if (refusal == null) {
             exchange.open(head, entry.rest());
         } else {

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.http2.Field;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.http2.Http2Stream;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.http2.StreamListener.Awaited;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
@@ -27,10 +28,10 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     private final RestExchange exchange;
     private int withheld;
 
-    Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings) {
+    Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.Hold memory) {
         this.stream = stream;
         this.channel = channel;
-        this.exchange = new RestExchange(this, settings);
+        this.exchange = new RestExchange(this, settings, memory);
     }
 
     void open(Http2Head head, CallHandler calls) {
@@ -115,6 +116,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     @Override
     public void endBody() {
         stream.data(Unpooled.EMPTY_BUFFER, true);
+    }
+
+    @Override
+    public long queued() {
+        return stream.queued();
     }
 
     @Override

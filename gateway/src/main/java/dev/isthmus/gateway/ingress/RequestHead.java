@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
 import io.netty.channel.Channel;
@@ -82,7 +83,8 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     }
 
     /** The call of a request with this head, on the channel that it came on. */
-    Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel) {
+    Call asks(
+            Operation operation, long deadline, HeaderNames allowed, Channel channel, MemoryBudget.Hold memory) {
         return new Call(
                 operation,
                 deadline,
@@ -91,7 +93,8 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
                 Call.NO_AFFINITY,
                 false,
                 channel.eventLoop(),
-                channel.alloc());
+                channel.alloc(),
+                memory);
     }
 
     /** The headers that go upstream. */

@@ -17,6 +17,9 @@ interface ResponseWriter {
     /** The body is complete. */
     void endBody();
 
+    /** Bytes of the body that were written and have not gone out. */
+    long queued();
+
     /** Whether what is written goes out at once. */
     boolean writable();
 

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.Inflation;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
@@ -30,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 final class RestExchange implements Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
+    private final MemoryBudget.Hold memory;
     private @Nullable Opened opened;
     private @Nullable RequestSink sink;
     private @Nullable RestResponse response;
@@ -54,9 +56,10 @@ final class RestExchange implements Reply {
             @Nullable Inflation decoder,
             @Nullable ContentCoding accepted) {}
 
-    RestExchange(ResponseWriter writer, IngressSettings settings) {
+    RestExchange(ResponseWriter writer, IngressSettings settings, MemoryBudget.Hold memory) {
         this.writer = writer;
         this.settings = settings;
+        this.memory = memory;
     }
 
     void open(RequestHead head, Channel channel, CallHandler calls) {
@@ -77,7 +80,7 @@ final class RestExchange implements Reply {
             // As Triton does: some of its clients ask for compression always, and expect it of inference only.
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
-            Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel);
+            Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel, memory);
             HopCount.check(call.headers(), settings.maxHops());
             opened = new Opened(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
             sink = calls.open(call, this);
@@ -160,6 +163,7 @@ final class RestExchange implements Reply {
 
     /** The client has gone. */
     void cancel() {
+        memory.giveBack();
         if (!answered) {
             endRequest();
             drop();
@@ -188,9 +192,15 @@ final class RestExchange implements Reply {
 
     /** The connection takes more of the answer. */
     void becameWritable() {
+        memory.answer(writer.queued());
         if (!answered && sink != null) {
             sink.resume();
         }
+    }
+
+    /** All of the answer has gone out, or the connection has ended. */
+    void written() {
+        memory.giveBack();
     }
 
     boolean answered() {
@@ -233,6 +243,28 @@ final class RestExchange implements Reply {
             fail(error.failure());
         } else {
             response = render(answer);
+            fits(response.body().readableBytes());
+        }
+    }
+
+    /** Whether there is memory for so much more of the answer; where there is not, the call has failed. */
+    private boolean fits(int bytes) {
+        try {
+            memory.answer(writer.queued() + bytes);
+            return true;
+        } catch (OipException refused) {
+            cancelWith(refused);
+            return false;
+        }
+    }
+
+    /** Takes the part. */
+    private void part(ByteBuf part) {
+        if (fits(part.readableBytes())) {
+            writer.part(part);
+            memory.answer(writer.queued());
+        } else {
+            part.release();
         }
     }
 
@@ -241,11 +273,11 @@ final class RestExchange implements Reply {
             case Answer.Inference inference -> {
                 begin();
                 ByteBuf json = ((InferMessage.Rest) inference.message()).body().content();
-                writer.part(EventWriter.event(request.channel().alloc(), json));
+                part(EventWriter.event(request.channel().alloc(), json));
             }
             case Answer.Events events -> {
                 begin();
-                writer.part(events.content());
+                part(events.content());
             }
             case Answer.StreamError error -> {
                 if (begun) {
@@ -323,6 +355,7 @@ final class RestExchange implements Reply {
     /** A body after HEAD would be taken for the next response on the connection. */
     private void respond(RestResponse whole) {
         writer.respond(bodiless ? whole.withoutBody() : whole);
+        memory.answer(writer.queued());
     }
 
     private void drop() {

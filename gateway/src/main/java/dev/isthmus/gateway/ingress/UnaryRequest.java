@@ -122,6 +122,11 @@ final class UnaryRequest {
         return come != null;
     }
 
+    /** Bytes that have come and were not taken, complete or not. */
+    int bytes() {
+        return deframer.bytes() + (come == null ? 0 : come.readableBytes());
+    }
+
     /** What has come, owned by the caller. */
     ByteBuf take() {
         ByteBuf taken = come;

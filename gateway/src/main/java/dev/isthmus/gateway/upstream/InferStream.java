@@ -42,6 +42,11 @@ public interface InferStream extends Cancellation {
     /** No more requests come; the reply ends when the last answer has come. */
     void end();
 
+    /** Bytes of the requests that are kept. */
+    default long keptBytes() {
+        return 0;
+    }
+
     /** Whether requests go out at once; those that are sent all the same are kept. */
     boolean writable();
 }

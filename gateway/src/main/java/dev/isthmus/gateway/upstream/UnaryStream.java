@@ -22,13 +22,15 @@ public final class UnaryStream implements InferStream {
     private static final int MAX_WAITING = 16;
     private static final Map<String, Parameter> FINAL = Map.of("triton_final_response", new Parameter.Bool(true));
 
-    private record Waiting(ModelRef model, String id, boolean emptyFinal, InferMessage message) {}
+    private record Waiting(ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
 
     private final Upstream upstream;
     private final Call call;
     private final Reply reply;
     private final Deque<Waiting> waiting = new ArrayDeque<>();
     private Cancellation underWay = Cancellation.NONE;
+    private long waitingBytes;
+    private long underWayBytes;
     private boolean busy;
     private boolean pumping;
     private boolean ended;
@@ -47,7 +49,9 @@ public final class UnaryStream implements InferStream {
             message.release();
             return;
         }
-        waiting.add(new Waiting(model, id, emptyFinal, message));
+        long bytes = message.bytes();
+        waiting.add(new Waiting(model, id, emptyFinal, message, bytes));
+        waitingBytes += bytes;
         next();
     }
 
@@ -63,6 +67,11 @@ public final class UnaryStream implements InferStream {
     }
 
     @Override
+    public long keptBytes() {
+        return waitingBytes + underWayBytes;
+    }
+
+    @Override
     public void resume() {
         underWay.resume();
         next();
@@ -74,6 +83,7 @@ public final class UnaryStream implements InferStream {
             over = true;
             waiting.forEach(left -> left.message().release());
             waiting.clear();
+            waitingBytes = 0;
             underWay.cancel();
         }
     }
@@ -87,6 +97,8 @@ public final class UnaryStream implements InferStream {
         // Not before the client takes the answers that it has; then comes resume().
         while (!busy && !over && !waiting.isEmpty() && reply.writable()) {
             Waiting first = waiting.remove();
+            waitingBytes -= first.bytes();
+            underWayBytes = first.bytes();
             busy = true;
             One one = new One(first);
             Cancellation started = upstream.inferEvents(call, first.model(), first.message(), one);
@@ -160,6 +172,7 @@ public final class UnaryStream implements InferStream {
         private void finished() {
             done = true;
             busy = false;
+            underWayBytes = 0;
             underWay = Cancellation.NONE;
             if (!over) {
                 reply.readMore();

@@ -167,6 +167,7 @@ class SlowClientsTest {
         start("connections: {idle_timeout: 200ms}");
         try (Http1Client idle = http1();
                 FramePeer peer = FramePeer.client(port())) {
+            assertThat(peer).isNotNull();
             assertThat(idle.get("/v2/health/live").response().status()).isEqualTo(200);
             assertThat(idle.closedByServer()).isTrue();
             await().atMost(PATIENCE).until(() -> counted("isthmus.connections.timeouts", "rule", "idle") >= 2);

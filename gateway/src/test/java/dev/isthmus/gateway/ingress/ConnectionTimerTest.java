@@ -45,7 +45,7 @@ class ConnectionTimerTest {
             }
         };
         IngressSettings settings = new IngressSettings(
-                1 << 20,
+                BodyLimits.of(1 << 20),
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
@@ -56,7 +56,7 @@ class ConnectionTimerTest {
                 new ConnectionPolicy(timeouts, most, 0, 10, 0, events));
         return new Stalling(EmbeddedChannel.builder()
                 .ticker(clock)
-                .handlers(new Pipelines(new Entry(calls, calls, () -> settings, connections))));
+                .handlers(new Pipelines(new Entry(calls, calls, () -> settings, connections, null))));
     }
 
     /** A channel whose peer may stop reading. */

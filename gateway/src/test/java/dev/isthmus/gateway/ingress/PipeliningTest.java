@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.OpenConnections;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
@@ -31,9 +33,13 @@ class PipeliningTest {
                 IngressSettings.StreamForm.TRITON,
                 IngressSettings.Health.DEFAULT,
                 -1,
-                AbusePolicy.NONE);
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
         new Pipelines(new Entry(calls, calls, () -> settings))
-                .requests(channel.pipeline(), new Landing(Landing.Sizes.DEFAULT, new ReadAhead(0)));
+                .http1(
+                        channel.pipeline(),
+                        new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),
+                        new Landing(Landing.Sizes.DEFAULT, new ReadAhead(0)));
     }
 
     @AfterEach

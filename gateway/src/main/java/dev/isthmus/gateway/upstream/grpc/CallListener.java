@@ -42,6 +42,13 @@ interface CallListener {
         return true;
     }
 
+    /**
+     * Bytes of messages have come that it was not given yet, because none of them is complete or it takes none.
+     *
+     * @throws OipException where there is no memory for them
+     */
+    default void gathered(long bytes) {}
+
     /** The server has ended the call, well or not. */
     void ended(ServerStatus status);
 

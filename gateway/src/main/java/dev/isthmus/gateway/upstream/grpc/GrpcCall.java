@@ -105,6 +105,11 @@ final class GrpcCall implements StreamListener {
         return stream != null && stream.writable();
     }
 
+    /** Bytes that were sent and wait for the server's windows, or for the socket. */
+    long queued() {
+        return stream == null ? 0 : stream.queued();
+    }
+
     /**
      * Sends a message, which needs a stream.
      *
@@ -274,6 +279,13 @@ final class GrpcCall implements StreamListener {
             ending = () -> fail(pool.texts().noStatus());
         }
         deliver(to);
+        if (!over) {
+            try {
+                listener.gathered(to.bytes());
+            } catch (OipException refused) {
+                fail(refused);
+            }
+        }
     }
 
     private void deliver(GrpcDeframer from) {

@@ -64,6 +64,11 @@ final class RequestParts implements RequestSink {
     }
 
     @Override
+    public long held() {
+        return call.over() ? 0 : stream.queued();
+    }
+
+    @Override
     public boolean writable() {
         return !call.over() && stream.writable();
     }

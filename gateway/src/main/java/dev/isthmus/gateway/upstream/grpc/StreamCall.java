@@ -71,6 +71,15 @@ final class StreamCall implements InferStream, CallListener {
     }
 
     @Override
+    public long keptBytes() {
+        long bytes = call.queued();
+        for (ByteBuf message : waiting) {
+            bytes += message.readableBytes();
+        }
+        return bytes;
+    }
+
+    @Override
     public void becameWritable() {
         boolean kept = !waiting.isEmpty();
         flush();

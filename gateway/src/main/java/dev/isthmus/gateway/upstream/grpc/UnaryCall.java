@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -22,6 +23,7 @@ final class UnaryCall implements CallListener, Cancellation {
     private final AnswerReader reader;
     private final StatusText texts;
     private final HeaderNames returned;
+    private final MemoryBudget.Hold memory;
     private final Reply reply;
     /** Until there is a stream for it. */
     private @Nullable ByteBuf request;
@@ -42,12 +44,14 @@ final class UnaryCall implements CallListener, Cancellation {
             @Nullable ByteBuf request,
             AnswerReader reader,
             HeaderNames returned,
+            MemoryBudget.Hold memory,
             Reply reply) {
         this.call = new GrpcCall(pool, head, timeout, this);
         this.request = request;
         this.reader = reader;
         this.texts = pool.texts();
         this.returned = returned;
+        this.memory = memory;
         this.reply = reply;
     }
 
@@ -120,6 +124,14 @@ final class UnaryCall implements CallListener, Cancellation {
             call.fail(texts.failures().badAnswer("answered with more than one message", null));
         } else {
             message = part;
+        }
+    }
+
+    @Override
+    public void gathered(long bytes) {
+        // Of what is passed on ingress counts what its client does not take; the rest is bounded by the server's window.
+        if (length == 0) {
+            memory.answer(bytes + (message == null ? 0 : message.readableBytes()));
         }
     }
 

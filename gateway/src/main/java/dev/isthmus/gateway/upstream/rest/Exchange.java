@@ -4,6 +4,7 @@ import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
@@ -42,14 +43,15 @@ final class Exchange implements Cancellation {
             AnswerReader reader,
             Reply reply,
             UpstreamFailures failures,
-            UpstreamSettings settings) {
+            UpstreamSettings settings,
+            MemoryBudget.Hold memory) {
         this.pool = pool;
         this.question = question;
         this.reader = reader;
         this.reply = reply;
         this.failures = failures;
         this.returned = settings.returnedHeaders();
-        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), this::parts);
+        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, this::parts);
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */

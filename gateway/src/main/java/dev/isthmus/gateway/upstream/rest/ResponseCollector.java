@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.SmallParts;
@@ -27,6 +28,7 @@ final class ResponseCollector {
 
     private final UpstreamFailures failures;
     private final long maxBytes;
+    private final MemoryBudget.Hold memory;
     private @Nullable HttpResponse head;
     private @Nullable ByteBuf body;
     private long length;
@@ -35,11 +37,21 @@ final class ResponseCollector {
     private final Function<HttpResponse, @Nullable PartReader> readers;
     private @Nullable PartReader parts;
 
-    /** @param readers says who takes a response's body part by part */
-    ResponseCollector(UpstreamFailures failures, long maxBytes, Function<HttpResponse, @Nullable PartReader> readers) {
+    /**
+     * A response of which nothing has come.
+     *
+     * @param memory counts what is gathered of its body
+     * @param readers says who takes a response's body part by part
+     */
+    ResponseCollector(
+            UpstreamFailures failures,
+            long maxBytes,
+            MemoryBudget.Hold memory,
+            Function<HttpResponse, @Nullable PartReader> readers) {
         this.failures = failures;
         this.readers = readers;
         this.maxBytes = maxBytes;
+        this.memory = memory;
     }
 
     /**
@@ -104,6 +116,7 @@ final class ResponseCollector {
         }
         if (bytes.isReadable()) {
             join(bytes);
+            memory.answer(length);
         } else {
             content.release();
         }

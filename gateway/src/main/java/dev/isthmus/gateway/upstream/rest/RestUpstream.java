@@ -267,7 +267,7 @@ public final class RestUpstream implements Upstream {
             reply.fail(e);
             return Cancellation.NONE;
         }
-        Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings);
+        Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof Streamed;
         exchange.start(loop, stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;

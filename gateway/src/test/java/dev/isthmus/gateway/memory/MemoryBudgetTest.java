@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.limit;
+package dev.isthmus.gateway.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -18,14 +18,14 @@ class MemoryBudgetTest {
     }
 
     private static OipException refusal(MemoryBudget.Hold hold, long bytes) {
-        return catchThrowableOfType(OipException.class, () -> hold.holds(bytes));
+        return catchThrowableOfType(OipException.class, () -> hold.request(bytes));
     }
 
     @Test
     void bytesBeyondTheLimit_areRefused() {
-        budget.hold().holds(60);
+        budget.hold().request(60);
         OipException refusal = refusal(budget.hold(), 41);
-        assertThat(refusal).hasMessage("all requests together may hold 100 bytes, and hold no more now");
+        assertThat(refusal).hasMessage("memory: all calls together may hold 100 bytes, and there is no room for more now");
         assertThat(refusal.code()).isEqualTo(ErrorCode.OVERLOADED);
         assertThat(refusal.retryAfter()).contains(Duration.ofSeconds(1));
         assertThat(meters.get("isthmus.memory.refused").counter().count()).isEqualTo(1);
@@ -34,26 +34,26 @@ class MemoryBudgetTest {
 
     @Test
     void bytesUpToTheLimit_fit() {
-        budget.hold().holds(60);
-        budget.hold().holds(40);
+        budget.hold().request(60);
+        budget.hold().request(40);
         assertThat(used()).isEqualTo(100);
     }
 
     @Test
     void hold_countsWhatIsHeldNow() {
         MemoryBudget.Hold hold = budget.hold();
-        hold.holds(30);
-        hold.holds(80);
+        hold.request(30);
+        hold.request(80);
         assertThat(used()).isEqualTo(80);
-        hold.holds(10);
+        hold.request(10);
         assertThat(used()).isEqualTo(10);
     }
 
     @Test
     void hold_givenBackTwice_countsOnce() {
         MemoryBudget.Hold hold = budget.hold();
-        budget.hold().holds(20);
-        hold.holds(30);
+        budget.hold().request(20);
+        hold.request(30);
         hold.giveBack();
         hold.giveBack();
         assertThat(used()).isEqualTo(20);
@@ -63,13 +63,44 @@ class MemoryBudgetTest {
     void hold_givenBack_holdsNothingMore() {
         MemoryBudget.Hold hold = budget.hold();
         hold.giveBack();
-        hold.holds(30);
+        hold.request(30);
+        assertThat(used()).isZero();
+    }
+
+    @Test
+    void hold_isTheSumOfWhatComesWhatIsUnderWayAndWhatGoes() {
+        MemoryBudget.Hold hold = budget.hold();
+        hold.gathered(10);
+        hold.request(20);
+        hold.answer(30);
+        assertThat(used()).isEqualTo(60);
+        hold.answer(5);
+        assertThat(used()).isEqualTo(35);
+        hold.giveBack();
+        assertThat(used()).isZero();
+    }
+
+    @Test
+    void whatWasGathered_isDispatchedWithoutBeingCountedTwice() {
+        MemoryBudget.Hold hold = budget.hold();
+        hold.gathered(90);
+        hold.dispatched();
+        hold.request(90);
+        assertThat(used()).isEqualTo(90);
+        hold.gathered(10);
+        assertThat(used()).isEqualTo(100);
+    }
+
+    @Test
+    void callOfNoClient_isNotCounted() {
+        MemoryBudget.Hold.UNCOUNTED.request(1000);
+        MemoryBudget.Hold.UNCOUNTED.giveBack();
         assertThat(used()).isZero();
     }
 
     @Test
     void lowerLimit_refusesWhatComesNext() {
-        budget.hold().holds(60);
+        budget.hold().request(60);
         budget.limit(50);
         assertThat(refusal(budget.hold(), 1)).isNotNull();
     }

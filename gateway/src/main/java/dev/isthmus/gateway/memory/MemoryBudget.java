@@ -1,0 +1,131 @@
+package dev.isthmus.gateway.memory;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How many bytes the calls of the whole gateway may hold: of requests while they are gathered, parsed and sent, of answers
+ * until they are written. It is counted as bytes come; a call for which no more fit is refused, so that those before it are
+ * served. For all event loops.
+ */
+public final class MemoryBudget {
+    private static final Duration SOON = Duration.ofSeconds(1);
+
+    private final AtomicLong used = new AtomicLong();
+    private final Counter refused;
+    private volatile long most;
+
+    /** @param most bytes */
+    public MemoryBudget(long most, MeterRegistry meters) {
+        this.most = most;
+        this.refused = Counter.builder("isthmus.memory.refused")
+                .description("Calls refused because all calls held as many bytes as they may.")
+                .register(meters);
+        Gauge.builder("isthmus.memory.used", used, AtomicLong::get)
+                .description("Bytes that calls hold of their requests and answers.")
+                .baseUnit("bytes")
+                .register(meters);
+        Gauge.builder("isthmus.memory.limit", this, budget -> budget.most)
+                .description("Bytes that calls may hold.")
+                .baseUnit("bytes")
+                .register(meters);
+    }
+
+    /** It is as much from now on; what is held beyond it stays. */
+    public void limit(long bytes) {
+        most = bytes;
+    }
+
+    /** What a call holds: nothing yet. */
+    public Hold hold() {
+        return new Hold(this);
+    }
+
+    private boolean reserved(long bytes) {
+        long before = used.get();
+        while (before + bytes <= most) {
+            if (used.compareAndSet(before, before + bytes)) {
+                return true;
+            }
+            before = used.get();
+        }
+        refused.increment();
+        return false;
+    }
+
+    private String full() {
+        return "memory: all calls together may hold " + most + " bytes, and there is no room for more now";
+    }
+
+    /**
+     * The bytes that one call of a client holds: what ingress gathers of its request, what of the request is under way, and
+     * what of the answer has not been written. Each is set to what it is now; where it grows and does not fit, OVERLOADED is
+     * thrown, and what was held before is still counted. Used by one thread.
+     */
+    public static final class Hold {
+        /** Of a call that no client made. */
+        public static final Hold UNCOUNTED = new Hold(null);
+
+        private final @Nullable MemoryBudget budget;
+        private long gathered;
+        private long request;
+        private long answer;
+        private boolean over;
+
+        private Hold(@Nullable MemoryBudget budget) {
+            this.budget = budget;
+        }
+
+        /** Bytes of the request that have come and were not dispatched. */
+        public void gathered(long bytes) {
+            holds(request + bytes + answer, false);
+            gathered = bytes;
+        }
+
+        /** What was gathered is part of the request that is under way from now on. */
+        public void dispatched() {
+            request += gathered;
+            gathered = 0;
+        }
+
+        /** Bytes of the request that has been dispatched, or of what was made of it. */
+        public void request(long bytes) {
+            holds(gathered + bytes + answer, false);
+            request = bytes;
+        }
+
+        /** Bytes of the answer that have come and were not written. */
+        public void answer(long bytes) {
+            holds(gathered + request + bytes, true);
+            answer = bytes;
+        }
+
+        private void holds(long bytes, boolean executed) {
+            long more = bytes - gathered - request - answer;
+            if (budget == null || over || more == 0) {
+                return;
+            }
+            if (more < 0) {
+                budget.used.addAndGet(more);
+            } else if (!budget.reserved(more)) {
+                throw executed
+                        ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
+                        : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);
+            }
+        }
+
+        /** The call holds nothing any more. Idempotent. */
+        public void giveBack() {
+            gathered(0);
+            request(0);
+            answer(0);
+            over = budget != null;
+        }
+    }
+}

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -47,6 +48,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean keepAlive;
     private boolean http10;
     private boolean pumping;
+    /** The last answer is written, and what still comes is dropped. */
+    private boolean leaving;
+
     private long discarded;
 
     Http1Handler(Entry entry, Landing landing) {
@@ -56,6 +60,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
+        if (leaving) {
+            ReferenceCountUtil.release(message);
+            return;
+        }
         kept.add((HttpObject) message);
         pump(ctx);
     }
@@ -137,13 +145,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void body(ChannelHandlerContext ctx, HttpContent content) {
         RestExchange current = exchange;
         if (current == null || content.decoderResult().isFailure()) {
+            Throwable cause = content.decoderResult().cause();
             content.release();
             keepAlive = false;
             bodyEnded = true;
             if (current != null && !current.answered()) {
-                current.cancelWith(OipException.invalid("request body: malformed chunked encoding"));
+                current.cancelWith(Http1Rules.malformedBody(cause));
             } else {
-                ctx.close();
+                leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
             }
             return;
         }
@@ -161,8 +170,22 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             bodyEnded = true;
             current.end();
         } else if (current.answered() && discarded > entry.settings().get().maxBodyBytes()) {
-            ctx.close();
+            leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
+    }
+
+    /** Closes when the answer has gone out, so that a client that still sends gets it. */
+    private void leave(ChannelHandlerContext ctx, ChannelFuture written) {
+        leaving = true;
+        dropKept();
+        ctx.channel().config().setAutoRead(true);
+        written.addListener(LingeringClose.INSTANCE);
+    }
+
+    private void dropKept() {
+        kept.forEach(ReferenceCountUtil::release);
+        kept.clear();
+        landing.end();
     }
 
     /** Writes the responses of one request. */
@@ -196,7 +219,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
         private void finished(ChannelFuture written) {
             if (!keepAlive) {
-                written.addListener(ChannelFutureListener.CLOSE);
+                leave(ctx, written);
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
@@ -251,9 +274,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange.cancel();
             exchange = null;
         }
-        kept.forEach(ReferenceCountUtil::release);
-        kept.clear();
-        landing.end();
+        dropKept();
         ctx.fireChannelInactive();
     }
 

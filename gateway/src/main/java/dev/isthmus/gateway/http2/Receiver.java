@@ -108,9 +108,6 @@ final class Receiver implements FrameSink {
         }
         session.abuse().progress();
         deliver(stream, part, end);
-        if (server && stream.is(Mark.LOCAL_ENDED)) {
-            session.stop(stream);
-        }
     }
 
     private void deliver(Http2Stream stream, ByteBuf part, boolean end) {

@@ -14,8 +14,8 @@ final class Session {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
 
     /**
-     * A client that was answered early and sends nothing more is asked to stop only after this time. What it sends by then
-     * is still held against the protocol.
+     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its window
+     * takes, is dropped, but still held against the protocol.
      */
     private static final long STOP_MILLIS = 1_000;
 
@@ -140,7 +140,7 @@ final class Session {
     }
 
     /** Asks the peer to send no more of a request that has been answered (RFC 9113, 8.1). */
-    void stop(Http2Stream stream) {
+    private void stop(Http2Stream stream) {
         if (!closed && !stream.is(Mark.CLOSED)) {
             reset(stream, Http2Error.NO_ERROR.code());
         }

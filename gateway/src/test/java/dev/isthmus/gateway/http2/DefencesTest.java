@@ -420,16 +420,11 @@ class DefencesTest {
     }
 
     @Test
-    void answerBeforeTheEndOfTheRequest_stopsTheRequestWithItsNextData_8_1() {
+    void answerBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
         answerEarly();
         bench.send(Raw.data(1, 5, false));
-        assertThat(bench.written()).containsExactly("RST 1 0");
+        assertThat(bench.written()).isEmpty();
         assertThat(bench.request(0).events).containsExactly("headers");
-    }
-
-    @Test
-    void answerBeforeTheEndOfTheRequest_stopsTheRequestOfASilentClient_8_1() {
-        answerEarly();
         bench.channel.advanceTimeBy(1, TimeUnit.SECONDS);
         bench.channel.runScheduledPendingTasks();
         assertThat(bench.written()).containsExactly("RST 1 0");
@@ -446,7 +441,7 @@ class DefencesTest {
     })
     void answerBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {
         answerEarly();
-        bench.send(Raw.frame(type, flags, 1, payload));
+        bench.send(Raw.data(1, 5, false), Raw.frame(type, flags, 1, payload));
         reset(code);
     }
 

@@ -39,7 +39,6 @@ final class FrameReader {
     /** Nobody wants the payload of the DATA frame. */
     private boolean dropped;
 
-
     private enum State {
         PREFACE,
         HEAD,

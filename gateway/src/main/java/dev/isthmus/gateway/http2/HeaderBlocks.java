@@ -85,7 +85,7 @@ final class HeaderBlocks {
 
     /** A byte may stand for a field of 4 KiB: what means far more than is taken is not decoded, not even to be refused. */
     private void checkFields(ByteBuf in, int from, int length) {
-        int most = MOST_ENCODED * maxFields;
+        int most = (int) Math.min(Integer.MAX_VALUE, (long) MOST_ENCODED * maxFields);
         if (length > most && BlockScan.hasMore(in, from, length, most)) {
             throw new Violation(AbuseRule.HEADER_BLOCK, "a header block of more than " + most + " fields");
         }

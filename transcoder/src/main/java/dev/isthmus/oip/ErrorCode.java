@@ -35,6 +35,8 @@ public enum ErrorCode {
     EXPECTATION_FAILED(417, 3),
     /** More header fields, or larger ones, than configured. */
     HEADERS_TOO_LARGE(431, 8),
+    /** A version of HTTP that is not spoken here. */
+    HTTP_VERSION_NOT_SUPPORTED(505, 12),
     /** There is no room for the request now: the queue before what would run it is full. */
     OVERLOADED(503, 8),
     /** The call came through more gateways than configured: one of them is its own upstream. */

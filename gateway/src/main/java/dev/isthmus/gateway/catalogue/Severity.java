@@ -34,7 +34,8 @@ final class Severity {
                     URI_TOO_LONG,
                     UNSUPPORTED_MEDIA_TYPE,
                     EXPECTATION_FAILED,
-                    HEADERS_TOO_LARGE -> 9;
+                    HEADERS_TOO_LARGE,
+                    HTTP_VERSION_NOT_SUPPORTED -> 9;
             case NOT_FOUND -> 10;
         };
     }

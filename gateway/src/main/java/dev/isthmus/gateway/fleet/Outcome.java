@@ -49,6 +49,7 @@ enum Outcome {
                     UNSUPPORTED_MEDIA_TYPE,
                     EXPECTATION_FAILED,
                     HEADERS_TOO_LARGE,
+                    HTTP_VERSION_NOT_SUPPORTED,
                     LOOP_DETECTED -> ANSWERED;
         };
     }

@@ -21,15 +21,38 @@ final class BlockScan {
             } else if ((first & (INSERTS | RESIZES)) != 0) {
                 return false;
             } else {
-                at = afterLiteral(in, at, end, first);
+                at = afterLiteral(in, at, end, first, 4);
             }
         }
         return at == end;
     }
 
-    private static int afterLiteral(ByteBuf in, int at, int end, int first) {
-        int next = afterInteger(in, at, end, 4);
-        if ((first & 0x0f) == 0) {
+    /** Whether a block has more representations than so many; false also where it is cut off. */
+    static boolean hasMore(ByteBuf in, int from, int length, int most) {
+        int end = from + length;
+        int at = from;
+        int count = 0;
+        while (at < end && count <= most) {
+            at = next(in, at, end);
+            count++;
+        }
+        return count > most;
+    }
+
+    private static int next(ByteBuf in, int at, int end) {
+        int first = in.getByte(at);
+        if ((first & INDEXED) != 0) {
+            return afterInteger(in, at, end, 7);
+        }
+        if ((first & INSERTS) == 0 && (first & RESIZES) != 0) {
+            return afterInteger(in, at, end, 5);
+        }
+        return afterLiteral(in, at, end, first, (first & INSERTS) != 0 ? 6 : 4);
+    }
+
+    private static int afterLiteral(ByteBuf in, int at, int end, int first, int prefix) {
+        int next = afterInteger(in, at, end, prefix);
+        if ((first & ((1 << prefix) - 1)) == 0) {
             next = afterText(in, next, end);
         }
         return afterText(in, next, end);

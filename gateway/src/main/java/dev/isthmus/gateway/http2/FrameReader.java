@@ -29,6 +29,7 @@ final class FrameReader {
     private final FrameSink sink;
     private final int maxFrameSize;
     private final int maxOther;
+    private final int maxHeaders;
     private final Carry carry = new Carry();
     private final BlockParts parts;
     private final FrameHead head = new FrameHead();
@@ -37,6 +38,8 @@ final class FrameReader {
     private int padding;
     /** Frames that have begun, those that go on with a header block aside. */
     private long begun;
+    /** Nobody wants the payload of the DATA frame. */
+    private boolean dropped;
 
     private enum State {
         PREFACE,
@@ -59,6 +62,8 @@ final class FrameReader {
         this.state = preface ? State.PREFACE : State.HEAD;
         this.maxFrameSize = maxFrameSize;
         this.maxOther = Math.max(Http2Options.DEFAULT_FRAME_SIZE, maxHeaderBlock);
+        // What is larger is no request that is taken, and goes on in CONTINUATION where a client sends it all the same.
+        this.maxHeaders = preface ? Http2Options.DEFAULT_FRAME_SIZE : maxOther;
         this.parts = new BlockParts(maxHeaderBlock);
     }
 
@@ -136,6 +141,11 @@ final class FrameReader {
 
     private void beginOther(ByteBuf in) {
         head.checkForm();
+        if (head.length > maxHeaders && (head.type == HEADERS || head.type == CONTINUATION)) {
+            throw error(
+                    Http2Error.FRAME_SIZE_ERROR,
+                    "a frame of header fields of " + head.length + " bytes, at most " + maxHeaders);
+        }
         if (head.length > maxOther) {
             throw new Violation(
                     AbuseRule.HEADER_BLOCK,
@@ -226,9 +236,8 @@ final class FrameReader {
 
     private void beginData() {
         head.checkForm();
-        if (!sink.dataBegins(head.streamId, head.length)) {
-            skipPayload(head.length);
-        } else if (head.has(PADDED)) {
+        dropped = !sink.dataBegins(head.streamId, head.length);
+        if (head.has(PADDED)) {
             state = State.PAD_LENGTH;
         } else {
             beginBody(head.length, 0);
@@ -240,12 +249,16 @@ final class FrameReader {
         if (pad >= head.length) {
             throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than there is payload");
         }
-        sink.padded(pad + 1);
+        if (!dropped) {
+            sink.padded(pad + 1);
+        }
         beginBody(head.length - 1 - pad, pad);
     }
 
     private void beginBody(int length, int pad) {
-        if (length == 0) {
+        if (dropped) {
+            skipPayload(length + pad);
+        } else if (length == 0) {
             sink.data(Unpooled.EMPTY_BUFFER, head.has(END_STREAM));
             skipPayload(pad);
         } else {

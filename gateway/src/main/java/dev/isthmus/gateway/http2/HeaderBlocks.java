@@ -64,7 +64,7 @@ final class HeaderBlocks {
      * Decodes a block; each one that arrives must come here, in order.
      *
      * @param in borrowed; the block begins at its reader index
-     * @throws Violation of the connection, if it is no header block
+     * @throws Violation of the connection, if it is no header block or one of far too many fields
      */
     Block decode(int streamId, ByteBuf in, int length) {
         int from = in.readerIndex();
@@ -72,6 +72,7 @@ final class HeaderBlocks {
         if (known != null) {
             return known;
         }
+        checkFields(in, from, length);
         boolean plain = BlockScan.leavesTableAlone(in, from, length);
         Block block = decodeAnew(streamId, in, length);
         if (!plain) {
@@ -80,6 +81,14 @@ final class HeaderBlocks {
             keep(in, from, length, block);
         }
         return block;
+    }
+
+    /** A byte may stand for a field of 4 KiB: what means far more than is taken is not decoded, not even to be refused. */
+    private void checkFields(ByteBuf in, int from, int length) {
+        int most = (int) Math.min(Integer.MAX_VALUE, (long) MOST_ENCODED * maxFields);
+        if (length > most && BlockScan.hasMore(in, from, length, most)) {
+            throw new Violation(AbuseRule.HEADER_BLOCK, "a header block of more than " + most + " fields");
+        }
     }
 
     private @Nullable Block find(ByteBuf in, int from, int length) {

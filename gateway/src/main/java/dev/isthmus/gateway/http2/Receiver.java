@@ -147,6 +147,7 @@ final class Receiver implements FrameSink {
             session.writeReset(streamId, Http2Error.REFUSED_STREAM.code());
             session.abuse().control();
         } else if (block.use() == Block.Use.TOO_LARGE) {
+            session.abuse().error();
             Http2Stream stream = session.newStream(streamId);
             stream.set(Mark.HEAD_TOO_LARGE);
             accept(stream, block, end);
@@ -259,7 +260,9 @@ final class Receiver implements FrameSink {
         StreamEnd.Kind kind = refused ? StreamEnd.Kind.REFUSED : StreamEnd.Kind.RESET;
         session.streams().rememberResetByPeer(streamId);
         session.abort(stream, new StreamEnd(kind, errorCode, null));
-        if (!stream.is(Mark.ANSWERED)) {
+        if (server && stream.is(Mark.LOCAL_ENDED)) {
+            session.abuse().control();
+        } else if (!stream.is(Mark.ANSWERED)) {
             session.abuse().reset();
         }
     }

@@ -1,9 +1,11 @@
 package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.http2.Http2Stream.Mark;
+import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2Error;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,6 +13,12 @@ import org.slf4j.LoggerFactory;
 /** What a connection is while it has a channel: its streams, and how they and it end. */
 final class Session {
     private static final Logger LOG = LoggerFactory.getLogger(Session.class);
+
+    /**
+     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its window
+     * takes, is dropped, but still held against the protocol.
+     */
+    private static final long STOP_MILLIS = 1_000;
 
     private final Http2Connection connection;
     private final ChannelHandlerContext ctx;
@@ -127,6 +135,14 @@ final class Session {
         if (stream.is(Mark.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
+            stream.listener(Silence.INSTANCE);
+            ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Asks the peer to send no more of a request that has been answered (RFC 9113, 8.1). */
+    private void stop(Http2Stream stream) {
+        if (!closed && !stream.is(Mark.CLOSED)) {
             reset(stream, Http2Error.NO_ERROR.code());
         }
     }

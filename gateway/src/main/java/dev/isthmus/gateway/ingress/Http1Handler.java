@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -51,6 +52,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean http10;
     private boolean pumping;
     private boolean resuming;
+    /** The last answer is written, and what still comes is dropped. */
+    private boolean leaving;
+
     private long discarded;
 
     Http1Handler(Entry entry, Landing landing) {
@@ -66,6 +70,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
+        if (leaving) {
+            ReferenceCountUtil.release(message);
+            return;
+        }
         kept.add((HttpObject) message);
         pump(ctx);
     }
@@ -97,7 +105,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     /** Whether the decoder may go on. */
     boolean takesMore(ChannelHandlerContext ctx) {
-        return kept.isEmpty() && free(ctx);
+        return leaving || (kept.isEmpty() && free(ctx));
     }
 
     /** First what was read and waits, then the socket. */
@@ -192,13 +200,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void body(ChannelHandlerContext ctx, HttpContent content) {
         RestExchange current = exchange;
         if (current == null || content.decoderResult().isFailure()) {
+            Throwable cause = content.decoderResult().cause();
             content.release();
             keepAlive = false;
             bodyEnded = true;
             if (current != null && !current.answered()) {
-                current.cancelWith(OipException.invalid("request body: malformed chunked encoding"));
+                current.cancelWith(Http1Rules.malformedBody(cause));
             } else {
-                ctx.close();
+                leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
             }
             return;
         }
@@ -216,8 +225,22 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             bodyEnded = true;
             current.end();
         } else if (current.answered() && discarded > entry.settings().get().bodies().maxBytes()) {
-            ctx.close();
+            leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
+    }
+
+    /** Closes when the answer has gone out, so that a client that still sends gets it. */
+    private void leave(ChannelHandlerContext ctx, ChannelFuture written) {
+        leaving = true;
+        dropKept();
+        ctx.channel().config().setAutoRead(true);
+        written.addListener(LingeringClose.INSTANCE);
+    }
+
+    private void dropKept() {
+        kept.forEach(ReferenceCountUtil::release);
+        kept.clear();
+        landing.end();
     }
 
     /** Writes the responses of one request. */
@@ -257,7 +280,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
                 written.addListener(done -> over.written());
             }
             if (!keepAlive) {
-                written.addListener(ChannelFutureListener.CLOSE);
+                leave(ctx, written);
                 return;
             }
             written.addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
@@ -321,9 +344,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             exchange.cancel();
             exchange = null;
         }
-        kept.forEach(ReferenceCountUtil::release);
-        kept.clear();
-        landing.end();
+        dropKept();
         ctx.fireChannelInactive();
     }
 

@@ -56,7 +56,17 @@ final class Http1Rules {
                 "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
     }
 
+    /** Why the rest of a body could not be decoded. */
+    static OipException malformedBody(Throwable cause) {
+        return cause instanceof OipException violation
+                ? violation
+                : OipException.invalid("request body: malformed chunked encoding");
+    }
+
     private static OipException malformed(Throwable cause) {
+        if (cause instanceof OipException violation) {
+            return violation;
+        }
         if (cause instanceof TooLongHttpLineException) {
             return HeadLimits.lineTooLong();
         }

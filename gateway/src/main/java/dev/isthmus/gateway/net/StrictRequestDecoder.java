@@ -1,12 +1,35 @@
 package dev.isthmus.gateway.net;
 
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.DecoderResult;
+import io.netty.handler.codec.http.DefaultLastHttpContent;
 import io.netty.handler.codec.http.HttpDecoderConfig;
 import io.netty.handler.codec.http.HttpMessage;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpRequestDecoder;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.AsciiString;
+import io.netty.util.ReferenceCountUtil;
+import java.util.List;
 
-/** Netty's decoder with limits, and without its tolerance for two ways of giving a body's length. */
+/**
+ * Netty's decoder with limits, and with the grammar of RFC 9112 as it is written: where Netty is tolerant, another server
+ * may read another message. After the first violation, which is the result of the request or of its last content, the rest
+ * of the connection is dropped. A peer that does not speak HTTP is closed without an answer.
+ */
 public class StrictRequestDecoder extends HttpRequestDecoder {
     private static final int MAX_PART = 256 * 1024;
+    private static final String HTTP = "HTTP/";
+
+    private final RequestGrammar grammar = new RequestGrammar();
+    private boolean inBody;
+    private boolean failed;
+    private boolean foreign;
 
     /**
      * A decoder of requests.
@@ -20,11 +43,98 @@ public class StrictRequestDecoder extends HttpRequestDecoder {
                 .setMaxHeaderSize(maxHeaders)
                 .setMaxChunkSize(MAX_PART)
                 .setAllowDuplicateContentLengths(false)
+                .setStrictLineParsing(true)
                 .setValidateHeaders(true));
     }
 
     @Override
+    protected void decode(ChannelHandlerContext ctx, ByteBuf in, List<Object> out) throws Exception {
+        if (failed) {
+            in.skipBytes(in.readableBytes());
+            return;
+        }
+        int from = in.readerIndex();
+        try {
+            grammar.check(in);
+        } catch (OipException violation) {
+            in.skipBytes(in.readableBytes());
+            out.add(refused(violation));
+            failed = true;
+            return;
+        }
+        int known = out.size();
+        super.decode(ctx, in, out);
+        grammar.decoded(in.readerIndex() - from);
+        for (int i = known; i < out.size() && !failed; i++) {
+            decoded((HttpObject) out.get(i));
+        }
+        if (foreign) {
+            out.subList(known, out.size()).forEach(ReferenceCountUtil::release);
+            out.subList(known, out.size()).clear();
+            ctx.close();
+        }
+    }
+
+    private HttpObject refused(OipException violation) {
+        HttpObject refused = inBody ? new DefaultLastHttpContent() : createInvalidMessage();
+        refused.setDecoderResult(DecoderResult.failure(violation));
+        return refused;
+    }
+
+    private void decoded(HttpObject part) {
+        if (part.decoderResult().isFailure()) {
+            failed = true;
+            return;
+        }
+        if (part instanceof HttpRequest request) {
+            inBody = true;
+            grammar.bodyBegins(HttpUtil.isTransferEncodingChunked(request));
+        }
+        if (part instanceof LastHttpContent) {
+            inBody = false;
+            grammar.messageEnded();
+        }
+    }
+
+    @Override
+    protected String splitFirstWordInitialLine(byte[] line, int start, int length) {
+        if (start > 0) {
+            throw RequestGrammar.malformedLine();
+        }
+        return super.splitFirstWordInitialLine(line, start, length);
+    }
+
+    @Override
+    protected String splitSecondWordInitialLine(byte[] line, int start, int length) {
+        RequestGrammar.requireOneSpace(line, start);
+        RequestGrammar.requireVisible(line, start, length);
+        return super.splitSecondWordInitialLine(line, start, length);
+    }
+
+    @Override
+    protected String splitThirdWordInitialLine(byte[] line, int start, int length) {
+        String version = super.splitThirdWordInitialLine(line, start, length);
+        if (!version.contains(HTTP)) {
+            foreign = true;
+        } else if (!version.equals("HTTP/1.1") && !version.equals("HTTP/1.0")) {
+            throw RequestGrammar.wrongVersion(version);
+        }
+        RequestGrammar.requireOneSpace(line, start);
+        return version;
+    }
+
+    @Override
+    protected AsciiString splitHeaderName(byte[] line, int start, int length) {
+        AsciiString name = super.splitHeaderName(line, start, length);
+        if (inBody) {
+            RequestGrammar.requireTrailer(name);
+        }
+        return name;
+    }
+
+    @Override
     protected void handleTransferEncodingChunkedWithContentLength(HttpMessage message) {
-        throw new IllegalArgumentException("both Transfer-Encoding and Content-Length are given");
+        throw new OipException(
+                ErrorCode.INVALID_ARGUMENT, "one of Transfer-Encoding and Content-Length is expected, got both");
     }
 }

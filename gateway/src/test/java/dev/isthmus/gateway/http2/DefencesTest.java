@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -314,19 +315,45 @@ class DefencesTest {
         assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
     }
 
-    /** The listener, which answers with 431, is given the fields before the limit. */
+    /** What means far more than is taken ends the connection, before any of it is decoded. */
     @Test
-    void largerHeadThanAnnounced_isToldToTheListener_10_5_1() {
-        // One field of 4000 bytes enters the table, then references to it of a byte each.
+    void headOfFarMoreFields_failsTheConnection_10_5_1() {
+        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb(1000)));
+        failed(CALM);
+        assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
+    }
+
+    /** Heads that are too large are answered with 431, but not without end. */
+    @Test
+    void headsTooLarge_countAsErrors_10_5_1() {
+        AbuseLimits few = new AbuseLimits(
+                AbuseLimits.Allowance.ANY, new AbuseLimits.Allowance(2, 1), AbuseLimits.Allowance.ANY, 0, 0);
+        Http2Options options = new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, few);
+        try (Bench limited = Bench.server(options).ready()) {
+            for (int i = 0; i < 3; i++) {
+                limited.send(Raw.frame(FrameType.HEADERS, 5, 2 * i + 1, bomb(300)));
+            }
+            assertThat(limited.requests()).isEqualTo(2);
+            assertThat(limited.connectionEvents).contains("abused STREAM_ERRORS");
+        }
+    }
+
+    /** One field of 4000 bytes enters the table, then references to it of a byte each. */
+    private static ByteBuf bomb(int count) {
         byte[] value = new byte[4000];
         Arrays.fill(value, (byte) 'a');
-        byte[] references = new byte[1000];
+        byte[] references = new byte[count];
         Arrays.fill(references, (byte) 0xbe);
-        ByteBuf bomb = Unpooled.wrappedBuffer(
+        return Unpooled.wrappedBuffer(
                 Raw.hex("838684" + "400161" + "7fa11e"),
                 Unpooled.wrappedBuffer(value),
                 Unpooled.wrappedBuffer(references));
-        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb));
+    }
+
+    /** The listener, which answers with 431, is given the fields before the limit. */
+    @Test
+    void largerHeadThanAnnounced_isToldToTheListener_10_5_1() {
+        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb(300)));
         assertThat(Objects.requireNonNull(bench.request(0).stream).headTooLarge())
                 .isTrue();
         assertThat(bench.request(0).headers.getFirst()).hasSize(5);
@@ -386,13 +413,36 @@ class DefencesTest {
         failed(PROTOCOL_ERROR);
     }
 
-    @Test
-    void answerBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
+    private void answerEarly() {
         bench.send(Raw.request(1, false));
         Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
-        assertThat(bench.written())
-                .containsExactly("HEADERS 1 [:status=200 content-type=application/echo] end", "RST 1 0");
+        assertThat(bench.written()).containsExactly("HEADERS 1 [:status=200 content-type=application/echo] end");
+    }
+
+    @Test
+    void answerBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
+        answerEarly();
+        bench.send(Raw.data(1, 5, false));
+        assertThat(bench.written()).isEmpty();
         assertThat(bench.request(0).events).containsExactly("headers");
+        bench.channel.advanceTimeBy(1, TimeUnit.SECONDS);
+        bench.channel.runScheduledPendingTasks();
+        assertThat(bench.written()).containsExactly("RST 1 0");
+        assertThat(bench.connection.openStreams()).isZero();
+    }
+
+    /** 8.1, 6.9, 6.9.1: what breaks the protocol behind an early answer is still an error. */
+    @ParameterizedTest
+    @CsvSource({
+        "1, 4, 838684, 1", // HEADERS without END_STREAM
+        "1, 5, 838684, 1", // pseudo-header fields in trailers
+        "8, 0, 00000000, 1", // WINDOW_UPDATE by 0
+        "8, 0, 7fffffff, 3", // a window beyond 2^31 - 1
+    })
+    void answerBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {
+        answerEarly();
+        bench.send(Raw.data(1, 5, false), Raw.frame(type, flags, 1, payload));
+        reset(code);
     }
 
     @Test

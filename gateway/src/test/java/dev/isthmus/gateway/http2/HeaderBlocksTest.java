@@ -35,6 +35,14 @@ class HeaderBlocksTest {
     }
 
     @Test
+    void fieldsWithoutALimit_areTaken() {
+        HeaderBlocks any = new HeaderBlocks(16_384, Integer.MAX_VALUE);
+        ByteBuf block = Raw.hex("828684" + "0001610162".repeat(200));
+
+        assertThat(any.decode(1, block, block.readableBytes()).headers()).hasSize(203);
+    }
+
+    @Test
     void blockInsideOtherBytes_isFound() {
         decode(Raw.REQUEST);
         Http2Headers second = decode(Raw.REQUEST);

@@ -137,6 +137,10 @@ final class SplitConnection implements AutoCloseable {
         refused.reply().fail(refusal);
     }
 
+    boolean isOpen() {
+        return channel.isOpen();
+    }
+
     /** Whether the socket is read. */
     boolean reading() {
         return channel.config().isAutoRead();
@@ -145,9 +149,9 @@ final class SplitConnection implements AutoCloseable {
     /** Has the bytes come, as many with each arrival as the sizes say, the last of them again and again. */
     SplitConnection receive(byte[] bytes, int... arrivals) {
         int at = 0;
-        for (int i = 0; at < bytes.length; i++) {
+        for (int i = 0; at < bytes.length && isOpen(); i++) {
             int arrived = Math.min(bytes.length, at + arrivals[Math.min(i, arrivals.length - 1)]);
-            while (at < arrived) {
+            while (at < arrived && isOpen()) {
                 if (!channel.config().isAutoRead()) {
                     answer();
                 }

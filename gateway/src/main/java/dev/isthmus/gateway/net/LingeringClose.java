@@ -1,16 +1,17 @@
-package dev.isthmus.gateway.http2;
+package dev.isthmus.gateway.net;
 
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.socket.DuplexChannel;
+import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /**
  * Closes a channel when the last bytes have gone out, without losing them: a socket that is closed while the peer still
  * sends answers with a reset, and a peer may drop what it has not read by then. So first only our direction is closed.
  */
-enum LingeringClose implements ChannelFutureListener {
+public enum LingeringClose implements ChannelFutureListener {
     INSTANCE;
 
     /** The peer has this long to close its direction. */
@@ -21,7 +22,8 @@ enum LingeringClose implements ChannelFutureListener {
         Channel channel = written.channel();
         if (written.isSuccess() && channel instanceof DuplexChannel socket) {
             socket.shutdownOutput();
-            channel.eventLoop().schedule(() -> channel.close(), MILLIS, TimeUnit.MILLISECONDS);
+            Future<?> late = channel.eventLoop().schedule(() -> channel.close(), MILLIS, TimeUnit.MILLISECONDS);
+            channel.closeFuture().addListener(closed -> late.cancel(false));
         } else {
             channel.close();
         }

@@ -1,0 +1,34 @@
+package dev.isthmus.gateway.endtoend;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.Gateway;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** h2spec, which holds servers to the RFCs of HTTP/2 and HPACK: all of its cases pass. */
+class H2specTest {
+    private static final String TIMEOUT_SECONDS = "10";
+
+    /** What answers GET, which h2spec sends, and what takes POST alone and so answers before a request has ended. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/v2/health/live", "/v2/models/digits/infer"})
+    void everyCase_passes(String path) throws Exception {
+        String h2spec = Script.folder("h2spec", Script.run("install.sh", "h2spec"))
+                .resolve("h2spec")
+                .toString();
+        try (Gateway gateway = TestGateways.start("""
+                listeners: [{port: 0}]
+                default_upstream: local
+                local: {embedded_models: true}
+                """)) {
+            String port = Integer.toString(gateway.addresses().getFirst().getPort());
+            Script.Outcome outcome = Script.run(
+                    Map.of(), List.of(h2spec, "-h", "127.0.0.1", "-p", port, "-P", path, "-o", TIMEOUT_SECONDS));
+            assertThat(outcome.complaint()).isEmpty();
+            assertThat(outcome.lastLine()).isEqualTo("145 tests, 145 passed, 0 skipped, 0 failed");
+        }
+    }
+}

@@ -20,6 +20,7 @@ public final class Gathering {
     private @Nullable ByteBuf last;
     /** Whether the last part is a copy of small ones, to which more may be added. */
     private boolean room;
+
     private int uncounted;
     private long bytes;
 

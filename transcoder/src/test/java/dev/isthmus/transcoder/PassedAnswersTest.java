@@ -122,7 +122,8 @@ class PassedAnswersTest {
     void binaryAnswer_isAsLongAsItsTensors() {
         String json = "{\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT32\",\"shape\":[2],"
                 + "\"parameters\":{\"binary_data_size\":8}}]}";
-        assertThat(passed(new RestBody(bytes(json + "12345678"), json.length()))).isEqualTo(json + "12345678");
+        assertThat(passed(new RestBody(bytes(json + "12345678"), json.length())))
+                .isEqualTo(json + "12345678");
         requireRefused(json + "1234567", json.length());
         requireRefused(json + "123456789", json.length());
         requireRefused(json.replace("[2]", "[3]") + "12345678", json.length());

@@ -14,8 +14,9 @@ class TensorCheckTest {
     /** As many tensors as a message may have cost no more than one look each. */
     @Test
     void requireDistinct_looksAtEachNameOnce() {
-        List<String> names = new ArrayList<>(
-                IntStream.range(0, WireLimits.DEFAULT.tensors()).mapToObj(i -> "x" + i).toList());
+        List<String> names = new ArrayList<>(IntStream.range(0, WireLimits.DEFAULT.tensors())
+                .mapToObj(i -> "x" + i)
+                .toList());
         AtomicInteger looks = new AtomicInteger();
         TensorCheck.INPUT.requireDistinct(names, name -> {
             looks.incrementAndGet();

@@ -41,7 +41,16 @@ public record Call(
             Map<String, String> headers,
             Executor loop,
             ByteBufAllocator allocator) {
-        this(operation, deadlineNanos, headers, HeaderFields.NONE, NO_AFFINITY, false, loop, allocator, MemoryBudget.Hold.UNCOUNTED);
+        this(
+                operation,
+                deadlineNanos,
+                headers,
+                HeaderFields.NONE,
+                NO_AFFINITY,
+                false,
+                loop,
+                allocator,
+                MemoryBudget.Hold.UNCOUNTED);
     }
 
     /** The same call of a client with these headers. */

@@ -186,9 +186,8 @@ public record GatewayConfig(
             @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
             int maxRequests,
 
-            @Doc(
-                    "What all calls may hold of requests and answers, as a share of the memory outside the heap"
-                            + " (-XX:MaxDirectMemorySize); a call for which no more fits is refused with 503.")
+            @Doc("What all calls may hold of requests and answers, as a share of the memory outside the heap"
+                    + " (-XX:MaxDirectMemorySize); a call for which no more fits is refused with 503.")
             @Share
             double maxBuffered,
 
@@ -200,7 +199,7 @@ public record GatewayConfig(
             int maxHops,
 
             Http2Abuse http2Abuse) {
-        public static final Limits DEFAULT = 
+        public static final Limits DEFAULT =
                 new Limits(64 << 20, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, Http2Abuse.DEFAULT);
     }
 
@@ -251,7 +250,8 @@ public record GatewayConfig(
             @Range(max = 1_000_000)
             int maxConnectionsPerAddress,
 
-            @Doc("From the first byte of a request's head to its last, and from a connection's beginning to its first byte.")
+            @Doc(
+                    "From the first byte of a request's head to its last, and from a connection's beginning to its first byte.")
             @OrZero
             Duration requestHeadersTimeout,
 
@@ -261,7 +261,8 @@ public record GatewayConfig(
             @Doc("Bytes a second of a body, averaged over request_body_timeout.") @Range(max = 1 << 30)
             int minRequestBodyRate,
 
-            @Doc("Without a byte of either side on an HTTP/2 stream whose client could send, or take more of an answer.")
+            @Doc(
+                    "Without a byte of either side on an HTTP/2 stream whose client could send, or take more of an answer.")
             @OrZero
             Duration streamIdleTimeout,
 

@@ -11,7 +11,6 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.IndexQuestion;
 import dev.isthmus.gateway.catalogue.Places;
-import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -79,8 +78,10 @@ public final class Dispatcher implements CallHandler {
                             reply,
                             true,
                             placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
-                case Operation.Generate generate -> admitted(call, reply, false, placed -> generate(call, generate, placed));
-                case Operation.Manage manage -> admitted(call, reply, false, placed -> managing.open(call, manage, placed));
+                case Operation.Generate generate ->
+                    admitted(call, reply, false, placed -> generate(call, generate, placed));
+                case Operation.Manage manage ->
+                    admitted(call, reply, false, placed -> managing.open(call, manage, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);

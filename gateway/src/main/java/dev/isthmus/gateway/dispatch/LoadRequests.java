@@ -127,8 +127,11 @@ final class LoadRequests {
             case BOOL_PARAM -> json.writeBoolean(value.getBoolParam());
             case INT64_PARAM -> json.writeNumber(value.getInt64Param());
             case STRING_PARAM -> json.writeString(value.getStringParam());
-            case BYTES_PARAM -> json.writeBinary(
-                    BASE64, value.getBytesParam().newInput(), value.getBytesParam().size());
+            case BYTES_PARAM ->
+                json.writeBinary(
+                        BASE64,
+                        value.getBytesParam().newInput(),
+                        value.getBytesParam().size());
             case PARAMETERCHOICE_NOT_SET -> json.writeNull();
         }
     }

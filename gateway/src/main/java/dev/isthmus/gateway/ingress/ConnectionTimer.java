@@ -96,7 +96,8 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         policy.events().timedOut(rule);
         if (!logged) {
             logged = true;
-            LOG.debug("client {}: {}", channel.remoteAddress(), policy.timeouts().describe(rule));
+            LOG.debug(
+                    "client {}: {}", channel.remoteAddress(), policy.timeouts().describe(rule));
         }
     }
 

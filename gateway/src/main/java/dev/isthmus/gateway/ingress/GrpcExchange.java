@@ -35,6 +35,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private int withheld;
     /** Messages of a stream that have no answer yet, as far as each has one. */
     private int unanswered;
+
     private boolean headersSent;
     private boolean ended;
 
@@ -74,8 +75,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcHead said = head.call();
             StreamForm asked = said.form();
-            GrpcDeframer deframer = new GrpcDeframer(
-                    channel.alloc(), said.method().limits(settings.bodies()), said.coding());
+            GrpcDeframer deframer =
+                    new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
             OpenCall call = new OpenCall(
                     head,
                     said,
@@ -94,7 +95,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     private RequestSink start(OpenCall call, Operation operation) {
-        return call.calls().open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
+        return call.calls()
+                .open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
     }
 
     @Override
@@ -168,8 +170,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     @Override
     public void timedOut(TimeoutRule rule) {
         stop(new OipException(
-                ErrorCode.REQUEST_TIMEOUT,
-                settings.connections().timeouts().describe(rule)));
+                ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
     }
 
     @Override

@@ -180,17 +180,20 @@ final class GrpcRoutes {
             case SYSTEM_SHARED_MEMORY_STATUS ->
                 region(
                         extension,
-                        parsed(SystemSharedMemoryStatusRequest.parser(), message).getName(),
+                        parsed(SystemSharedMemoryStatusRequest.parser(), message)
+                                .getName(),
                         false);
             case SYSTEM_SHARED_MEMORY_REGISTER ->
                 region(
                         extension,
-                        parsed(SystemSharedMemoryRegisterRequest.parser(), message).getName(),
+                        parsed(SystemSharedMemoryRegisterRequest.parser(), message)
+                                .getName(),
                         true);
             case SYSTEM_SHARED_MEMORY_UNREGISTER ->
                 region(
                         extension,
-                        parsed(SystemSharedMemoryUnregisterRequest.parser(), message).getName(),
+                        parsed(SystemSharedMemoryUnregisterRequest.parser(), message)
+                                .getName(),
                         true);
             case CUDA_SHARED_MEMORY_STATUS ->
                 region(
@@ -200,12 +203,14 @@ final class GrpcRoutes {
             case CUDA_SHARED_MEMORY_REGISTER ->
                 region(
                         extension,
-                        parsed(CudaSharedMemoryRegisterRequest.parser(), message).getName(),
+                        parsed(CudaSharedMemoryRegisterRequest.parser(), message)
+                                .getName(),
                         true);
             case CUDA_SHARED_MEMORY_UNREGISTER ->
                 region(
                         extension,
-                        parsed(CudaSharedMemoryUnregisterRequest.parser(), message).getName(),
+                        parsed(CudaSharedMemoryUnregisterRequest.parser(), message)
+                                .getName(),
                         true);
         };
     }
@@ -244,7 +249,8 @@ final class GrpcRoutes {
     private static String name(CodedInputStream in) throws IOException {
         int length = in.readUInt32();
         if (length < 0 || length > MOST_NAME) {
-            throw OipException.invalid("a name: at most " + MOST_NAME + " bytes are taken, got " + Integer.toUnsignedString(length));
+            throw OipException.invalid(
+                    "a name: at most " + MOST_NAME + " bytes are taken, got " + Integer.toUnsignedString(length));
         }
         ByteString name = ByteString.copyFrom(in.readRawBytes(length));
         if (!name.isValidUtf8()) {

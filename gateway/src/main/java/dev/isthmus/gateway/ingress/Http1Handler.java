@@ -224,7 +224,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         if (last) {
             bodyEnded = true;
             current.end();
-        } else if (current.answered() && discarded > entry.settings().get().bodies().maxBytes()) {
+        } else if (current.answered()
+                && discarded > entry.settings().get().bodies().maxBytes()) {
             leave(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
     }

@@ -60,8 +60,7 @@ final class Http1Timers implements ConnectionTimer.Timed {
     private @Nullable TimeoutRule passed(long now, ConnectionTimeouts timeouts) {
         return switch (awaited) {
             case NOTHING -> null;
-            case REQUEST ->
-                ConnectionTimeouts.passed(timeouts.idle(), since, now) ? TimeoutRule.IDLE : null;
+            case REQUEST -> ConnectionTimeouts.passed(timeouts.idle(), since, now) ? TimeoutRule.IDLE : null;
             case REST_OF_HEAD ->
                 ConnectionTimeouts.passed(timeouts.requestHeaders(), since, now) ? TimeoutRule.REQUEST_HEADERS : null;
             case BODY -> body.check(decoder.bytes(), now, timeouts);

@@ -83,8 +83,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     }
 
     /** The call of a request with this head, on the channel that it came on. */
-    Call asks(
-            Operation operation, long deadline, HeaderNames allowed, Channel channel, MemoryBudget.Hold memory) {
+    Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel, MemoryBudget.Hold memory) {
         return new Call(
                 operation,
                 deadline,

@@ -9,8 +9,8 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.Inflation;
-import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.coding.InflationLimits;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -185,8 +185,7 @@ final class RestExchange implements Reply {
     void timedOut(TimeoutRule rule) {
         if (!answered) {
             cancelWith(new OipException(
-                    ErrorCode.REQUEST_TIMEOUT,
-                    settings.connections().timeouts().describe(rule)));
+                    ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
         }
     }
 

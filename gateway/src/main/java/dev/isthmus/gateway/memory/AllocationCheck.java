@@ -30,7 +30,9 @@ public final class AllocationCheck {
             failures.set(0);
             return null;
         } catch (OutOfMemoryError e) {
-            return failures.incrementAndGet() < FAILURES ? null : "no memory outside the heap is left: " + e.getMessage();
+            return failures.incrementAndGet() < FAILURES
+                    ? null
+                    : "no memory outside the heap is left: " + e.getMessage();
         }
     }
 }

@@ -25,8 +25,9 @@ public final class ConnectionMetrics implements ConnectionEvents {
     @Override
     public void timedOut(TimeoutRule rule) {
         Counter.builder("isthmus.connections.timeouts")
-                .description("Connections of clients, or requests on them, that were given up because the client took too"
-                        + " long.")
+                .description(
+                        "Connections of clients, or requests on them, that were given up because the client took too"
+                                + " long.")
                 .tag("rule", rule.label())
                 .register(registry)
                 .increment();

@@ -150,8 +150,9 @@ final class RequestGrammar {
     private int chunkSize(ByteBuf in, int at, int end) {
         int lf = in.indexOf(at, end, LF);
         int lineEnd = lf < 0 ? end : lf;
-        require(lineEnd - at <= MAX_SIZE_DIGITS + MAX_EXTENSION, "a chunk size in a line of at most "
-                + (MAX_SIZE_DIGITS + MAX_EXTENSION) + " bytes is expected");
+        require(
+                lineEnd - at <= MAX_SIZE_DIGITS + MAX_EXTENSION,
+                "a chunk size in a line of at most " + (MAX_SIZE_DIGITS + MAX_EXTENSION) + " bytes is expected");
         if (lf < 0) {
             return -1;
         }
@@ -224,7 +225,8 @@ final class RequestGrammar {
     }
 
     static OipException malformedLine() {
-        return OipException.invalid("request line: a method, a target and HTTP/1.1, with a space between, are expected");
+        return OipException.invalid(
+                "request line: a method, a target and HTTP/1.1, with a space between, are expected");
     }
 
     static OipException wrongVersion(String version) {

@@ -116,7 +116,8 @@ class ConfigLoaderTest {
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("::1", 9), new Listener("127.0.0.1", 0));
         assertThat(config.limits())
-                .isEqualTo(new GatewayConfig.Limits(2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
+                .isEqualTo(new GatewayConfig.Limits(
+                        2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
                         TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),

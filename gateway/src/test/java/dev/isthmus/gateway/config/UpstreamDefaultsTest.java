@@ -95,7 +95,8 @@ class UpstreamDefaultsTest {
                 .satisfiesExactly(
                         problem -> assertThat(problem)
                                 .startsWith("f.yaml:2:13: upstream_defaults: protocol: one of grpc, rest"),
-                        problem -> assertThat(problem).startsWith("f.yaml:3:12: upstream_defaults: timeout: a duration"),
+                        problem ->
+                                assertThat(problem).startsWith("f.yaml:3:12: upstream_defaults: timeout: a duration"),
                         problem -> assertThat(problem)
                                 .startsWith("f.yaml:4:11: unknown key 'retires' in upstream_defaults: retry"),
                         problem -> assertThat(problem).startsWith("f.yaml:5:12: upstream_defaults: balance: an object"),
@@ -105,7 +106,8 @@ class UpstreamDefaultsTest {
 
     @Test
     void problemWithoutUpstreams_isTold() {
-        assertThat(problems("{local: {embedded_models: true}, default_upstream: local, upstream_defaults: {timeout: x}}"))
+        assertThat(problems(
+                        "{local: {embedded_models: true}, default_upstream: local, upstream_defaults: {timeout: x}}"))
                 .singleElement()
                 .asString()
                 .contains("upstream_defaults: timeout: a duration");
@@ -125,7 +127,10 @@ class UpstreamDefaultsTest {
         assertThat(problems(yaml.formatted("100s", "80s")))
                 .containsExactly("f.yaml:1:50: upstream 'b': try_timeout: less than the timeout of 80s for all tries is"
                         + " expected, got '90s'");
-        assertThat(problems(yaml.formatted("70s", "80s"))).singleElement().asString().contains("upstream 'a'");
+        assertThat(problems(yaml.formatted("70s", "80s")))
+                .singleElement()
+                .asString()
+                .contains("upstream 'a'");
     }
 
     @Test
@@ -149,8 +154,7 @@ class UpstreamDefaultsTest {
                           c: {<<: *d, endpoints: ["c:1"], connect_timeout: 4s}
                           d: *a
                         default_upstream: a
-                        """)
-                .upstreams();
+                        """).upstreams();
         assertThat(upstreams.get("b").timeout()).isEqualTo(Duration.ofSeconds(6));
         assertThat(upstreams.get("b").connectTimeout()).isEqualTo(Duration.ofSeconds(3));
         assertThat(upstreams.get("c").timeout()).isEqualTo(Duration.ofSeconds(5));

@@ -64,13 +64,11 @@ class LoadRequestsTest {
     @Test
     void parameter_ofAnotherKind_isRefused() {
         for (String value : new String[] {"null", "1.5", "[]", "{}", "9223372036854775808"}) {
-            assertThat(catchThrowableOfType(
-                                    OipException.class, () -> turned("{\"parameters\":{\"p\":" + value + "}}"))
+            assertThat(catchThrowableOfType(OipException.class, () -> turned("{\"parameters\":{\"p\":" + value + "}}"))
                             .message())
                     .isEqualTo("parameter 'p': a string, an integer or a boolean is expected");
         }
-        assertThat(catchThrowableOfType(
-                                OipException.class, () -> turned("{\"parameters\":{\"file:a\":\"no!\"}}"))
+        assertThat(catchThrowableOfType(OipException.class, () -> turned("{\"parameters\":{\"file:a\":\"no!\"}}"))
                         .message())
                 .isEqualTo("'file:a': base64 is expected");
     }
@@ -79,7 +77,8 @@ class LoadRequestsTest {
     void file_takesOfTheHeapAboutTwiceItsLength() throws Exception {
         byte[] file = new byte[4 << 20];
         new Random(3).nextBytes(file);
-        ByteBuf body = text("{\"parameters\":{\"file:a\":\"" + Base64.getEncoder().encodeToString(file) + "\"}}");
+        ByteBuf body =
+                text("{\"parameters\":{\"file:a\":\"" + Base64.getEncoder().encodeToString(file) + "\"}}");
         LoadRequests.toProtobuf(LOAD, body).release();
         long before = THREADS.getCurrentThreadAllocatedBytes();
         ByteBuf message = LoadRequests.toProtobuf(LOAD, body);

@@ -48,8 +48,8 @@ class PassedBodyTest {
     void body_inPartsOfOneByte_hasFewParts() {
         String json = "{\"text_input\":\"" + "x".repeat(50_000) + "\"}";
         List<Integer> parts = new ArrayList<>();
-        PassedBody body = new PassedBody(
-                ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
+        PassedBody body =
+                new PassedBody(ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
                     assertThat(all.toString(StandardCharsets.US_ASCII)).isEqualTo(json);
                     parts.add(all.nioBufferCount());
                     all.release();
@@ -68,8 +68,8 @@ class PassedBodyTest {
         for (int i = 0; i < 1000; i++) {
             json.append("\"").append(i).append("\":0,");
         }
-        PassedBody body = new PassedBody(
-                ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
+        PassedBody body =
+                new PassedBody(ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
                     all.release();
                     return Cancellation.NONE;
                 });

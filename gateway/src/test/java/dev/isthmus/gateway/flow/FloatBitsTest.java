@@ -66,7 +66,8 @@ class FloatBitsTest {
     }
 
     private static final byte[] ALL = all();
-    private static final String BINARY_INPUTS = "{\"inputs\":[" + tensors() + "],\"parameters\":{\"binary_data_output\":true}}";
+    private static final String BINARY_INPUTS =
+            "{\"inputs\":[" + tensors() + "],\"parameters\":{\"binary_data_output\":true}}";
 
     private OipServer grpc;
     private ScriptedServer binary;
@@ -102,8 +103,9 @@ class FloatBitsTest {
 
     private static byte[] answer(byte[] message) {
         ModelInferRequest request = Infer.request(message);
-        ModelInferResponse.Builder answer =
-                ModelInferResponse.newBuilder().setModelName("m").addAllRawOutputContents(request.getRawInputContentsList());
+        ModelInferResponse.Builder answer = ModelInferResponse.newBuilder()
+                .setModelName("m")
+                .addAllRawOutputContents(request.getRawInputContentsList());
         request.getInputsList()
                 .forEach(input -> answer.addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                         .setName(input.getName())
@@ -211,8 +213,7 @@ class FloatBitsTest {
                 .build();
         GrpcClient call = GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), request.toByteArray());
         assertThat(call.status().getCode()).isEqualTo(Status.Code.OK);
-        assertThat(Stage.posted(json).body())
-                .contains("\"data\":[null,null,null,-0.0,1.0E-45,-1.1754942E-38]");
+        assertThat(Stage.posted(json).body()).contains("\"data\":[null,null,null,-0.0,1.0E-45,-1.1754942E-38]");
         ByteBuffer answer = Infer.response(call.answer())
                 .getRawOutputContents(0)
                 .asReadOnlyByteBuffer()

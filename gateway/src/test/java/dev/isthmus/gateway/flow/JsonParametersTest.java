@@ -22,8 +22,13 @@ import org.junit.jupiter.params.provider.MethodSource;
  */
 class JsonParametersTest {
     private static final List<String> VALUES = List.of(
-            "null", "[]", "{}", "[1,\"a\",null,{\"b\":[1.50,true]}]", "{ \"k\" : {\"\\u00e9\":\"\u00e9\"} }",
-            "123456789012345678901234567890", "1e999");
+            "null",
+            "[]",
+            "{}",
+            "[1,\"a\",null,{\"b\":[1.50,true]}]",
+            "{ \"k\" : {\"\\u00e9\":\"\u00e9\"} }",
+            "123456789012345678901234567890",
+            "1e999");
 
     /** Data, and whether it reaches MLServer as it came. */
     private static final Map<String, Boolean> TENSORS = Map.of(
@@ -54,7 +59,15 @@ class JsonParametersTest {
                         "generic", Stage.rest(server, ServerDialect.GENERIC),
                         "grpc", Stage.grpc(grpc, ServerDialect.MLSERVER)),
                 Map.of(
-                        "mlserver", "mlserver", "triton", "triton", "kserve", "kserve", "generic", "generic", "grpc",
+                        "mlserver",
+                        "mlserver",
+                        "triton",
+                        "triton",
+                        "kserve",
+                        "kserve",
+                        "generic",
+                        "generic",
+                        "grpc",
                         "grpc"),
                 null);
         client = stage.http1();

@@ -21,8 +21,17 @@ class ManagementSizeTest {
             "/v2/systemsharedmemory/region/r/register",
             "/v2/cudasharedmemory/region/r/register");
     private static final List<String> METHODS = List.of(
-            "ServerLive", "ServerMetadata", "ModelReady", "ModelMetadata", "RepositoryIndex", "RepositoryModelUnload",
-            "LogSettings", "TraceSetting", "ModelConfig", "ModelStatistics", "SystemSharedMemoryRegister");
+            "ServerLive",
+            "ServerMetadata",
+            "ModelReady",
+            "ModelMetadata",
+            "RepositoryIndex",
+            "RepositoryModelUnload",
+            "LogSettings",
+            "TraceSetting",
+            "ModelConfig",
+            "ModelStatistics",
+            "SystemSharedMemoryRegister");
 
     private static ScriptedServer server() throws Exception {
         return ScriptedServer.that((request, out) -> {
@@ -60,7 +69,9 @@ class ManagementSizeTest {
         try (ScriptedServer server = server();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
-            assertThat(client.post("/v2/repository/models/m/load", body).response().status())
+            assertThat(client.post("/v2/repository/models/m/load", body)
+                            .response()
+                            .status())
                     .isEqualTo(200);
         }
     }

@@ -56,18 +56,21 @@ class MaxTensorsTest {
                 call.sendMessage(answer(Infer.request(message)).toByteArray()));
         rest = ScriptedServer.that((seen, out) -> {
             int count = seen.body().contains("\"4\"") ? 4 : 1;
-            ScriptedServer.write(out, ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count)
-                    + "]}"));
+            ScriptedServer.write(
+                    out, ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
             return true;
         });
-        gateway = Gateway.start(ConfigLoader.parse("f.yaml", """
+        gateway = Gateway.start(ConfigLoader.parse(
+                "f.yaml",
+                """
                 listeners: [{host: 127.0.0.1, port: 0}]
                 limits: {max_tensors: 3}
                 upstreams:
                   grpc: {protocol: grpc, dialect: triton, endpoints: ["%s"]}
                   rest: {protocol: rest, dialect: mlserver, endpoints: ["%s"]}
                 models: {grpc: {upstream: grpc}, rest: {upstream: rest}}
-                """.formatted(grpc.endpoint().authority(), rest.endpoint().authority()), Path.of(".")));
+                """.formatted(grpc.endpoint().authority(), rest.endpoint().authority()),
+                Path.of(".")));
         channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
                 .usePlaintext()
                 .directExecutor()
@@ -110,8 +113,8 @@ class MaxTensorsTest {
                     .addShape(extent));
         }
         for (int i = 0; i < outputs; i++) {
-            request.addOutputs(ModelInferRequest.InferRequestedOutputTensor.newBuilder()
-                    .setName("y" + i));
+            request.addOutputs(
+                    ModelInferRequest.InferRequestedOutputTensor.newBuilder().setName("y" + i));
         }
         return request;
     }
@@ -127,7 +130,8 @@ class MaxTensorsTest {
     private static ModelInferRequest typed(String model, int inputs, int outputs) {
         ModelInferRequest.Builder request = head(model, inputs, outputs, 1);
         request.getInputsBuilderList()
-                .forEach(input -> input.setContents(InferTensorContents.newBuilder().addUintContents(7)));
+                .forEach(input ->
+                        input.setContents(InferTensorContents.newBuilder().addUintContents(7)));
         return request.build();
     }
 
@@ -166,7 +170,8 @@ class MaxTensorsTest {
             FramePeer.Stream call = client.infer();
             call.data(message, 0, message.length / 2, false);
             assertThat(call.status()).isEqualTo("3");
-            assertThat(call.fields.getOrDefault("grpc-message", "").replace("%20", " ")).isEqualTo(what + ": at most 3 are taken");
+            assertThat(call.fields.getOrDefault("grpc-message", "").replace("%20", " "))
+                    .isEqualTo(what + ": at most 3 are taken");
         }
         assertThat(grpc.messages).isEmpty();
         assertThat(grpc(raw("grpc", 3, 3, LARGE)).getCode()).isEqualTo(Status.Code.OK);

@@ -72,8 +72,7 @@ class MemoryOfCallsTest {
 
     /** A message of 2 MiB, of which half has been sent. Its contents come first, so that it cannot pass. */
     private Http2Client.Response half(String method) {
-        Http2Client.Response call =
-                client.begin(GRPC + method, "content-type", "application/grpc", "te", "trailers");
+        Http2Client.Response call = client.begin(GRPC + method, "content-type", "application/grpc", "te", "trailers");
         byte[] data = ByteBuffer.allocate(5 + MIB)
                 .put((byte) 0)
                 .putInt(2 * MIB)
@@ -92,7 +91,8 @@ class MemoryOfCallsTest {
     }
 
     private static byte[] answer(int bytes) {
-        return framed(Infer.answer(REQUEST, ByteString.copyFrom(new byte[bytes])).toByteArray());
+        return framed(
+                Infer.answer(REQUEST, ByteString.copyFrom(new byte[bytes])).toByteArray());
     }
 
     @Test

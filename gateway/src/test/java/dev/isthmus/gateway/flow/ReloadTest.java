@@ -114,7 +114,11 @@ class ReloadTest {
                                 || running.stream().anyMatch(Future::isDone));
                 apply(
                         gateway,
-                        i % 2 == 0 ? to(one) : limited(to(two), new Limits(1 << 20, 64 << 10, 100, 50, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                        i % 2 == 0
+                                ? to(one)
+                                : limited(
+                                        to(two),
+                                        new Limits(1 << 20, 64 << 10, 100, 50, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
             }
             stop.set(true);
             for (Future<?> each : running) {
@@ -270,7 +274,9 @@ class ReloadTest {
         try (Gateway gateway = Gateway.start(config)) {
             await().atMost(Duration.ofSeconds(20)).until(gateway::ready);
             for (int i = 1; i <= 5; i++) {
-                apply(gateway, limited(config, new Limits(1 << 20, 64 << 10, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                apply(
+                        gateway,
+                        limited(config, new Limits(1 << 20, 64 << 10, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
                 assertThat(gateway.ready()).isTrue();
             }
         }

@@ -139,8 +139,8 @@ class SlowClientsTest {
             assertThat(half.closedByServer()).isTrue();
         }
         await().atMost(PATIENCE)
-                .until(() -> counted("isthmus.connections.timeouts", "rule", "request_body")
-                        == CONNECTIONS * STREAMS + 2);
+                .until(() ->
+                        counted("isthmus.connections.timeouts", "rule", "request_body") == CONNECTIONS * STREAMS + 2);
         attackers.forEach(Http2Client::close);
     }
 
@@ -188,7 +188,11 @@ class SlowClientsTest {
                         .isEqualTo(1);
             }
             await().atMost(PATIENCE)
-                    .until(() -> gateway.meters().get("isthmus.connections.open").gauge().value() == 1);
+                    .until(() -> gateway.meters()
+                                    .get("isthmus.connections.open")
+                                    .gauge()
+                                    .value()
+                            == 1);
             try (Http1Client again = http1()) {
                 assertThat(again.get("/v2/health/live").response().status()).isEqualTo(200);
             }

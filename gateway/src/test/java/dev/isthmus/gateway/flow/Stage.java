@@ -66,7 +66,8 @@ final class Stage implements AutoCloseable {
         return new GatewayConfig(
                 List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
                 null,
-                new GatewayConfig.Limits(LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
+                new GatewayConfig.Limits(
+                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
                 GatewayConfig.Connections.DEFAULT,
                 new GatewayConfig.Headers(PASSED, PASSED),
                 GatewayConfig.Answers.DEFAULT,

@@ -25,7 +25,8 @@ import org.junit.jupiter.api.Test;
 /** How long an HTTP/1.1 client may take, on a clock that is moved by hand. */
 class ConnectionTimerTest {
     private static final String HEAD = "POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
-    private static final String SILENT = "POST /v2/models/silent/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    private static final String SILENT =
+            "POST /v2/models/silent/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
     private static final String GET = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n";
 
     private final Calls calls = new Calls();

@@ -194,7 +194,9 @@ class RequestGrammarTest {
         for (int split = 1; split <= bytes.length; split++) {
             try (SplitConnection connection = new SplitConnection()) {
                 String sent = text(connection.receive(bytes, split, bytes.length));
-                assertThat(sent.split("HTTP/1.1 200", -1)).as("split at " + split).hasSize(3);
+                assertThat(sent.split("HTTP/1.1 200", -1))
+                        .as("split at " + split)
+                        .hasSize(3);
                 assertThat(sent).contains("\r\n\r\naHTTP").endsWith("\r\n\r\nb");
             }
         }
@@ -229,7 +231,10 @@ class RequestGrammarTest {
 
     private static byte[] bytes(String payload) {
         StringBuilder text = new StringBuilder();
-        String rest = payload.replace("~", "\r\n").replace("\\r", "\r").replace("\\n", "\n").replace("\\t", "\t");
+        String rest = payload.replace("~", "\r\n")
+                .replace("\\r", "\r")
+                .replace("\\n", "\n")
+                .replace("\\t", "\t");
         for (int i = 0; i < rest.length(); i++) {
             if (rest.startsWith("\\x", i)) {
                 text.append((char) Integer.parseInt(rest.substring(i + 2, i + 4), 16));

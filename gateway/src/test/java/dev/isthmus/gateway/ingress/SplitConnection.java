@@ -74,8 +74,7 @@ final class SplitConnection implements AutoCloseable {
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);
         Pipelines pipelines = new Pipelines(entry);
-        pipelines.http1(
-                channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
+        pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
         reads = new LandingReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536), landing).newHandle();
     }
 

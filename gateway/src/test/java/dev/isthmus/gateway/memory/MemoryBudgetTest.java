@@ -25,7 +25,8 @@ class MemoryBudgetTest {
     void bytesBeyondTheLimit_areRefused() {
         budget.hold().request(60);
         OipException refusal = refusal(budget.hold(), 41);
-        assertThat(refusal).hasMessage("memory: all calls together may hold 100 bytes, and there is no room for more now");
+        assertThat(refusal)
+                .hasMessage("memory: all calls together may hold 100 bytes, and there is no room for more now");
         assertThat(refusal.code()).isEqualTo(ErrorCode.OVERLOADED);
         assertThat(refusal.retryAfter()).contains(Duration.ofSeconds(1));
         assertThat(meters.get("isthmus.memory.refused").counter().count()).isEqualTo(1);

@@ -248,7 +248,8 @@ public final class GrpcUpstream implements Upstream {
             Fields head = head(call, own ? method.plain() : method.timed());
             ConnectionPool pool = pool(call);
             GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeft(call), !own);
-            return new UnaryCall(pool, head, timeout, message, reader, settings.returnedHeaders(), call.memory(), reply);
+            return new UnaryCall(
+                    pool, head, timeout, message, reader, settings.returnedHeaders(), call.memory(), reply);
         } catch (OipException e) {
             reply.fail(e);
             return null;

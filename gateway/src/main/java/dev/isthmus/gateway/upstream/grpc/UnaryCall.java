@@ -129,7 +129,8 @@ final class UnaryCall implements CallListener, Cancellation {
 
     @Override
     public void gathered(long bytes) {
-        // Of what is passed on ingress counts what its client does not take; the rest is bounded by the server's window.
+        // Of what is passed on ingress counts what its client does not take; the rest is bounded by the server's
+        // window.
         if (length == 0) {
             memory.answer(bytes + (message == null ? 0 : message.readableBytes()));
         }

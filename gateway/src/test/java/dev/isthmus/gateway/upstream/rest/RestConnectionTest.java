@@ -83,17 +83,16 @@ class RestConnectionTest {
         })) {
             OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
-            assertThat(failure)
-                    .hasMessage("upstream 'triton' sent more than 32 interim responses to a request");
+            assertThat(failure).hasMessage("upstream 'triton' sent more than 32 interim responses to a request");
             server.awaitConnectionClosed();
         }
     }
 
     @Test
     void someInterimResponses_arePassedOver() throws Exception {
-        try (var server =
-                ScriptedServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
-            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint())))).isEqualTo("{}");
+        try (var server = ScriptedServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
+            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint()))))
+                    .isEqualTo("{}");
         }
     }
 
@@ -418,7 +417,8 @@ class RestConnectionTest {
             var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
             var upstream = new RestUpstream(
                     settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
-            OipException failure = rest.infer(upstream, rest.bench().call(), body, -1).failure();
+            OipException failure =
+                    rest.infer(upstream, rest.bench().call(), body, -1).failure();
             assertThat(failure).hasMessage("upstream 'triton' closed the connection");
             upstream.close();
         }
@@ -461,7 +461,8 @@ class RestConnectionTest {
             var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
             var upstream = new RestUpstream(
                     settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
-            assertThat(RestBench.text(rest.infer(upstream, rest.bench().call(), body, -1))).isEqualTo("{}");
+            assertThat(RestBench.text(rest.infer(upstream, rest.bench().call(), body, -1)))
+                    .isEqualTo("{}");
             assertThat(server.request().body()).hasSize(2_000_010);
             upstream.close();
         }

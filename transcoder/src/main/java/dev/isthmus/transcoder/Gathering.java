@@ -54,8 +54,9 @@ public final class Gathering {
         if (open != null) {
             close(open);
         }
+        // A copy has room of its own; what was received is followed by somebody else's memory.
+        room = SmallParts.pins(part);
         last = SmallParts.kept(allocator, part);
-        room = last != part;
     }
 
     /** Copies a small part, which is taken, behind the one before where that has room or is small as well; whether it does. */

@@ -12,6 +12,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -85,8 +86,8 @@ class PassedAnswersTest {
     @Test
     void answerInParts_passes() {
         CompositeByteBuf parts = Unpooled.compositeBuffer();
-        for (char c : WHOLE.toCharArray()) {
-            parts.addComponent(true, bytes(String.valueOf(c)));
+        for (int i = 0; i < WHOLE.length(); i++) {
+            parts.addComponent(true, bytes(WHOLE.substring(i, i + 1)));
         }
         assertThat(passed(new RestBody(parts, RestBody.ALL_JSON))).isEqualTo(WHOLE);
     }
@@ -108,8 +109,8 @@ class PassedAnswersTest {
                 "FP31 [1] [1]",
             })
     void answer_whoseDataIsNotWhatItSays_isRefused(String tensor) {
-        String[] parts = tensor.split(" ");
-        requireRefused(output(parts[0], parts[1], parts[2]), RestBody.ALL_JSON);
+        List<String> parts = List.of(tensor.split(" ", 3));
+        requireRefused(output(parts.get(0), parts.get(1), parts.get(2)), RestBody.ALL_JSON);
     }
 
     @ParameterizedTest

@@ -63,11 +63,12 @@ final class SectionReader {
 
     /** Reads what holds for each section of a map, and puts it into those that do not have their own. */
     private void putDefaults(ConfigKey key, Map<String, Node> given, String what) {
-        Node defaults = key.defaults() == null ? null : given.get(key.defaults().value());
-        if (defaults == null) {
+        DefaultsKey annotation = key.defaults();
+        Node defaults = annotation == null ? null : given.get(annotation.value());
+        if (annotation == null || defaults == null) {
             return;
         }
-        read(key.sections().type(), defaults, child(what, key.defaults().value()), false);
+        read(key.sections().type(), defaults, child(what, annotation.value()), false);
         if (given.get(key.name()) instanceof MappingNode sections) {
             sections.getValue()
                     .replaceAll(tuple -> new NodeTuple(

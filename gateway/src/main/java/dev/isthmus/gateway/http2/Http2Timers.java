@@ -8,8 +8,6 @@ import java.util.function.Consumer;
 
 /** Tells how long the peer of a connection has let us wait, from looks at it from time to time. */
 final class Http2Timers {
-    private static final Runnable ALIVE = () -> {};
-
     private final Session session;
     private final FrameReader reader;
     private long reads;
@@ -69,7 +67,7 @@ final class Http2Timers {
             return ConnectionTimeouts.passed(timeouts.keepaliveTimeout(), pingedAt, now);
         }
         if (ConnectionTimeouts.passed(timeouts.keepaliveInterval(), readAt, now)
-                && session.farewell().ping(ALIVE)) {
+                && session.farewell().ping(() -> {})) {
             pinged = true;
             pingedAt = now;
         }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.config;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -36,12 +37,12 @@ class UpstreamDefaultsTest {
                         "upstream_defaults: {protocol: grpc, timeout: 5s, retry: {retries: 2, on: [unsent], budget: 5%},"
                                 + " checks: {interval: 4s}}\n" + UPSTREAMS)
                 .upstreams();
-        UpstreamConfig a = upstreams.get("a");
+        UpstreamConfig a = requireNonNull(upstreams.get("a"));
         assertThat(a.protocol()).isEqualTo(Protocol.GRPC);
         assertThat(a.timeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(a.retry()).isEqualTo(new UpstreamConfig.Retry(2, Set.of(RetryOn.UNSENT), 0.05, 4 << 20));
         assertThat(a.connectTimeout()).isEqualTo(UpstreamConfig.DEFAULT.connectTimeout());
-        UpstreamConfig b = upstreams.get("b");
+        UpstreamConfig b = requireNonNull(upstreams.get("b"));
         assertThat(b.protocol()).isEqualTo(Protocol.REST);
         assertThat(b.timeout()).isEqualTo(Duration.ofSeconds(9));
         assertThat(b.retry()).isEqualTo(new UpstreamConfig.Retry(3, Set.of(RetryOn.UNSENT), 0.05, 4 << 20));
@@ -51,10 +52,9 @@ class UpstreamDefaultsTest {
 
     @Test
     void list_isTakenWhole() throws ConfigException {
-        UpstreamConfig a = parse("upstream_defaults: {protocol: grpc, retry: {on: [lost, unsent]}}\n"
-                        + "upstreams: {a: {endpoints: ['a:1'], retry: {on: [unavailable]}}}\ndefault_upstream: a")
-                .upstreams()
-                .get("a");
+        GatewayConfig config = parse("upstream_defaults: {protocol: grpc, retry: {on: [lost, unsent]}}\n"
+                + "upstreams: {a: {endpoints: ['a:1'], retry: {on: [unavailable]}}}\ndefault_upstream: a");
+        UpstreamConfig a = requireNonNull(config.upstreams().get("a"));
         assertThat(a.retry().on()).containsExactly(RetryOn.UNAVAILABLE);
     }
 
@@ -71,8 +71,9 @@ class UpstreamDefaultsTest {
         GatewayConfig config = parse("upstream_defaults: {protocol: grpc, timeout: 5s}\n" + UPSTREAMS);
         Map<String, Object> document = ConfigDocument.of(config);
         assertThat(document).doesNotContainKey("upstream_defaults");
-        assertThat(((Map<?, ?>) ((Map<?, ?>) document.get("upstreams")).get("a")).get("timeout"))
-                .isEqualTo("5s");
+        Map<?, ?> upstreams = (Map<?, ?>) requireNonNull(document.get("upstreams"));
+        Map<?, ?> a = (Map<?, ?>) requireNonNull(upstreams.get("a"));
+        assertThat(a.get("timeout")).isEqualTo("5s");
     }
 
     @Test
@@ -135,9 +136,13 @@ class UpstreamDefaultsTest {
 
     @Test
     void missingKey_isToldOfTheUpstream() {
-        assertThat(problems("upstream_defaults: {timeout: 5s}\n"
-                        + "upstreams:\n  a: {endpoints: ['a:1'], protocol: rest}\n  b: {protocol: grpc}\n"
-                        + "  c:\ndefault_upstream: a"))
+        assertThat(problems("""
+                        upstream_defaults: {timeout: 5s}
+                        upstreams:
+                          a: {endpoints: ['a:1'], protocol: rest}
+                          b: {protocol: grpc}
+                          c:
+                        default_upstream: a"""))
                 .containsExactly(
                         "f.yaml:4:6: upstream 'b': 'endpoints' is missing",
                         "f.yaml:5:5: upstream 'c': 'protocol' is missing",
@@ -155,10 +160,12 @@ class UpstreamDefaultsTest {
                           d: *a
                         default_upstream: a
                         """).upstreams();
-        assertThat(upstreams.get("b").timeout()).isEqualTo(Duration.ofSeconds(6));
-        assertThat(upstreams.get("b").connectTimeout()).isEqualTo(Duration.ofSeconds(3));
-        assertThat(upstreams.get("c").timeout()).isEqualTo(Duration.ofSeconds(5));
-        assertThat(upstreams.get("c").connectTimeout()).isEqualTo(Duration.ofSeconds(4));
+        UpstreamConfig b = requireNonNull(upstreams.get("b"));
+        assertThat(b.timeout()).isEqualTo(Duration.ofSeconds(6));
+        assertThat(b.connectTimeout()).isEqualTo(Duration.ofSeconds(3));
+        UpstreamConfig c = requireNonNull(upstreams.get("c"));
+        assertThat(c.timeout()).isEqualTo(Duration.ofSeconds(5));
+        assertThat(c.connectTimeout()).isEqualTo(Duration.ofSeconds(4));
         assertThat(upstreams.get("d")).isEqualTo(upstreams.get("a"));
     }
 }

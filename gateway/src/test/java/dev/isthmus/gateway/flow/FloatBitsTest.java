@@ -17,6 +17,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -32,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  */
 class FloatBitsTest {
     /** An input of each type, and its bits. */
+    @SuppressWarnings("ImmutableEnumChecker") // nobody writes to it
     private enum Bits {
         FP16(2, 0x7e01, 0x7d01, 0xfe55, 0x8000, 0x0001, 0x83ff, 0x7c00),
         BF16(2, 0x7fc1, 0x7f81, 0xffd5, 0x8000, 0x0001, 0x807f, 0xff80),
@@ -205,7 +207,7 @@ class FloatBitsTest {
         ModelInferRequest request = request("json").toBuilder()
                 .clearInputs()
                 .clearRawInputContents()
-                .addInputs(request("json").getInputs(Bits.FP32.ordinal()))
+                .addInputs(request("json").getInputs(List.of(Bits.values()).indexOf(Bits.FP32)))
                 .addRawInputContents(ByteString.copyFrom(Bits.FP32.raw, 0, 24))
                 .build();
         request = request.toBuilder()

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -14,6 +15,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +27,7 @@ class SlowClientsTest {
     private static final int CONNECTIONS = 4;
     private static final int STREAMS = 30;
 
-    private Gateway gateway;
+    private @Nullable Gateway gateway;
 
     private void start(String sections) throws Exception {
         String config = """
@@ -38,11 +40,11 @@ class SlowClientsTest {
 
     @AfterEach
     void stop() {
-        gateway.close();
+        requireNonNull(gateway).close();
     }
 
     private int port() {
-        return gateway.addresses().getFirst().getPort();
+        return requireNonNull(gateway).addresses().getFirst().getPort();
     }
 
     private Http1Client http1() throws IOException {
@@ -54,7 +56,7 @@ class SlowClientsTest {
     }
 
     private double counted(String meter, String tag, String value) {
-        return gateway.meters().find(meter).tag(tag, value).counters().stream()
+        return requireNonNull(gateway).meters().find(meter).tag(tag, value).counters().stream()
                 .mapToDouble(counter -> counter.count())
                 .sum();
     }
@@ -188,7 +190,8 @@ class SlowClientsTest {
                         .isEqualTo(1);
             }
             await().atMost(PATIENCE)
-                    .until(() -> gateway.meters()
+                    .until(() -> requireNonNull(gateway)
+                                    .meters()
                                     .get("isthmus.connections.open")
                                     .gauge()
                                     .value()

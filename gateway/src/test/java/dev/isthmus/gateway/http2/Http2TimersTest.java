@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.http2;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.http2.StreamListener.Awaited;
@@ -159,7 +160,7 @@ class Http2TimersTest {
     @Test
     void completeAnswerThatIsNotTaken_isDropped() {
         bench.ready().send(Raw.request(1, true));
-        bench.request(0).stream.data(Unpooled.wrappedBuffer(new byte[70_000]), true);
+        requireNonNull(bench.request(0).stream).data(Unpooled.wrappedBuffer(new byte[70_000]), true);
         pass(32);
         assertThat(bench.written()).contains("RST 1 " + CANCEL);
         assertThat(expired).containsExactly(TimeoutRule.WRITE);
@@ -168,7 +169,7 @@ class Http2TimersTest {
     @Test
     void streamThatIsReadSlowly_mayWait() {
         bench.ready().send(Raw.request(1, true));
-        bench.request(0).stream.data(Unpooled.wrappedBuffer(new byte[70_000]), false);
+        requireNonNull(bench.request(0).stream).data(Unpooled.wrappedBuffer(new byte[70_000]), false);
         passAlive(290);
         assertThat(expired).isEmpty();
         passAlive(20);

@@ -40,7 +40,7 @@ class GrpcRoutesTest {
         for (int number = 100; number < 100 + MANY; number++) {
             int tag = number << 3;
             for (; tag >>> 7 != 0; tag >>>= 7) {
-                fields.writeByte(tag & 0x7f | 0x80);
+                fields.writeByte((tag & 0x7f) | 0x80);
             }
             fields.writeByte(tag).writeByte(1);
         }

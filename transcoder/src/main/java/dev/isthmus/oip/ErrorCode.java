@@ -89,7 +89,8 @@ public enum ErrorCode {
             case 403 -> PERMISSION_DENIED;
             case 404 -> NOT_FOUND;
             case 405 -> METHOD_NOT_ALLOWED;
-            case 408, 504 -> DEADLINE_EXCEEDED;
+            case 408 -> REQUEST_TIMEOUT;
+            case 504 -> DEADLINE_EXCEEDED;
             case 409 -> ALREADY_EXISTS;
             case 413 -> PAYLOAD_TOO_LARGE;
             case 415 -> UNSUPPORTED_MEDIA_TYPE;

@@ -81,6 +81,14 @@ public final class SmallParts {
         }
     }
 
+    /** The same buffer, to which nothing is appended any more: it has no room left that a reader of its parts would see. */
+    public static ByteBuf complete(ByteBuf gathered) {
+        if (gathered instanceof CompositeByteBuf whole) {
+            closeRoom(whole);
+        }
+        return gathered;
+    }
+
     /** Adds memory that {@code writeBytes} fills: as much as the parts before, so that few small parts take little. */
     private static void openRoom(CompositeByteBuf whole, int bytes) {
         closeRoom(whole);

@@ -77,7 +77,7 @@ final class PassedBody implements RequestSink {
         }
         if (!over) {
             over = true;
-            underWay = query.apply(body);
+            underWay = query.apply(SmallParts.complete(body));
         }
     }
 

@@ -131,7 +131,7 @@ final class UnaryRequest {
     ByteBuf take() {
         ByteBuf taken = come;
         come = null;
-        return taken == null ? Unpooled.EMPTY_BUFFER : taken;
+        return taken == null ? Unpooled.EMPTY_BUFFER : SmallParts.complete(taken);
     }
 
     /** Gives back what has come; may be called more than once. */

@@ -154,6 +154,6 @@ final class ResponseCollector {
     ByteBuf takeBody() {
         ByteBuf taken = body;
         body = null;
-        return taken == null ? Unpooled.EMPTY_BUFFER : taken;
+        return taken == null ? Unpooled.EMPTY_BUFFER : SmallParts.complete(taken);
     }
 }

@@ -8,6 +8,8 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.Traffic;
+import dev.isthmus.gateway.management.FleetService;
+import dev.isthmus.gateway.management.ManageFlow;
 import dev.isthmus.gateway.fleet.Surroundings;
 import dev.isthmus.gateway.ingress.BodyLimits;
 import dev.isthmus.gateway.ingress.Entry;
@@ -107,8 +109,8 @@ final class Generation {
             InferRules rules = rules(config);
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
-            Dispatcher dispatcher =
-                    new Dispatcher(routes, traffic, places, catalogue, rules, transcoder, ground.gateway());
+            FleetService fleet = new FleetService(places, catalogue, rules.limits());
+            Dispatcher dispatcher = new Dispatcher(routes, traffic, fleet, rules, transcoder, ground.gateway());
             IngressSettings settings =
                     settings(config, ground.upstreams().around().meters());
             this.entry = new Entry(
@@ -158,7 +160,7 @@ final class Generation {
                         around.random(),
                         around.meters(),
                         ground.gateway()),
-                Dispatcher.indexQuestion());
+                ManageFlow.INDEX);
     }
 
     private static InferRules rules(GatewayConfig config) {

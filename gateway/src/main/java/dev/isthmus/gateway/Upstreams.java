@@ -1,7 +1,7 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.UpstreamPool.Lease;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
 import dev.isthmus.gateway.config.UpstreamConfig;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.config.NameRule;
 import dev.isthmus.oip.ModelRef;
 
 /** What a client asks for. A model that is named obeys {@link NameRule}. */

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.transcoder.NonFinite;
 import java.nio.file.Path;
 import java.time.Duration;

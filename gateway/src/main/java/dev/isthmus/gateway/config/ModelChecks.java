@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.call.NameRule;
 import dev.isthmus.gateway.config.ModelConfig.Fallback;
 import dev.isthmus.gateway.config.ModelConfig.Ramp;
 import dev.isthmus.gateway.config.ModelConfig.Rate;

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.Shape.Choice;
 import dev.isthmus.gateway.config.Shape.Items;
 import dev.isthmus.gateway.config.Shape.Names;

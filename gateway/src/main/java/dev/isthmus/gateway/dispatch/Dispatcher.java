@@ -8,9 +8,6 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.catalogue.Catalogue;
-import dev.isthmus.gateway.catalogue.IndexQuestion;
-import dev.isthmus.gateway.catalogue.Places;
 import dev.isthmus.gateway.routing.Attributes;
 import dev.isthmus.gateway.routing.Pick;
 import dev.isthmus.gateway.routing.RoutingTable;
@@ -21,14 +18,12 @@ import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.rest.JsonCheck;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
 public final class Dispatcher implements CallHandler {
     private final RoutingTable routes;
     private final Traffic traffic;
-    private final Catalogue catalogue;
-    private final ManageFlow managing;
+    private final CallHandler fleet;
     private final InferRules rules;
     private final Transcoder transcoder;
     private final GatewayReadiness gateway;
@@ -36,41 +31,33 @@ public final class Dispatcher implements CallHandler {
     /**
      * A dispatcher of the models of a table.
      *
-     * @param catalogue answers what is asked of the fleet
+     * @param fleet serves what is asked of the fleet and not of a model's server
      */
     public Dispatcher(
             RoutingTable routes,
             Traffic traffic,
-            Places places,
-            Catalogue catalogue,
+            CallHandler fleet,
             InferRules rules,
             Transcoder transcoder,
             GatewayReadiness gateway) {
         this.routes = routes;
         this.traffic = traffic;
-        this.catalogue = catalogue;
-        this.managing = new ManageFlow(places, catalogue, rules.limits());
+        this.fleet = fleet;
         this.rules = rules;
         this.transcoder = transcoder;
         this.gateway = gateway;
-    }
-
-    /** How the catalogue asks a server for its index. */
-    public static IndexQuestion indexQuestion() {
-        return ManageFlow.INDEX;
     }
 
     @Override
     public RequestSink open(Call call, Reply reply) {
         try {
             return switch (call.operation()) {
-                case Operation.ServerLive live -> answer(reply, live());
-                case Operation.ServerReady ask -> answer(reply, serverReady());
-                case Operation.GatewayReady ask -> answer(reply, gatewayReady());
-                case Operation.ServerMetadata ask -> answer(reply, new Answer.Server(catalogue.serverMetadata()));
-                case Operation.ModelReady ask -> query(reply, () -> catalogue.modelReady(call, ask.model(), reply));
-                case Operation.ModelMetadata ask ->
-                    query(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
+                case Operation.ServerLive live -> QuerySink.answering(reply, live());
+                case Operation.GatewayReady ask -> QuerySink.answering(reply, gatewayReady());
+                case Operation.ServerReady ask -> fleet.open(call, reply);
+                case Operation.ServerMetadata ask -> fleet.open(call, reply);
+                case Operation.ModelReady ask -> fleet.open(call, reply);
+                case Operation.ModelMetadata ask -> fleet.open(call, reply);
                 case Operation.Infer infer -> admitted(call, reply, false, placed -> inference(call, infer, placed));
                 case Operation.InferStream ask ->
                     admitted(
@@ -80,18 +67,12 @@ public final class Dispatcher implements CallHandler {
                             placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
                 case Operation.Generate generate ->
                     admitted(call, reply, false, placed -> generate(call, generate, placed));
-                case Operation.Manage manage ->
-                    admitted(call, reply, false, placed -> managing.open(call, manage, placed));
+                case Operation.Manage manage -> admitted(call, reply, false, placed -> fleet.open(call, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);
             return new QuerySink(() -> Cancellation.NONE);
         }
-    }
-
-    private Answer serverReady() {
-        String reason = catalogue.notReady();
-        return new Answer.Ready(reason.isEmpty(), reason);
     }
 
     private Answer live() {
@@ -138,24 +119,6 @@ public final class Dispatcher implements CallHandler {
                 return Cancellation.NONE;
             }
             return target.upstream().generate(placed, asked, body, reply);
-        });
-    }
-
-    private static RequestSink query(Reply reply, Supplier<Cancellation> query) {
-        return new QuerySink(() -> {
-            try {
-                return query.get();
-            } catch (OipException failure) {
-                reply.fail(failure);
-                return Cancellation.NONE;
-            }
-        });
-    }
-
-    private static RequestSink answer(Reply reply, Answer answer) {
-        return new QuerySink(() -> {
-            reply.only(answer);
-            return Cancellation.NONE;
         });
     }
 }

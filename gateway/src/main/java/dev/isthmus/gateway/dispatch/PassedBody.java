@@ -14,7 +14,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Gathers a body, which is checked as it comes where it is JSON, and hands it over when it is complete. */
-final class PassedBody implements RequestSink {
+public final class PassedBody implements RequestSink {
     private final @Nullable JsonCheck check;
     private final Reply reply;
     private final Function<ByteBuf, Cancellation> query;
@@ -29,7 +29,7 @@ final class PassedBody implements RequestSink {
      * @param reply fails where the check does
      * @param query takes the complete body
      */
-    PassedBody(
+    public PassedBody(
             ByteBufAllocator allocator, @Nullable JsonCheck check, Reply reply, Function<ByteBuf, Cancellation> query) {
         this.check = check;
         this.reply = reply;

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.NameRule;
+import dev.isthmus.gateway.config.NameRule;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Attributes;

@@ -1,12 +1,14 @@
 package dev.isthmus.gateway.grpc;
 
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The header {@code grpc-timeout}: up to eight digits and a unit (gRPC over HTTP/2, Timeout). */
 public final class GrpcTimeout {
+    /** Of a call that may take any time. */
+    public static final long NO_DEADLINE = Long.MAX_VALUE;
+
     private static final long MOST = 100_000_000;
     private static final TimeUnit[] UNITS = {
         TimeUnit.NANOSECONDS,
@@ -27,7 +29,7 @@ public final class GrpcTimeout {
      */
     public static long deadline(@Nullable CharSequence value, long nowNanos) {
         if (value == null) {
-            return Call.NO_DEADLINE;
+            return NO_DEADLINE;
         }
         String text = value.toString();
         int digits = text.length() - 1;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;

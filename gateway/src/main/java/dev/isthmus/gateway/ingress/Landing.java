@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.transcoder.Gathering;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

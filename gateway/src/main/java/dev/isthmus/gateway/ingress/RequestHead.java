@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.ContentCoding;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Extension;
-import dev.isthmus.gateway.call.HeaderNames;
-import dev.isthmus.gateway.call.NameRule;
+import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.NameRule;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import java.time.Duration;

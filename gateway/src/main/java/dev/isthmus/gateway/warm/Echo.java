@@ -3,7 +3,7 @@ package dev.isthmus.gateway.warm;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;

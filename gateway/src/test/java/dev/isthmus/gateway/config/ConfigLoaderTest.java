@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;

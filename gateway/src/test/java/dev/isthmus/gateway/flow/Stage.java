@@ -3,7 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;

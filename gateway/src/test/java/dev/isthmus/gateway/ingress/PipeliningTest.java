@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;

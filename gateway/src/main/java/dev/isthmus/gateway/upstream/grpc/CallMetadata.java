@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.upstream.InferStream;

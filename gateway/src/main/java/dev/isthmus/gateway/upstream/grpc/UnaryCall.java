@@ -3,7 +3,7 @@ package dev.isthmus.gateway.upstream.grpc;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.Fields;

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;

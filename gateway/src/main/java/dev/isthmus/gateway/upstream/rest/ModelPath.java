@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.call.NameRule;
+import dev.isthmus.gateway.config.NameRule;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.nio.charset.StandardCharsets;

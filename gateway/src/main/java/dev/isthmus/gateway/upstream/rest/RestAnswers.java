@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.HeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.util.LinkedHashMap;
 import java.util.Locale;

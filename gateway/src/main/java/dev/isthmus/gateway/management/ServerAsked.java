@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.management;
 
 import dev.isthmus.gateway.catalogue.Source;
 import dev.isthmus.gateway.fleet.Member;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.call;
+package dev.isthmus.gateway.config;
 
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
@@ -20,6 +20,9 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
     /** What a client or the gateway gives an HTTP call, in milliseconds. */
     public static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
 
+    /** How many gateways a call has come through. */
+    public static final String HOPS = "isthmus-hops";
+
     private static final Set<String> NEVER = Set.of(
             "accept",
             "accept-encoding",
@@ -29,7 +32,7 @@ public record HeaderNames(Set<String> exact, List<String> prefixes) {
             "content-type",
             "expect",
             "host",
-            HopCount.NAME,
+            HOPS,
             JSON_LENGTH.toString(),
             "keep-alive",
             "proxy-authenticate",

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.management;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.management;
 
 import com.fasterxml.jackson.core.Base64Variant;
 import com.fasterxml.jackson.core.Base64Variants;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.call;
+package dev.isthmus.gateway.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;

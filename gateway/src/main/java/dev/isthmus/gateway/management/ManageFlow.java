@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.management;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
@@ -8,6 +8,7 @@ import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.dispatch.PassedBody;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.FanOut;
@@ -46,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  * The management extensions in front of a fleet: index and statistics of several servers are merged, load and unload go to
  * every server of the model, everything else to one. Where there is but one server its answer is passed on as it is.
  */
-final class ManageFlow {
+public final class ManageFlow {
     private static final String STATISTICS = "statistics";
     /** Names no model: the server is asked. */
     private static final ModelRef NO_MODEL = ModelRef.of("");
@@ -62,7 +63,7 @@ final class ManageFlow {
     }
 
     /** Asks a server for its index, whichever protocol it speaks. */
-    static final IndexQuestion INDEX = (call, server, reply) -> {
+    public static final IndexQuestion INDEX = (call, server, reply) -> {
         var index = new Operation.Manage(Extension.REPOSITORY_INDEX, NO_MODEL, "", true, false);
         new ManageBridge(index, server, reply).send(call, Unpooled.EMPTY_BUFFER);
     };

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.call;
+package dev.isthmus.gateway.config;
 
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

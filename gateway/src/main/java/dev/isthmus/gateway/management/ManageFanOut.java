@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.call.Answer;

@@ -1,5 +1,6 @@
-package dev.isthmus.gateway.config;
+package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.config.NameRule;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -159,10 +159,19 @@ public record GatewayConfig(
             int port,
 
             @Doc("A file with the token that changes need as 'Authorization: Bearer'; without it nothing can be changed"
-                    + " here.")
+                    + " here. Others may not be able to read or write it, nor its group to write it.")
             @Nullable
-            Path tokenFile) {
-        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null);
+            Path tokenFile,
+
+            @Doc("Further hosts that requests may be sent to, *.SUFFIX for all below one, or * for any; 'host', localhost"
+                    + " and loopback addresses always may, all addresses where 'host' is not loopback.")
+            @HostPattern
+            List<String> allowedHosts) {
+        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
+
+        public Admin {
+            allowedHosts = List.copyOf(allowedHosts);
+        }
     }
 
     /** What clients may ask for. */

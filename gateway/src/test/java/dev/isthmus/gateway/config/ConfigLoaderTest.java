@@ -30,6 +30,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -457,7 +458,8 @@ class ConfigLoaderTest {
     @Test
     void paths_areRelativeToTheFile(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));
-        Files.writeString(folder.resolve("token"), "t");
+        Files.setPosixFilePermissions(
+                Files.writeString(folder.resolve("token"), "t"), PosixFilePermissions.fromString("rw-------"));
         Path file = Files.writeString(folder.resolve("f.yaml"), """
                 admin: {host: 0.0.0.0, token_file: token}
                 local: {model_repository: models}
@@ -465,7 +467,7 @@ class ConfigLoaderTest {
                 """);
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
-        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token")));
+        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token"), List.of()));
     }
 
     @ParameterizedTest

@@ -109,7 +109,7 @@ class ConfigLoaderTest {
                     dialect: kserve
                     shared_memory: true
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
-                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503}
+                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503, errors: generic}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src,
                   model_control: explicit, load: [a, b], device: "gpu:1"}
                 models: {a: {upstream: m}, b: {upstream: local}}
@@ -142,7 +142,8 @@ class ConfigLoaderTest {
                         2048,
                         false,
                         GatewayConfig.HealthBody.EMPTY,
-                        503));
+                        503,
+                        GatewayConfig.ErrorTexts.GENERIC));
         assertThat(config.local())
                 .isEqualTo(new LocalConfig(
                         HERE.resolve("src"), true, 3, 4, ModelControl.EXPLICIT, List.of("a", "b"), "gpu:1"));

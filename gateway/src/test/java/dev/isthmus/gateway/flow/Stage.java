@@ -89,6 +89,18 @@ final class Stage implements AutoCloseable {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
     }
 
+    /** Models of several upstreams, with errors in these texts. */
+    static Stage telling(
+            GatewayConfig.ErrorTexts errors,
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            @Nullable String fallback)
+            throws Exception {
+        GatewayConfig base = config(upstreams, models, GatewayConfig.Health.DEFAULT, fallback, false);
+        GatewayConfig.Answers answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
+        return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
+    }
+
     /** Models of several upstreams, with bodies and messages of up to so many bytes. */
     static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
             throws Exception {

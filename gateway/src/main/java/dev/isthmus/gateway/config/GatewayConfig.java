@@ -345,7 +345,7 @@ public record GatewayConfig(
                     + " itself is always seen.")
             ErrorTexts errors) {
         public static final Answers DEFAULT = new Answers(
-                NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.PASSED);
+                NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */

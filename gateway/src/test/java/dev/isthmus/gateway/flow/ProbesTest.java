@@ -38,7 +38,7 @@ class ProbesTest {
                 GatewayConfig.Limits.DEFAULT,
                 GatewayConfig.Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
-                GatewayConfig.Answers.DEFAULT,
+                Stage.ANSWERS,
                 GatewayConfig.Health.DEFAULT,
                 GatewayConfig.Ramps.DEFAULT,
                 upstreams,

@@ -27,6 +27,10 @@ import org.jspecify.annotations.Nullable;
 /** A real gateway on a free loopback port, and clients of it. */
 final class Stage implements AutoCloseable {
     private static final HeaderNames PASSED = HeaderNames.of(List.of("x-request-id", "x-flow-*", "retry-after"));
+    /** With the words of servers, which most tests look at. */
+    static final GatewayConfig.Answers ANSWERS = TestConfigs.with(
+            GatewayConfig.Answers.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+
     /** Of every body and message. */
     static final int LIMIT = 4 << 20;
 
@@ -70,7 +74,7 @@ final class Stage implements AutoCloseable {
                         LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
                 GatewayConfig.Connections.DEFAULT,
                 new GatewayConfig.Headers(PASSED, PASSED),
-                GatewayConfig.Answers.DEFAULT,
+                ANSWERS,
                 health,
                 GatewayConfig.Ramps.DEFAULT,
                 upstreams,

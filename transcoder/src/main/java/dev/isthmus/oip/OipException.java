@@ -70,7 +70,7 @@ public final class OipException extends RuntimeException {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);
     }
 
-    /** The same failure, whose message a server wrote, or names what is behind the gateway: clients see it by choice only. */
+    /** The same failure, whose message a server wrote or names what is behind the gateway: shown to clients by choice only. */
     public OipException confidential() {
         return new OipException(code, message(), getCause(), processed, retryAfter, true);
     }
@@ -80,6 +80,7 @@ public final class OipException extends RuntimeException {
         return new OipException(code, other, null, processed, retryAfter, false);
     }
 
+    /** Whether clients may not see the message unless that was chosen. */
     public boolean isConfidential() {
         return confidential;
     }

@@ -8,6 +8,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dev.isthmus.gateway.config.Endpoint;
+import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.ErrorTexts;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
@@ -130,6 +131,11 @@ class ErrorTextsTest {
                     .anySatisfy(line -> assertThat(line).contains("abc-1").contains(SECRET))
                     .anySatisfy(line -> assertThat(line).contains("abc-2").contains(SECRET));
         }
+    }
+
+    @Test
+    void serversText_isHidden_byDefault() {
+        assertThat(GatewayConfig.DEFAULT.answers().errors()).isEqualTo(ErrorTexts.GENERIC);
     }
 
     @Test

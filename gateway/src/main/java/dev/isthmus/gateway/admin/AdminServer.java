@@ -32,6 +32,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int WAITING = 64;
 
     private final AdminRoutes routes;
+    private final AdminAccess access;
     private final AdminToken token;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
@@ -58,7 +59,9 @@ public final class AdminServer implements AutoCloseable {
                     "admin: host '" + config.host() + "' is not loopback, which needs a token_file");
         }
         try {
-            return new AdminServer(transport, loops, address, new AdminToken(config.tokenFile()), routes);
+            boolean loopback = address.getAddress().isLoopbackAddress();
+            AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
+            return new AdminServer(transport, loops, address, access, new AdminToken(config.tokenFile()), routes);
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {
@@ -80,8 +83,14 @@ public final class AdminServer implements AutoCloseable {
     }
 
     private AdminServer(
-            Transport transport, EventLoopGroup loops, InetSocketAddress address, AdminToken token, AdminRoutes routes)
+            Transport transport,
+            EventLoopGroup loops,
+            InetSocketAddress address,
+            AdminAccess access,
+            AdminToken token,
+            AdminRoutes routes)
             throws InterruptedException {
+        this.access = access;
         this.token = token;
         this.routes = routes;
         threads.allowCoreThreadTimeOut(true);
@@ -121,7 +130,7 @@ public final class AdminServer implements AutoCloseable {
                             new StrictRequestDecoder(MAX_LINE, MAX_HEADERS),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
-                            new AdminConnection(routes, token, threads));
+                            new AdminConnection(routes, access, token, threads));
         }
     }
 }

@@ -55,7 +55,7 @@ final class Http1Client implements AutoCloseable {
     }
 
     Http1Client get(String path, String... headers) throws IOException {
-        return send("GET " + path + " HTTP/1.1\r\nHost: a\r\n" + lines(headers) + "\r\n");
+        return send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + lines(headers) + "\r\n");
     }
 
     Http1Client post(String path, String body, String... headers) throws IOException {

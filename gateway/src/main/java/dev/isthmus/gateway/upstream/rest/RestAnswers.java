@@ -95,7 +95,9 @@ record RestAnswers(UpstreamFailures failures) {
         }
         String text = ErrorText.of(body);
         ErrorCode code = ErrorCode.ofHttpStatus(status);
-        throw text.isEmpty() ? failures.failure(code, "answered " + status, null) : new OipException(code, text);
+        throw text.isEmpty()
+                ? failures.failure(code, "answered " + status, null)
+                : new OipException(code, text).confidential();
     }
 
     private long jsonLength(HttpHeaders headers, int bodyLength) {

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.PackedReads;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
@@ -33,7 +34,7 @@ final class Pipelines extends ChannelInitializer<Channel> {
             return;
         }
         Landing landing = new Landing(Landing.Sizes.DEFAULT, ahead);
-        channel.config().setRecvByteBufAllocator(new LandingReads(READS, landing));
+        channel.config().setRecvByteBufAllocator(new LandingReads(PackedReads.of(channel, READS), landing));
         ConnectionTimer timer = new ConnectionTimer(policy, entry.connections());
         channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, landing));
     }

@@ -7,6 +7,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,13 +18,32 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryBudget {
     private static final Duration SOON = Duration.ofSeconds(1);
 
+    /** What buffers take is looked at when so many more bytes are held, or fewer. */
+    private static final int LOOK_BITS = 16;
+
+    private static final long LOOK_NANOS = 1_000_000;
+
     private final AtomicLong used = new AtomicLong();
     private final Counter refused;
+    private final LongSupplier pinned;
     private volatile long most;
+    private volatile long mostPinned = Long.MAX_VALUE;
+    private volatile boolean crowded;
+    private volatile long lookedNanos = System.nanoTime() - LOOK_NANOS;
 
     /** @param most bytes */
     public MemoryBudget(long most, MeterRegistry meters) {
+        this(most, () -> 0, meters);
+    }
+
+    /**
+     * As {@link #MemoryBudget(long, MeterRegistry)}.
+     *
+     * @param pinned the bytes that buffers in use take, filled or not
+     */
+    public MemoryBudget(long most, LongSupplier pinned, MeterRegistry meters) {
         this.most = most;
+        this.pinned = pinned;
         this.refused = Counter.builder("isthmus.memory.refused")
                 .description("Calls refused because all calls held as many bytes as they may.")
                 .register(meters);
@@ -35,11 +55,20 @@ public final class MemoryBudget {
                 .description("Bytes that calls may hold.")
                 .baseUnit("bytes")
                 .register(meters);
+        Gauge.builder("isthmus.buffers.pinned", pinned, LongSupplier::getAsLong)
+                .description("Memory outside the heap that buffers in use take, filled or not")
+                .baseUnit("bytes")
+                .register(meters);
     }
 
-    /** It is as much from now on; what is held beyond it stays. */
-    public void limit(long bytes) {
+    /**
+     * It is as much from now on; what is held beyond it stays.
+     *
+     * @param pinnedBytes nothing more is held while buffers in use take more than so many bytes, whatever they are filled with
+     */
+    public void limit(long bytes, long pinnedBytes) {
         most = bytes;
+        mostPinned = pinnedBytes;
     }
 
     /** What a call holds: nothing yet. */
@@ -49,17 +78,34 @@ public final class MemoryBudget {
 
     private boolean reserved(long bytes) {
         long before = used.get();
-        while (before + bytes <= most) {
-            if (used.compareAndSet(before, before + bytes)) {
-                return true;
+        if (!crowded(before, bytes)) {
+            while (before + bytes <= most) {
+                if (used.compareAndSet(before, before + bytes)) {
+                    return true;
+                }
+                before = used.get();
             }
-            before = used.get();
         }
         refused.increment();
         return false;
     }
 
+    /** Whether buffers take too much. It is looked at now and then: the allocator has to add it up. */
+    private boolean crowded(long before, long bytes) {
+        if (crowded || before >> LOOK_BITS != (before + bytes) >> LOOK_BITS) {
+            long now = System.nanoTime();
+            if (now - lookedNanos >= LOOK_NANOS) {
+                lookedNanos = now;
+                crowded = pinned.getAsLong() > mostPinned;
+            }
+        }
+        return crowded;
+    }
+
     private String full() {
+        if (crowded) {
+            return "memory: all buffers together may take " + mostPinned + " bytes, and there is no room for more now";
+        }
         return "memory: all calls together may hold " + most + " bytes, and there is no room for more now";
     }
 

@@ -102,7 +102,7 @@ class MemoryBudgetTest {
     @Test
     void lowerLimit_refusesWhatComesNext() {
         budget.hold().request(60);
-        budget.limit(50);
+        budget.limit(50, Long.MAX_VALUE);
         assertThat(refusal(budget.hold(), 1)).isNotNull();
     }
 }

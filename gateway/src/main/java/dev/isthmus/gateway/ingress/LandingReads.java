@@ -12,26 +12,20 @@ record LandingReads(PackedReads usual, Landing landing) implements RecvByteBufAl
     @Override
     @SuppressWarnings("deprecation") // it is what channels call
     public Handle newHandle() {
-        return new Reads(usual, landing);
+        return new Reads(usual.newHandle(), landing);
     }
 
     /** The usual handle learns nothing of reads that do not go to its buffers. */
     @SuppressWarnings("deprecation") // see above
     private static final class Reads extends DelegatingHandle implements ExtendedHandle {
-        private final PackedReads packed;
-        private final ExtendedHandle usual;
+        private final PackedReads.Reads usual;
         private final Landing landing;
         private boolean landed;
         private int attempted;
         private int last;
 
-        Reads(PackedReads packed, Landing landing) {
-            this(packed, (ExtendedHandle) packed.newHandle(), landing);
-        }
-
-        private Reads(PackedReads packed, ExtendedHandle usual, Landing landing) {
+        Reads(PackedReads.Reads usual, Landing landing) {
             super(usual);
-            this.packed = packed;
             this.usual = usual;
             this.landing = landing;
         }
@@ -43,7 +37,7 @@ record LandingReads(PackedReads usual, Landing landing) implements RecvByteBufAl
             if (space == null) {
                 return usual.allocate(allocator);
             }
-            packed.drop();
+            usual.drop();
             return space;
         }
 

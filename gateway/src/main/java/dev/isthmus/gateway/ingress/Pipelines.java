@@ -15,8 +15,8 @@ import java.net.SocketAddress;
 /** Every pipeline of the ingress. */
 final class Pipelines extends ChannelInitializer<Channel> {
     private static final int LARGEST_READ = 512 * 1024;
-    private static final AdaptiveRecvByteBufAllocator READS =
-            new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ);
+    private static final PackedReads READS =
+            new PackedReads(new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ));
     /** Of all connections of a listener. */
     private static final long MOST_AHEAD = 64L << 20;
 
@@ -34,7 +34,7 @@ final class Pipelines extends ChannelInitializer<Channel> {
             return;
         }
         Landing landing = new Landing(Landing.Sizes.DEFAULT, ahead);
-        channel.config().setRecvByteBufAllocator(new LandingReads(PackedReads.of(channel, READS), landing));
+        channel.config().setRecvByteBufAllocator(new LandingReads(READS, landing));
         ConnectionTimer timer = new ConnectionTimer(policy, entry.connections());
         channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, landing));
     }

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.memory;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -22,6 +23,8 @@ public final class MemoryBudget {
     private static final int LOOK_BITS = 16;
 
     private static final long LOOK_NANOS = 1_000_000;
+    /** Health and errors are told however much buffers take, in bytes. */
+    private static final long LIGHT_ANSWER = 16 << 10;
 
     private final AtomicLong used = new AtomicLong();
     private final Counter refused;
@@ -76,9 +79,10 @@ public final class MemoryBudget {
         return new Hold(this);
     }
 
-    private boolean reserved(long bytes) {
+    /** @param light so little that it keeps no buffer worth speaking of: it fits as long as its bytes do */
+    private boolean reserved(long bytes, boolean light) {
         long before = used.get();
-        if (!crowded(before, bytes)) {
+        if (light || !crowded(before, bytes)) {
             while (before + bytes <= most) {
                 if (used.compareAndSet(before, before + bytes)) {
                     return true;
@@ -159,7 +163,7 @@ public final class MemoryBudget {
             }
             if (more < 0) {
                 budget.used.addAndGet(more);
-            } else if (!budget.reserved(more)) {
+            } else if (!budget.reserved(more, executed ? more <= LIGHT_ANSWER : bytes < SmallParts.SMALL)) {
                 throw executed
                         ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
                         : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);

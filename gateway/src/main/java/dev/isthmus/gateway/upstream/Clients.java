@@ -5,38 +5,28 @@ import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
-import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
-import io.netty.channel.ReflectiveChannelFactory;
-import io.netty.channel.socket.SocketChannel;
 import io.netty.resolver.NoopAddressResolverGroup;
 
 /** How connections to servers are made, whatever is spoken on them. */
 public final class Clients {
-    private static final AdaptiveRecvByteBufAllocator READS =
-            new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 512 * 1024);
+    private static final PackedReads READS =
+            new PackedReads(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 512 * 1024));
 
     private Clients() {}
 
     /** Connections to a server from one event loop, complete but for the handler. */
     public static Bootstrap of(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
-        ChannelFactory<SocketChannel> channels =
-                new ReflectiveChannelFactory<>(Transport.of(loop).clientChannel());
         return new Bootstrap()
                 .group(loop)
-                .channelFactory(() -> channel(channels))
+                .channel(Transport.of(loop).clientChannel())
                 .resolver(NoopAddressResolverGroup.INSTANCE)
                 .remoteAddress(settings.endpoint().address())
                 .option(ChannelOption.ALLOCATOR, allocator)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
                 .option(ChannelOption.TCP_NODELAY, true)
-                .option(ChannelOption.SO_KEEPALIVE, true);
-    }
-
-    private static SocketChannel channel(ChannelFactory<SocketChannel> channels) {
-        SocketChannel channel = channels.newChannel();
-        channel.config().setRecvByteBufAllocator(PackedReads.of(channel, READS));
-        return channel;
+                .option(ChannelOption.SO_KEEPALIVE, true)
+                .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
     }
 }

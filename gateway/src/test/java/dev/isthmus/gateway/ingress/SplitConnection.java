@@ -76,7 +76,7 @@ final class SplitConnection implements AutoCloseable {
         channel.config().setAllocator(allocator);
         Pipelines pipelines = new Pipelines(entry);
         pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
-        reads = new LandingReads(PackedReads.of(channel, new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing).newHandle();
+        reads = new LandingReads(new PackedReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing).newHandle();
     }
 
     private RequestSink open(Call call, Reply reply) {

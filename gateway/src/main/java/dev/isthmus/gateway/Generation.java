@@ -210,7 +210,9 @@ final class Generation {
     /** Begins to ask the upstreams. */
     void start() {
         double share = config.limits().maxBuffered();
-        ground.traffic().memory().limit((long) (share * PlatformDependent.maxDirectMemory()));
+        long direct = PlatformDependent.maxDirectMemory();
+        long held = (long) (share * direct);
+        ground.traffic().memory().limit(held, held + (direct - held) / 2);
         ground.upstreams().checked().configure(routes);
         traffic.install();
         catalogue.start();

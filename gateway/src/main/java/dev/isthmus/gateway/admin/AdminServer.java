@@ -1,12 +1,14 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.memory.Buffers;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
@@ -97,6 +99,7 @@ public final class AdminServer implements AutoCloseable {
         channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
+                .childOption(ChannelOption.ALLOCATOR, Buffers.shared())
                 .childHandler(new Pipeline())
                 .bind(address)
                 .sync()

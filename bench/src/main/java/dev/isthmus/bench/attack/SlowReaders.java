@@ -13,7 +13,7 @@ record SlowReaders(String name, String model, boolean binary) implements Attack 
     @Override
     public Seen play(Target target) throws IOException, InterruptedException {
         String output = binary ? ",\"parameters\":{\"binary_data_output\":true}}" : "}";
-        String json = new String(Messages.json("1"), StandardCharsets.US_ASCII);
+        String json = new String(Messages.json("x"), StandardCharsets.US_ASCII);
         byte[] body = Http1.text(json.substring(0, json.length() - 1) + output);
         byte[] request = Frames.join(
                 Http1.post(

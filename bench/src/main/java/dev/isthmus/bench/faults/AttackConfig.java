@@ -10,11 +10,11 @@ final class AttackConfig {
             listeners: [{host: 127.0.0.1, port: %d}]
             admin: {host: 127.0.0.1, port: %d}
             connections:
-              request_headers_timeout: 2s
+              request_headers_timeout: 3s
               request_body_timeout: 3s
               write_timeout: 3s
               stream_idle_timeout: 3s
-              idle_timeout: 2s
+              idle_timeout: 5s
             models:
               m: {upstream: grpc}
               r: {upstream: rest}

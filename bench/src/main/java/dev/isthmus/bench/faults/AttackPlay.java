@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class AttackPlay {
     private static final Duration LIMIT = Duration.ofMinutes(2);
     private static final List<String> ATTACKER_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx768m", "-XX:TieredStopAtLevel=1");
-    private static final int WARM_MILLIS = 5_000;
+    private static final int WARM_MILLIS = 4_000;
     private static final long BACK_MILLIS = 30_000;
     private static final long PERIOD_MILLIS = 100;
     private static final int AFTERWARDS = 20;
@@ -81,8 +81,9 @@ final class AttackPlay {
 
     private void warm(AttackFleet.Attacked attacked) throws InterruptedException, BenchException, IOException {
         try (Bystander bystander = new Bystander(loop, attacked.port(), attacked.http2Port())) {
-            Tally tally = bystander.run(brief ? WARM_MILLIS / 5 : WARM_MILLIS, () -> true);
+            bystander.run(WARM_MILLIS, () -> true);
             afterwards(attacked);
+            Tally tally = bystander.run(1_000, () -> true);
             if (!tally.failures().isEmpty()) {
                 throw new BenchException("requests failed before any attack: " + tally.failuresByText());
             }
@@ -110,7 +111,9 @@ final class AttackPlay {
             attackerCpu = attacking.cpuSeconds() - attackerCpu;
             Back back = settle(attacked, idle + AttackRow.BACK_MIB);
             String afterwards = attacked.process().alive() ? afterwards(attacked) : "the process ended";
-            boolean sound = attacked.live() && fleet.twice() == twice && fleet.poisoned() <= 2;
+            // What servers die of is asked for again where that is configured, and so runs twice.
+            int again = attack.name().equals("poison") ? 1 : 0;
+            boolean sound = attacked.live() && fleet.twice() - twice <= again && fleet.poisoned() <= 2;
             String servers = fleet.twice() - twice + " twice, " + fleet.poisoned() + " lost";
             return new AttackRow(
                     attacked.defender(), attack.name(), brief, before, during, idle, observed.peak(), back, seconds, cpu,

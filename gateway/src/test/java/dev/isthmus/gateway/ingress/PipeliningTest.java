@@ -89,6 +89,17 @@ class PipeliningTest {
     }
 
     @Test
+    void requests_ofOneRead_leaveTurnsToOthers() {
+        ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
+        channel.pipeline().fireChannelRead(read);
+        assertThat(answers()).isBetween(1, 200);
+        assertThat(channel.config().isAutoRead()).isFalse();
+        channel.runPendingTasks();
+        assertThat(answers()).isBetween(MANY - 200, MANY - 1);
+        assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    @Test
     void answers_thatAreReadNowAndThen_areAllThere() {
         receive(GET.repeat(MANY / 2) + GET.substring(0, 7));
         takesAnswers(false);

@@ -135,6 +135,8 @@ final class Session {
         if (stream.is(Mark.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
+            // From now on it is silent, and so hears the end of the request here.
+            stream.listener().ended();
             stream.listener(Silence.INSTANCE);
             ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
         }

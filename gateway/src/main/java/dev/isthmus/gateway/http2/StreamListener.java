@@ -49,7 +49,7 @@ public interface StreamListener {
     /** {@link Http2Stream#writable} said no, and would say yes now. */
     default void becameWritable() {}
 
-    /** The stream is over, however it ended; before {@link #closed}. */
+    /** The stream is over, however it ended, or was answered before its request ended; before {@link #closed}. */
     default void ended() {}
 
     /**

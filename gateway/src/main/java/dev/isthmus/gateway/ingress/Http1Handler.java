@@ -42,6 +42,9 @@ import org.slf4j.LoggerFactory;
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
+    /** Parts of messages that are taken at once; then other connections of the loop have their turn. */
+    private static final int TURN = 256;
+
     private final Entry entry;
     private final Landing landing;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
@@ -56,6 +59,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean leaving;
 
     private long discarded;
+    /** Parts that were taken in this turn. */
+    private int taken;
 
     Http1Handler(Entry entry, Landing landing) {
         this.entry = entry;
@@ -98,9 +103,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         readOn(ctx);
     }
 
-    /** Whether the next message can be looked at: no request begins while the client does not take the answers before. */
+    /** Whether the next message can be looked at now: no request begins while the client does not take the answers before. */
     private boolean free(ChannelHandlerContext ctx) {
-        return exchange == null ? ctx.channel().isWritable() : !bodyEnded;
+        return taken < TURN && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
 
     /** Whether the decoder may go on. */
@@ -150,6 +155,13 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void take(ChannelHandlerContext ctx, HttpObject message) {
+        taken++;
+        if (taken == TURN) {
+            ctx.executor().execute(() -> {
+                taken = 0;
+                pump(ctx);
+            });
+        }
         if (message instanceof HttpRequest request && exchange == null) {
             begin(ctx, request);
         } else if (message instanceof HttpContent content) {

@@ -52,11 +52,11 @@ final class Http2Ingress {
     }
 
     private @Nullable OipException refusal(Http2Stream stream, Http2Head head, IngressSettings settings) {
-        if (unended > 1 && entry.connections().tooManyUnended(settings.connections())) {
+        if (entry.connections().tooManyUnended(unended, settings.connections())) {
             return OipException.refused(
                     ErrorCode.UNAVAILABLE,
                     "the gateway waits for the end of " + settings.connections().mostUnended()
-                            + " requests, and takes one more of each connection",
+                            + " requests, and takes few more of each connection",
                     SOON);
         }
         return HeadLimits.refusal(stream.headTooLarge(), head);

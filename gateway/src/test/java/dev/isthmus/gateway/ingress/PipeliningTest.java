@@ -22,7 +22,17 @@ class PipeliningTest {
     private static final int MANY = 5000;
 
     private final Calls calls = new Calls();
-    private final EmbeddedChannel channel = new EmbeddedChannel();
+    /** Whether tasks wait, as they do while a loop is busy with a read; else they run with each write. */
+    private boolean busy;
+
+    private final EmbeddedChannel channel = new EmbeddedChannel() {
+        @Override
+        public void runPendingTasks() {
+            if (!busy) {
+                super.runPendingTasks();
+            }
+        }
+    };
 
     PipeliningTest() {
         IngressSettings settings = new IngressSettings(
@@ -86,6 +96,19 @@ class PipeliningTest {
         Http1Handler handler = channel.pipeline().get(Http1Handler.class);
         assertThat(handler.decoder().waits()).isTrue();
         assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
+    }
+
+    @Test
+    void requests_ofOneRead_leaveTurnsToOthers() {
+        ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
+        busy = true;
+        channel.pipeline().fireChannelRead(read);
+        assertThat(answers()).isBetween(1, 200);
+        assertThat(channel.config().isAutoRead()).isFalse();
+        busy = false;
+        channel.runPendingTasks();
+        assertThat(answers()).isBetween(MANY - 200, MANY - 1);
+        assertThat(channel.config().isAutoRead()).isTrue();
     }
 
     @Test

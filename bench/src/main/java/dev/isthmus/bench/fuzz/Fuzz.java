@@ -43,6 +43,9 @@ public final class Fuzz implements Callable<Integer> {
             description = "Plays the sequences that a failure left, over and over, in place of others.")
     private @Nullable Path replay;
 
+    @Option(names = "--isolate", description = "With --replay: plays each alone and tells which leave something over.")
+    private boolean isolate;
+
     /**
      * The program.
      *
@@ -56,6 +59,10 @@ public final class Fuzz implements Callable<Integer> {
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
         long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
+        Path file = replay;
+        if (isolate && file != null) {
+            return Isolate.play(home.toAbsolutePath().normalize(), chosen, file, out) ? 0 : 1;
+        }
         Run.Settings settings = new Run.Settings(
                 home.toAbsolutePath().normalize(), seconds, chosen, connections, patienceMillis, replay);
         return new Run(settings, out).play(Run.ALONE) ? 0 : 1;

@@ -44,6 +44,19 @@ final class Sequences implements AutoCloseable {
 
     /** Those of a file that {@link #save} wrote, each connection's in its order, over and over. */
     static Sequences replay(int port, Path file) throws IOException {
+        Sequences sequences = new Sequences(port);
+        for (List<Long> own : read(file).values()) {
+            sequences.begin(number -> own.get((int) (number % own.size())));
+        }
+        return sequences;
+    }
+
+    /** All seeds of such a file. */
+    static List<Long> seeds(Path file) throws IOException {
+        return read(file).values().stream().flatMap(List::stream).toList();
+    }
+
+    private static Map<Integer, List<Long>> read(Path file) throws IOException {
         Map<Integer, List<Long>> seeds = new TreeMap<>();
         for (String line : Files.readAllLines(file)) {
             String[] words = line.split(" ", -1);
@@ -52,11 +65,7 @@ final class Sequences implements AutoCloseable {
                         .add(Long.valueOf(words[1]));
             }
         }
-        Sequences sequences = new Sequences(port);
-        for (List<Long> own : seeds.values()) {
-            sequences.begin(number -> own.get((int) (number % own.size())));
-        }
-        return sequences;
+        return seeds;
     }
 
     private interface Seeds {

@@ -63,10 +63,7 @@ final class Site implements AutoCloseable {
     private final Log log = new Log();
     private final int port = freePort();
     private final int admin = freePort();
-    private final HttpClient http = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(Duration.ofSeconds(10))
-            .build();
+    private final HttpClient http = HttpClient.newHttpClient();
     private final Child gateway;
 
     /** Starts all of it; the gateway is the packaged one of {@code home}. */
@@ -102,13 +99,14 @@ final class Site implements AutoCloseable {
     }
 
     private boolean ready() throws InterruptedException {
-        try {
+        // Its kept connections go with it.
+        try (HttpClient asking = HttpClient.newHttpClient()) {
             for (String model : new String[] {"echo", "echo-rest", "simple"}) {
-                if (get(port, "/v2/models/" + model + "/ready").statusCode() != 200) {
+                if (get(asking, port, "/v2/models/" + model + "/ready").statusCode() != 200) {
                     return false;
                 }
             }
-            return get(admin, "/ready").statusCode() == 200;
+            return get(asking, admin, "/ready").statusCode() == 200;
         } catch (IOException e) {
             return false;
         }
@@ -130,15 +128,17 @@ final class Site implements AutoCloseable {
         return log;
     }
 
-    private HttpResponse<String> get(int at, String path) throws IOException, InterruptedException {
+    private static HttpResponse<String> get(HttpClient http, int at, String path)
+            throws IOException, InterruptedException {
         HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + at + path))
+                .version(HttpClient.Version.HTTP_1_1)
                 .timeout(Duration.ofSeconds(10))
                 .build();
         return http.send(request, HttpResponse.BodyHandlers.ofString());
     }
 
     String metrics() throws IOException, InterruptedException {
-        return get(admin, "/metrics").body();
+        return get(http, admin, "/metrics").body();
     }
 
     /** The sum of a meter over all of its labels that contain a text. */

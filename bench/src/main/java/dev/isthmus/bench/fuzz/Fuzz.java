@@ -2,8 +2,11 @@ package dev.isthmus.bench.fuzz;
 
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -43,7 +46,7 @@ public final class Fuzz implements Callable<Integer> {
             description = "Plays the sequences that a failure left, over and over, in place of others.")
     private @Nullable Path replay;
 
-    @Option(names = "--isolate", description = "With --replay: plays each alone and tells which leave something over.")
+    @Option(names = "--isolate", description = "Plays one after the other, and tells which leave something over or cost much.")
     private boolean isolate;
 
     /**
@@ -60,11 +63,21 @@ public final class Fuzz implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
         Path file = replay;
-        if (isolate && file != null) {
-            return Isolate.play(home.toAbsolutePath().normalize(), chosen, file, out) ? 0 : 1;
+        if (isolate) {
+            Iterable<Long> seeds = file != null ? new TreeSet<>(Sequences.seeds(file)) : alone(chosen);
+            return Isolate.play(home.toAbsolutePath().normalize(), chosen, seeds, out) ? 0 : 1;
         }
         Run.Settings settings = new Run.Settings(
                 home.toAbsolutePath().normalize(), seconds, chosen, connections, patienceMillis, replay);
         return new Run(settings, out).play(Run.ALONE) ? 0 : 1;
+    }
+
+    /** Those of one connection, as long as there is time. */
+    private Iterable<Long> alone(long from) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        return () -> LongStream.iterate(0, number -> number + 1)
+                .takeWhile(number -> System.nanoTime() < end)
+                .mapToObj(number -> Dice.mix(from, number))
+                .iterator();
     }
 }

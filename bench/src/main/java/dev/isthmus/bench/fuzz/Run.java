@@ -78,7 +78,8 @@ final class Run {
     }
 
     private void play(Site site, Beside beside) throws IOException, InterruptedException, BenchException {
-        Bystander bystander = new Bystander(site.port(), site.adminPort(), settings.patienceMillis());
+        Bystander bystander = new Bystander(
+                site.port(), site.adminPort(), site.gateway().pid(), settings.patienceMillis());
         try (bystander) {
             Thread.sleep(SETTLED_SECONDS * 1_000L);
             double heap = site.heap();
@@ -89,24 +90,20 @@ final class Run {
                     : Sequences.replay(site.port(), replay);
             try (sequences) {
                 watch(site, bystander, sequences, beside);
-                if (!failures.isEmpty()) {
-                    save(sequences);
-                }
             }
             out.println(sequences.count() + " sequences in " + settings.seconds() + " s at most");
             failures.addAll(beside.failures());
-            if (!site.gateway().alive()) {
-                return;
+            if (site.gateway().alive()) {
+                bystander.close();
+                bystander.print(out);
+                atTheEnd(site);
+                grown("bytes of heap after a collection", heap, site.heap(), MOST_HEAP);
+                grown("descriptors", descriptors, site.descriptors(), MOST_DESCRIPTORS);
             }
-            bystander.close();
-            bystander.print(out);
-            atTheEnd(site);
-            grown("bytes of heap after a collection", heap, site.heap(), MOST_HEAP);
-            grown("descriptors", descriptors, site.descriptors(), MOST_DESCRIPTORS);
-        }
-        read(site.log());
-        if (!failures.isEmpty() && settings.replay() == null) {
-            out.println("play the same again with --seed " + settings.seed());
+            read(site.log());
+            if (!failures.isEmpty()) {
+                save(sequences);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import dev.isthmus.bench.process.BenchException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
@@ -65,7 +66,10 @@ final class Samples {
         List<String> risen = new ArrayList<>();
         List<Sample> half = samples.subList(samples.size() / 2, samples.size());
         for (int kind = 0; kind < KINDS.size(); kind++) {
-            double rise = rise(half, kind);
+            int number = kind;
+            double rise = rise(
+                    half.stream().mapToDouble(Sample::seconds).toArray(),
+                    half.stream().mapToDouble(sample -> sample.values()[number]).toArray());
             Kind of = KINDS.get(kind);
             out.println(String.format(
                     Locale.ROOT, "%s: %+.1f over the second half, at most %.0f", of.name(), rise, of.most()));
@@ -77,20 +81,17 @@ final class Samples {
         return risen;
     }
 
-    /** Between the ends of the line of least squares. */
-    private static double rise(List<Sample> of, int kind) {
-        if (of.size() < 2) {
-            return 0;
-        }
-        double middle = of.stream().mapToDouble(Sample::seconds).average().orElse(0);
-        double mean = of.stream().mapToDouble(sample -> sample.values()[kind]).average().orElse(0);
+    /** From the first to the last, on the line of least squares. */
+    static double rise(double[] seconds, double[] values) {
+        double middle = Arrays.stream(seconds).average().orElse(0);
+        double mean = Arrays.stream(values).average().orElse(0);
         double product = 0;
         double squares = 0;
-        for (Sample sample : of) {
-            double away = sample.seconds() - middle;
-            product += away * (sample.values()[kind] - mean);
+        for (int i = 0; i < seconds.length; i++) {
+            double away = seconds[i] - middle;
+            product += away * (values[i] - mean);
             squares += away * away;
         }
-        return product / squares * (of.getLast().seconds() - of.getFirst().seconds());
+        return squares == 0 ? 0 : product / squares * (seconds[seconds.length - 1] - seconds[0]);
     }
 }

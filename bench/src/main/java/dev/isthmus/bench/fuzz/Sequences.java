@@ -75,7 +75,7 @@ final class Sequences implements AutoCloseable {
     private void begin(Seeds seeds) {
         Deque<Played> last = new ArrayDeque<>();
         kept.add(last);
-        threads.add(Thread.ofVirtual().name("fuzz-client").start(() -> run(seeds, last)));
+        threads.add(Thread.ofPlatform().daemon().name("fuzz-client").start(() -> run(seeds, last)));
     }
 
     private void run(Seeds seeds, Deque<Played> last) {

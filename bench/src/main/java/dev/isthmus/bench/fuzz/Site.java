@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -55,6 +56,10 @@ final class Site implements AutoCloseable {
               simple: {upstream: local}
             default_upstream: wild
             """;
+
+    private static final Pattern METERS_OF_CALLS = Pattern.compile(
+            "^(isthmus_(?:memory_used_bytes|connections_open|(?:requests|upstream|endpoint)_under_way)(?:\\{[^}]*})?) (\\S+)$",
+            Pattern.MULTILINE);
 
     private final EchoServer echo = new EchoServer();
     private final WildRestServer echoRest;
@@ -185,17 +190,28 @@ final class Site implements AutoCloseable {
         }
     }
 
-    /** What has to be 0 when all clients are gone, and is not: meter and value. */
+    /** Milliseconds of CPU that the gateway's event loops have taken, to a hundredth of a second. */
+    long loopMillis() throws IOException {
+        try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(gateway.pid()), "task"))) {
+            long ticks = 0;
+            for (Path task : tasks.toList()) {
+                String stat = Files.readString(task.resolve("stat"));
+                if (stat.contains("(isthmus-loop")) {
+                    String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
+                    ticks += Long.parseLong(fields[11]) + Long.parseLong(fields[12]);
+                }
+            }
+            return ticks * 10;
+        }
+    }
+
+    /** What has to be 0 when all clients are gone, and is not: meter with its labels, and value. */
     Map<String, Double> leftOver() throws IOException, InterruptedException {
-        String metrics = metrics();
-        return Stream.of(
-                        "isthmus_memory_used_bytes",
-                        "isthmus_requests_under_way",
-                        "isthmus_connections_open",
-                        "isthmus_upstream_under_way",
-                        "isthmus_endpoint_under_way")
-                .filter(name -> sum(metrics, name, "") != 0)
-                .collect(java.util.stream.Collectors.toMap(name -> name, name -> sum(metrics, name, "")));
+        return METERS_OF_CALLS
+                .matcher(metrics())
+                .results()
+                .filter(line -> Double.parseDouble(line.group(2)) != 0)
+                .collect(Collectors.toMap(line -> line.group(1), line -> Double.parseDouble(line.group(2))));
     }
 
     @Override

@@ -10,8 +10,8 @@ import java.util.List;
 
 /**
  * Asks for health and for inferences that must be right, over and over. Health that takes too long is a failure. What the
- * gateway's threads waited for a processor meanwhile is taken off, and it is none at all where a byte that went through a socket
- * of this process at the same time, the control, was slow as well: then the machine was.
+ * gateway's threads waited for a processor meanwhile is taken off. It is none at all where that was most of the time, or where a
+ * byte that went through a socket of this process meanwhile, the control, was slow as well: then the machine was.
  */
 final class Bystander implements AutoCloseable {
     private static final int HEALTH_MILLIS = 150;
@@ -30,6 +30,7 @@ final class Bystander implements AutoCloseable {
     private long excusedNanos = System.nanoTime() - Long.MAX_VALUE / 2;
 
     private long excused;
+    private volatile boolean judging;
     private volatile boolean ended;
 
     /**
@@ -93,16 +94,22 @@ final class Bystander implements AutoCloseable {
         long now = System.nanoTime();
         if (probe == control) {
             excusedNanos = millis > patienceMillis / 4 ? now : excusedNanos;
-        } else if (probe.timed() && millis > patienceMillis) {
+        } else if (judging && probe.timed() && millis > patienceMillis) {
             waits.look();
             long waited = waits.millisSince(now - millis * 1_000_000);
-            if (millis - waited <= patienceMillis || now - excusedNanos < (millis + 2L * CONTROL_MILLIS) * 1_000_000) {
+            boolean starved = waited > millis / 2 || millis - waited <= patienceMillis;
+            if (starved || now - excusedNanos < (millis + 2L * CONTROL_MILLIS) * 1_000_000) {
                 excused++;
             } else {
                 fail(probe.name() + " took " + millis + " ms, of which " + waited + " without a processor, more than "
                         + patienceMillis);
             }
         }
+    }
+
+    /** From now on it counts how long answers take: what answers is warm. */
+    void judge() {
+        judging = true;
     }
 
     private synchronized void fail(String failure) {

@@ -49,6 +49,9 @@ final class Run {
     };
 
     private static final Duration END = Duration.ofSeconds(30);
+    /** The JVM compiles what it meets for the first time, on the processors that answer. */
+    private static final Duration COLD = Duration.ofSeconds(5);
+
     private static final int SETTLED_SECONDS = 3;
     private static final double MOST_HEAP = 40e6;
     private static final long MOST_DESCRIPTORS = 40;
@@ -109,9 +112,13 @@ final class Run {
 
     private void watch(Site site, Bystander bystander, Sequences sequences, Beside beside)
             throws IOException, InterruptedException, BenchException {
-        long end = System.nanoTime() + Duration.ofSeconds(settings.seconds()).toNanos();
+        long begun = System.nanoTime();
+        long end = begun + Duration.ofSeconds(settings.seconds()).toNanos();
         while (System.nanoTime() < end && failures.isEmpty()) {
             Thread.sleep(200);
+            if (System.nanoTime() - begun > COLD.toNanos()) {
+                bystander.judge();
+            }
             Throwable problem = sequences.problem();
             if (problem != null) {
                 throw new IllegalStateException("the sequences cannot be played", problem);

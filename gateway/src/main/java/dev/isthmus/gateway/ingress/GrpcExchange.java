@@ -222,6 +222,11 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
+    public void over() {
+        memory.giveBack();
+    }
+
+    @Override
     public void cancel() {
         memory.giveBack();
         if (!ended) {

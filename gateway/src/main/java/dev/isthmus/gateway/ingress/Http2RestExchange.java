@@ -84,6 +84,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
+    public void over() {
+        exchange.written();
+    }
+
+    @Override
     public void cancel() {
         exchange.cancel();
     }

@@ -17,6 +17,7 @@ import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.Wire;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -201,7 +202,7 @@ final class InferFlow implements Reply {
 
     @Override
     public boolean takesParts() {
-        return form.passesParts() && !routed.compared() && client.takesParts();
+        return form.passesParts(Wire.PROTOBUF) && !routed.compared() && client.takesParts();
     }
 
     @Override

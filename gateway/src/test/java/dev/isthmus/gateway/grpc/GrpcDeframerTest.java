@@ -191,7 +191,9 @@ class GrpcDeframerTest {
     @Test
     void message_compressed_splitAnywhere_isTheSame() {
         byte[] plain = random(3000, 7);
-        byte[] data = ByteBufUtil.getBytes(framed(1, Compressed.GZIP.of(plain)));
+        ByteBuf framed = framed(1, Compressed.GZIP.of(plain));
+        byte[] data = ByteBufUtil.getBytes(framed);
+        framed.release();
         for (int at = 1; at < data.length; at += 13) {
             var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, 4000, ContentCoding.GZIP);
             inflating.add(Unpooled.copiedBuffer(data, 0, at));

@@ -85,6 +85,7 @@ final class RestExchange implements Reply {
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel, memory);
             HopCount.check(call.headers(), settings.maxHops());
             opened = new Opened(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
+            memory.gathered(opened.decoder() == null ? 0 : Inflation.HELD);
             sink = calls.open(call, this);
         } catch (OipException failure) {
             fail(failure);
@@ -147,6 +148,7 @@ final class RestExchange implements Reply {
                 cancelWith(malformed);
                 return;
             }
+            release(decoder);
         }
         if (!answered) {
             to.end();
@@ -211,8 +213,13 @@ final class RestExchange implements Reply {
     private void endRequest() {
         answered = true;
         if (opened != null && opened.decoder() != null) {
-            opened.decoder().release();
+            release(opened.decoder());
         }
+    }
+
+    private void release(Inflation decoder) {
+        decoder.release();
+        memory.gathered(0);
     }
 
     @Override

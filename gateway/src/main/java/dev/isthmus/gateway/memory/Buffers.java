@@ -8,8 +8,9 @@ import io.netty.util.internal.PlatformDependent;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Where buffers come from: one allocator for the whole process. It is Netty's pooled one, which uses the memory of buffers that
- * were released again, whatever their size, gives chunks that are not used back, and knows how much the buffers in use take.
+ * Where buffers come from: one allocator for the whole process. It is Netty's pooled one, which uses the memory of
+ * buffers that were released again, whatever their size, gives chunks that are not used back, and knows how much the
+ * buffers in use take.
  */
 public final class Buffers {
     private static final int PAGE = 8 * 1024;
@@ -43,7 +44,7 @@ public final class Buffers {
         return Math.clamp(room, 1, NettyRuntime.availableProcessors());
     }
 
-    /** Bytes outside the heap that the allocator's buffers in use take, be they filled or not; 0 where it does not know. */
+    /** Bytes outside the heap that the allocator's buffers in use take, filled or not; 0 where it does not know. */
     public static long pinned(ByteBufAllocator allocator) {
         return allocator instanceof PooledByteBufAllocator pooled ? pooled.pinnedDirectMemory() : 0;
     }

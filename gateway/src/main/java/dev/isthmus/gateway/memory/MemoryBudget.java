@@ -67,7 +67,7 @@ public final class MemoryBudget {
     /**
      * It is as much from now on; what is held beyond it stays.
      *
-     * @param pinnedBytes nothing more is held while buffers in use take more than so many bytes, whatever they are filled with
+     * @param pinnedBytes nothing more is held while buffers in use take more than so many bytes, filled or not
      */
     public void limit(long bytes, long pinnedBytes) {
         most = bytes;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.coding.Compressed;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
@@ -107,6 +108,22 @@ class MemoryOfCallsTest {
         assertThat(refused.trailers().get("grpc-message").toString()).startsWith("memory: ");
         awaitUsed(BUDGET, BUDGET);
         calls.forEach(Http2Client.Response::cancel);
+        awaitUsed(0, 0);
+    }
+
+    @Test
+    void incompleteCompressedMessage_countsWhatItHasBecome() throws Exception {
+        Http2Client.Response call = client.begin(
+                GRPC + "ModelInfer", "content-type", "application/grpc", "te", "trailers", "grpc-encoding", "gzip");
+        byte[] packed = Compressed.GZIP.of(new byte[MIB]);
+        byte[] data = ByteBuffer.allocate(5 + packed.length)
+                .put((byte) 1)
+                .putInt(2 * MIB)
+                .put(packed)
+                .array();
+        call.data(data, 0, data.length, false);
+        awaitUsed(MIB, MIB + MIB / 4);
+        call.cancel();
         awaitUsed(0, 0);
     }
 

@@ -25,6 +25,7 @@ import java.net.InetSocketAddress;
 /** A V2 server over gRPC that answers each inference with its inputs, as outputs of the same names. It is always right. */
 final class EchoServer implements AutoCloseable {
     private static final int MAX_MESSAGE = 64 << 20;
+    private static final int MAX_METADATA = 1 << 20;
 
     private final Server server;
 
@@ -35,6 +36,7 @@ final class EchoServer implements AutoCloseable {
         server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
                 .directExecutor()
                 .maxInboundMessageSize(MAX_MESSAGE)
+                .maxInboundMetadataSize(MAX_METADATA)
                 .addService(ServerServiceDefinition.builder(RawMethods.SERVICE)
                         .addMethod(RawMethods.of("ModelInfer"), answering(EchoServer::echo, true))
                         .addMethod(stream, answering(EchoServer::streamed, false))

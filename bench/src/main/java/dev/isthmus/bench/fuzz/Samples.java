@@ -19,12 +19,15 @@ final class Samples {
 
     private static final double MB = 1e6;
 
-    /** The bounds are what the allocator's chunks of 8 MiB and the compiler's work in progress make of a flat line. */
+    /**
+     * The bounds are what a flat line may be bent by: the allocator keeps chunks, in and outside the heap, as many as were in use
+     * at once, and each connection of a client is a descriptor.
+     */
     static final List<Kind> KINDS = List.of(
-            new Kind("resident, MB", 32),
-            new Kind("heap after a collection, MB", 4),
+            new Kind("resident, MB", 64),
+            new Kind("heap after a collection, MB", 12),
             new Kind("direct memory, MB", 32),
-            new Kind("descriptors", 20),
+            new Kind("descriptors", 100),
             new Kind("threads", 3));
 
     /** Numbers in the order of {@link #KINDS}. */

@@ -223,8 +223,12 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void cancel() {
+    public void ended() {
         memory.giveBack();
+    }
+
+    @Override
+    public void cancel() {
         if (!ended) {
             ended = true;
             releaseRequest();

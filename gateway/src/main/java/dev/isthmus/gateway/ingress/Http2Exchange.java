@@ -34,6 +34,9 @@ interface Http2Exchange {
     /** The client has sent everything. */
     void end();
 
+    /** The stream is over, however it ended: nothing of the response waits any more. */
+    void ended();
+
     /** The stream is closed, by whomever; nothing can be written any more. Without effect after the response. */
     void cancel();
 }

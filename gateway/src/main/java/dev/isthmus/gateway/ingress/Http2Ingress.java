@@ -134,13 +134,21 @@ final class Http2Ingress {
             }
             // Trailers of a request say nothing that is needed here.
             if (end) {
-                ended();
+                requestEnded();
                 current.end();
             }
         }
 
         @Override
         public void ended() {
+            requestEnded();
+            Http2Exchange current = exchange;
+            if (current != null) {
+                current.ended();
+            }
+        }
+
+        private void requestEnded() {
             if (unendedRequest) {
                 unendedRequest = false;
                 requestEnds();
@@ -157,7 +165,7 @@ final class Http2Ingress {
             int bytes = data.readableBytes();
             current.data(data);
             if (end) {
-                ended();
+                requestEnded();
                 current.end();
             } else if (current.paused()) {
                 current.withheld(bytes);

@@ -85,6 +85,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
+    public void ended() {
+        exchange.written();
+    }
+
+    @Override
     public void cancel() {
         exchange.cancel();
     }

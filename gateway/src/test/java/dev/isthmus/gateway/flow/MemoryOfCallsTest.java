@@ -189,7 +189,8 @@ class MemoryOfCallsTest {
         for (String path : List.of(GRPC + "ModelInfer", REST)) {
             boolean grpc = path.startsWith(GRPC);
             Http2Client.Response call = grpc
-                    ? client.post(path, framed(REQUEST.toByteArray()), "content-type", "application/grpc", "te", "trailers")
+                    ? client.post(
+                            path, framed(REQUEST.toByteArray()), "content-type", "application/grpc", "te", "trailers")
                     : client.post(path, JSON);
             call.reading(false);
             byte[] answer = answer(MIB / 3);

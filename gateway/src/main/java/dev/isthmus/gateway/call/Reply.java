@@ -33,7 +33,7 @@ public interface Reply {
      * Whether an inference answer on this wire may come as {@code Answer.Part}s; the next is given only while
      * {@link #writable()}. Asked before the first one.
      *
-     * @param length of the answer in bytes; {@link Answer.Part#UNKNOWN} where it is not known
+     * @param length of the answer, or of its tensors, in bytes; {@link Answer.Part#UNKNOWN} where it is not known
      */
     default boolean takesParts(Wire wire, long length) {
         return false;

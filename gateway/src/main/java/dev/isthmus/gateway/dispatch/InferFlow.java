@@ -18,6 +18,7 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.RestText;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,6 +41,10 @@ final class InferFlow implements Reply {
     private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
     private @Nullable PassedJson passed;
+    private @Nullable WrittenText text;
+    /** Whether the target has nothing more to say. */
+    private boolean ended;
+
     private boolean over;
 
     /** @param body what the client sends, given back when nothing needs it any more */
@@ -179,7 +184,19 @@ final class InferFlow implements Reply {
 
     /** The client takes answers again. */
     void resume() {
-        underWay.resume();
+        WrittenText writing = text;
+        if (over || writing == null) {
+            underWay.resume();
+            return;
+        }
+        try {
+            writing.write();
+            if (ended) {
+                complete();
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            fail(failure(e));
+        }
     }
 
     /** The request is not what it should be, or we failed: whatever is under way ends. */
@@ -232,10 +249,24 @@ final class InferFlow implements Reply {
         routed.answered(inference.message());
         begun();
         try {
-            client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+            if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
+                client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+            } else {
+                answer(transcoder.text(call.allocator(), inference.message(), form));
+            }
         } catch (RuntimeException | OutOfMemoryError e) {
             underWay.cancel();
             fail(failure(e));
+        }
+    }
+
+    private void answer(RestText answer) {
+        if (answer.inParts() && client.takesParts(Wire.REST, answer.bytes())) {
+            routed.answering();
+            text = new WrittenText(answer, call.memory(), client);
+            text.begin();
+        } else {
+            client.message(new Answer.Inference(new InferMessage.Rest(answer.whole())));
         }
     }
 
@@ -279,6 +310,10 @@ final class InferFlow implements Reply {
 
     @Override
     public void complete() {
+        ended = true;
+        if (text != null && !text.written()) {
+            return;
+        }
         if (!over && whole()) {
             over = true;
             routed.ended(null);
@@ -320,6 +355,9 @@ final class InferFlow implements Reply {
     private void giveBack() {
         if (over && passed != null) {
             passed.release();
+        }
+        if (over && text != null) {
+            text.release();
         }
         boolean passes = underWay instanceof Upload && !over;
         if (!routed.copying() && !passes) {

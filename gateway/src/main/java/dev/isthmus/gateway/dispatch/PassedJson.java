@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.SmallParts;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestResponseReader;
 import io.netty.buffer.ByteBuf;

@@ -229,7 +229,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void cancel() {
-        memory.giveBack();
         if (!ended) {
             ended = true;
             releaseRequest();

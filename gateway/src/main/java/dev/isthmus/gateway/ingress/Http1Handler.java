@@ -326,8 +326,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
 
         @Override
-        public boolean abortable(boolean lengthKnown) {
-            return !http10 || lengthKnown;
+        public boolean abortable() {
+            return !http10;
         }
 
         @Override

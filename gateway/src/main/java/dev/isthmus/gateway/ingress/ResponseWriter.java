@@ -12,7 +12,7 @@ interface ResponseWriter {
     void begin(RestResponse head);
 
     /** Whether a client can tell a body in parts that was aborted from one that is complete. */
-    default boolean abortable(boolean lengthKnown) {
+    default boolean abortable() {
         return true;
     }
 

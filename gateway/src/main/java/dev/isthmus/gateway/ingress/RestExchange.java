@@ -232,7 +232,7 @@ final class RestExchange implements Reply {
         Opened request = opened;
         return request != null
                 && !request.events()
-                && writer.abortable(length != Answer.Part.UNKNOWN)
+                && writer.abortable()
                 && (request.accepted() == null || length > ContentCoding.MOST_COMPRESSED);
     }
 

@@ -126,6 +126,7 @@ public final class MemoryBudget {
         private long gathered;
         private long request;
         private long answer;
+        private long source;
         private boolean over;
 
         private Hold(@Nullable MemoryBudget budget) {
@@ -134,7 +135,7 @@ public final class MemoryBudget {
 
         /** Bytes of the request that have come and were not dispatched. */
         public void gathered(long bytes) {
-            holds(request + bytes + answer, false);
+            holds(request + bytes + answer + source, false);
             gathered = bytes;
         }
 
@@ -146,18 +147,24 @@ public final class MemoryBudget {
 
         /** Bytes of the request that has been dispatched, or of what was made of it. */
         public void request(long bytes) {
-            holds(gathered + bytes + answer, false);
+            holds(gathered + bytes + answer + source, false);
             request = bytes;
         }
 
         /** Bytes of the answer that have come and were not written. */
         public void answer(long bytes) {
-            holds(gathered + request + bytes, true);
+            holds(gathered + request + bytes + source, true);
             answer = bytes;
         }
 
+        /** Bytes of an answer that has come as a whole, and is written as the client takes it. */
+        public void source(long bytes) {
+            holds(gathered + request + answer + bytes, true);
+            source = bytes;
+        }
+
         private void holds(long bytes, boolean executed) {
-            long more = bytes - gathered - request - answer;
+            long more = bytes - gathered - request - answer - source;
             if (budget == null || over || more == 0) {
                 return;
             }
@@ -175,6 +182,7 @@ public final class MemoryBudget {
             gathered(0);
             request(0);
             answer(0);
+            source(0);
             over = budget != null;
         }
     }

@@ -51,7 +51,8 @@ final class ElementWalk {
             throw check.failure(tensor, "BYTES element " + count + " ends within its length");
         }
         if (missing > 0) {
-            throw check.failure(tensor, "BYTES element " + (count - 1) + " is " + missing + " bytes longer than its data");
+            throw check.failure(
+                    tensor, "BYTES element " + (count - 1) + " is " + missing + " bytes longer than its data");
         }
         long expected = check.elementCount(tensor, shape);
         if (count != expected) {

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.Connections;
+import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;

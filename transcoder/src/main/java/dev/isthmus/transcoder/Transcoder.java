@@ -215,8 +215,7 @@ public final class Transcoder {
      * @param jsonLength as in {@link RestBody#jsonLength()}
      */
     public RestResponseReader passing(ByteBufAllocator allocator, long jsonLength, AnswerForm form) {
-        return RestResponseReader.passing(
-                allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
+        return RestResponseReader.passing(allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
     }
 
     private InferResponse read(ByteBufAllocator allocator, RestBody body, AnswerForm form) {

@@ -195,7 +195,7 @@ class PassedAnswersTest {
         String json = "{\"outputs\":[{\"name\":\"y\",\"datatype\":\"BYTES\",\"shape\":[2],"
                 + "\"parameters\":{\"binary_data_size\":SIZE}}]}";
         String right = json.replace("SIZE", "11") + "\3\0\0\0abc\0\0\0\0";
-        long length = json.length() - 2;
+        int length = json.length() - 2;
         for (int split = 0; split <= right.length(); split++) {
             look(right, split, length);
         }

@@ -25,8 +25,7 @@ public final class Attacker {
     }
 
     private static Seen play(String[] words, BufferedReader in) throws IOException, InterruptedException {
-        Target target =
-                new Target(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3].equals("brief"));
+        Target target = new Target(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3].equals("brief"));
         Attack attack = Attacks.ALL.stream()
                 .filter(known -> known.name().equals(words[0]))
                 .findFirst()

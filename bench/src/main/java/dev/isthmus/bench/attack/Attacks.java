@@ -92,9 +92,7 @@ public final class Attacks {
     /** A header block that goes on without end. */
     private static byte[] continuations(int turn) {
         byte[] more = times(Frames.frame(Frames.CONTINUATION, 0, 1, Frames.fields("a", "b")));
-        return turn == 0
-                ? Frames.join(Frames.frame(Frames.HEADERS, 0, 1, Frames.block("ModelInfer")), more)
-                : more;
+        return turn == 0 ? Frames.join(Frames.frame(Frames.HEADERS, 0, 1, Frames.block("ModelInfer")), more) : more;
     }
 
     /** Requests with 16,000 references to one field of 3,000 bytes: 48 MB of header fields in 16 KB. */

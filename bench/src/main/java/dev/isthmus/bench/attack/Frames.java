@@ -57,8 +57,18 @@ final class Frames {
     /** The header block of a gRPC call. */
     static byte[] block(String method) {
         return fields(
-                ":method", "POST", ":scheme", "http", ":path", "/inference.GRPCInferenceService/" + method,
-                ":authority", "a", "content-type", "application/grpc", "te", "trailers");
+                ":method",
+                "POST",
+                ":scheme",
+                "http",
+                ":path",
+                "/inference.GRPCInferenceService/" + method,
+                ":authority",
+                "a",
+                "content-type",
+                "application/grpc",
+                "te",
+                "trailers");
     }
 
     /** Header fields as literals that are not indexed; names and values in turn. */

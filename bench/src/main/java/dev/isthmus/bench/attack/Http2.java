@@ -92,7 +92,8 @@ final class Http2 extends Wire {
                     ends.putIfAbsent(stream, "end");
                 }
             }
-            case Frames.RST_STREAM -> ends.putIfAbsent(stream, "reset " + ByteBuffer.wrap(bytes).getInt());
+            case Frames.RST_STREAM ->
+                ends.putIfAbsent(stream, "reset " + ByteBuffer.wrap(bytes).getInt());
             case Frames.GOAWAY -> goAway = "GOAWAY " + ByteBuffer.wrap(bytes).getInt(4);
             default -> {} // of no interest
         }
@@ -148,7 +149,8 @@ final class Http2 extends Wire {
 
     private long window(int stream) {
         return Math.min(
-                connectionWindow, (long) streamWindow + enlarged.getOrDefault(stream, 0) - sent.getOrDefault(stream, 0));
+                connectionWindow,
+                (long) streamWindow + enlarged.getOrDefault(stream, 0) - sent.getOrDefault(stream, 0));
     }
 
     boolean ended(int stream) {

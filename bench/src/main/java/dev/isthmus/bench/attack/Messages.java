@@ -39,7 +39,8 @@ final class Messages {
         int elements = bytes / 2;
         byte[] data = Frames.times(Http1.text("0,"), elements);
         return Frames.join(
-                Http1.text("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1," + elements + "],\"data\":["),
+                Http1.text(
+                        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1," + elements + "],\"data\":["),
                 Arrays.copyOf(data, data.length - 1),
                 Http1.text("]}]}"));
     }

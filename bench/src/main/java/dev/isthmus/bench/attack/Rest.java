@@ -28,8 +28,7 @@ public final class Rest {
     /** The status of the answer to an inference of so many FP32 in binary. */
     public static String binary(int port, String model, int elements) throws IOException {
         byte[] json = Messages.binaryHead(elements);
-        return post(
-                port, "/v2/models/" + model + "/infer", Frames.join(json, new byte[4 * elements]), json.length);
+        return post(port, "/v2/models/" + model + "/infer", Frames.join(json, new byte[4 * elements]), json.length);
     }
 
     /** The status of the answer to a GET. */

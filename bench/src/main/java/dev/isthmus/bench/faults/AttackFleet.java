@@ -7,7 +7,6 @@ import dev.isthmus.bench.process.Children;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,7 +46,10 @@ final class AttackFleet {
         environment.put("JAVA_HOME", System.getProperty("java.home"));
         Child child = children.start(defender.name(), program);
         Attacked attacked = new Attacked(
-                defender, new ProcessFigures(child.pid()), ports.get(0), ports.get(defender.twoPorts() ? 1 : 0),
+                defender,
+                new ProcessFigures(child.pid()),
+                ports.get(0),
+                ports.get(defender.twoPorts() ? 1 : 0),
                 defender.isthmus() ? ports.get(2) : 0);
         long end = System.nanoTime() + START.toNanos();
         while (!attacked.ready()) {

@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 /** Plays attacks one after the other on one gateway, so that what one leaves behind the next one meets. */
 final class AttackPlay {
     private static final Duration LIMIT = Duration.ofMinutes(2);
-    private static final List<String> ATTACKER_FLAGS = List.of("-XX:+UseSerialGC", "-Xmx768m", "-XX:TieredStopAtLevel=1");
+    private static final List<String> ATTACKER_FLAGS =
+            List.of("-XX:+UseSerialGC", "-Xmx768m", "-XX:TieredStopAtLevel=1");
     private static final int WARM_MILLIS = 4_000;
     private static final long BACK_MILLIS = 30_000;
     private static final long PERIOD_MILLIS = 100;
@@ -71,7 +72,8 @@ final class AttackPlay {
                     met &= row.met();
                 }
             } catch (BenchException e) {
-                out.print(AttackRow.unplayed(defender, attacks.get(Math.max(0, next - 1)), String.valueOf(e.getMessage())));
+                out.print(AttackRow.unplayed(
+                        defender, attacks.get(Math.max(0, next - 1)), String.valueOf(e.getMessage())));
                 out.flush();
                 return false;
             }
@@ -90,11 +92,11 @@ final class AttackPlay {
         }
     }
 
-    private AttackRow play(
-            AttackFleet fleet, AttackFleet.Attacked attacked, Child attacker, Attack attack, double idle)
+    private AttackRow play(AttackFleet fleet, AttackFleet.Attacked attacked, Child attacker, Attack attack, double idle)
             throws IOException, BenchException, InterruptedException {
         int twice = fleet.twice();
-        attacker.tell(attack.name() + " " + attacked.port() + " " + attacked.http2Port() + (brief ? " brief" : " full"));
+        attacker.tell(
+                attack.name() + " " + attacked.port() + " " + attacked.http2Port() + (brief ? " brief" : " full"));
         attacker.await(Attacker.READY, LIMIT);
         ProcessFigures attacking = new ProcessFigures(attacker.pid());
         try (Bystander bystander = new Bystander(loop, attacked.port(), attacked.http2Port())) {
@@ -116,9 +118,22 @@ final class AttackPlay {
             boolean sound = attacked.live() && fleet.twice() - twice <= again && fleet.poisoned() <= 2;
             String servers = fleet.twice() - twice + " twice, " + fleet.poisoned() + " lost";
             return new AttackRow(
-                    attacked.defender(), attack.name(), brief, before, during, idle, observed.peak(), back, seconds, cpu,
-                    attackerCpu, observed.seen(), afterwards, sound,
-                    attack.name().equals("poison") || fleet.twice() != twice ? servers : "", limit(attacked));
+                    attacked.defender(),
+                    attack.name(),
+                    brief,
+                    before,
+                    during,
+                    idle,
+                    observed.peak(),
+                    back,
+                    seconds,
+                    cpu,
+                    attackerCpu,
+                    observed.seen(),
+                    afterwards,
+                    sound,
+                    attack.name().equals("poison") || fleet.twice() != twice ? servers : "",
+                    limit(attacked));
         }
     }
 

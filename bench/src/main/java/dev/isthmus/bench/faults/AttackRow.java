@@ -46,14 +46,40 @@ record AttackRow(
 
     static String heading() {
         return String.format(
-                        Locale.ROOT, FORM, "attack", "on", "bystander failed", "p99 ms", "during", "ratio", "idle MB",
-                        "peak", "after", "CPU %", "its", "verdict", "notes")
+                        Locale.ROOT,
+                        FORM,
+                        "attack",
+                        "on",
+                        "bystander failed",
+                        "p99 ms",
+                        "during",
+                        "ratio",
+                        "idle MB",
+                        "peak",
+                        "after",
+                        "CPU %",
+                        "its",
+                        "verdict",
+                        "notes")
                 + "|" + "---|".repeat(13) + System.lineSeparator();
     }
 
     static String unplayed(Defender defender, Attack attack, String problem) {
         return String.format(
-                Locale.ROOT, FORM, attack.name(), defender.label(), "", "", "", "", "", "", "", "", "", "missed",
+                Locale.ROOT,
+                FORM,
+                attack.name(),
+                defender.label(),
+                "",
+                "",
+                "",
+                "",
+                "",
+                "",
+                "",
+                "",
+                "",
+                "missed",
                 problem.replaceAll("\\s*\\R\\s*", "; "));
     }
 

@@ -84,7 +84,10 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
     private void asked(ChannelHandlerContext context) throws IOException {
         if (!method.equals("ModelInfer")) {
             MessageLite answer = method.equals("ServerMetadata")
-                    ? ServerMetadataResponse.newBuilder().setName("stub").setVersion("1").build()
+                    ? ServerMetadataResponse.newBuilder()
+                            .setName("stub")
+                            .setVersion("1")
+                            .build()
                     : ModelReadyResponse.newBuilder().setReady(true).build();
             write(context, framed(answer));
             return;
@@ -130,8 +133,7 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
     /** Model and id out of the message's first fields. */
     private void read(String[] modelAndId) throws IOException {
         byte[] bytes = beginning.toByteArray();
-        CodedInputStream in =
-                CodedInputStream.newInstance(bytes, 5, Math.max(0, bytes.length - 5));
+        CodedInputStream in = CodedInputStream.newInstance(bytes, 5, Math.max(0, bytes.length - 5));
         for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
             int field = WireFormat.getTagFieldNumber(tag);
             if (field == 1) {
@@ -161,7 +163,10 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
 
     private static ByteBuf framed(MessageLite message) {
         byte[] bytes = message.toByteArray();
-        return Unpooled.directBuffer(5 + bytes.length).writeByte(0).writeInt(bytes.length).writeBytes(bytes);
+        return Unpooled.directBuffer(5 + bytes.length)
+                .writeByte(0)
+                .writeInt(bytes.length)
+                .writeBytes(bytes);
     }
 
     private static void write(ChannelHandlerContext context, ByteBuf framed) {

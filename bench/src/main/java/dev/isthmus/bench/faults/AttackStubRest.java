@@ -29,11 +29,13 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
     private static final String BINARY = "Inference-Header-Content-Length";
     private static final String META = "{\"name\":\"stub\",\"version\":\"1\",\"live\":true,\"ready\":true,"
             + "\"extensions\":[\"binary_tensor_data\"],\"platform\":\"stub\",\"inputs\":[],\"outputs\":[]}";
-    private static final String BIG_HEAD = "{\"model_name\":\"big-rest\",\"model_version\":\"1\",\"outputs\":[{\"name\":"
-            + "\"y\",\"datatype\":\"FP32\",\"shape\":[1," + BIG_BYTES / 4 + "],\"parameters\":{\"binary_data_size\":"
-            + BIG_BYTES + "}}]}";
-    private static final ByteBuf BIG = Unpooled.wrappedBuffer(text(BIG_HEAD), Unpooled.directBuffer(BIG_BYTES)
-            .writeZero(BIG_BYTES));
+    private static final String BIG_HEAD =
+            "{\"model_name\":\"big-rest\",\"model_version\":\"1\",\"outputs\":[{\"name\":"
+                    + "\"y\",\"datatype\":\"FP32\",\"shape\":[1," + BIG_BYTES / 4
+                    + "],\"parameters\":{\"binary_data_size\":"
+                    + BIG_BYTES + "}}]}";
+    private static final ByteBuf BIG = Unpooled.wrappedBuffer(
+            text(BIG_HEAD), Unpooled.directBuffer(BIG_BYTES).writeZero(BIG_BYTES));
 
     private final AttackStub.Kind kind;
     private final Ledger ledger;
@@ -117,14 +119,11 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
     private static void hint(ChannelHandlerContext context) {
         ByteBuf hints = text("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(HINTS));
         // From the channel's first handler on: past the codec, which would not write them one after the other.
-        context.pipeline()
-                .firstContext()
-                .writeAndFlush(hints)
-                .addListener((ChannelFutureListener) written -> {
-                    if (written.isSuccess()) {
-                        context.executor().execute(() -> hint(context));
-                    }
-                });
+        context.pipeline().firstContext().writeAndFlush(hints).addListener((ChannelFutureListener) written -> {
+            if (written.isSuccess()) {
+                context.executor().execute(() -> hint(context));
+            }
+        });
     }
 
     @Override

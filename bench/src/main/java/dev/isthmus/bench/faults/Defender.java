@@ -86,7 +86,8 @@ enum Defender {
         Files.writeString(
                 folder.resolve(file),
                 filled(Files.readString(home.resolve("bench/peers/faults").resolve(file)), values));
-        return new ProcessBuilder(command.stream().map(word -> filled(word, values)).toList());
+        return new ProcessBuilder(
+                command.stream().map(word -> filled(word, values)).toList());
     }
 
     private static String filled(String text, Map<String, Object> values) {

@@ -70,8 +70,9 @@ public final class Faults implements Callable<Integer> {
     @Option(
             names = "--on",
             paramLabel = "small|default",
-            description = "How much memory an attacked gateway has: 256 MiB of each, or as the JVM has it; both in turn by"
-                    + " default, small with --short.")
+            description =
+                    "How much memory an attacked gateway has: 256 MiB of each, or as the JVM has it; both in turn by"
+                            + " default, small with --short.")
     private List<Defender> defenders = List.of();
 
     @Option(names = "--peers", description = "Also attacks Envoy, nginx and HAProxy, where they are installed.")
@@ -79,8 +80,9 @@ public final class Faults implements Callable<Integer> {
 
     @Parameters(
             paramLabel = "SCENARIO",
-            description = "kill, kill-default, stop, stop-default, reload, broken, storm, split, attacks, or an attack by"
-                    + " its name (docs/faults.md); all by default.")
+            description =
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, attacks, or an attack by"
+                            + " its name (docs/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**
@@ -97,9 +99,8 @@ public final class Faults implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         Options options = options();
-        List<Scenario> chosen = SCENARIOS.stream()
-                .filter(scenario -> chosen(scenario.name()))
-                .toList();
+        List<Scenario> chosen =
+                SCENARIOS.stream().filter(scenario -> chosen(scenario.name())).toList();
         List<Attack> attacks = Attacks.ALL.stream()
                 .filter(attack -> names.contains(ATTACKS) || chosen(attack.name()))
                 .toList();

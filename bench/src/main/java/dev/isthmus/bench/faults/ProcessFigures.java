@@ -40,7 +40,8 @@ record ProcessFigures(ProcessHandle process) {
     /** Seconds of CPU that were used until now. */
     double cpuSeconds() {
         return all().stream()
-                .mapToDouble(one -> one.info().totalCpuDuration().map(Duration::toMillis).orElse(0L) / 1_000.0)
+                .mapToDouble(one ->
+                        one.info().totalCpuDuration().map(Duration::toMillis).orElse(0L) / 1_000.0)
                 .sum();
     }
 

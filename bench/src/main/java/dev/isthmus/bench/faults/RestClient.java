@@ -45,7 +45,10 @@ final class RestClient implements Client {
                 .handler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(Channel channel) {
-                        channel.pipeline().addLast(new HttpClientCodec(), new RestExchange(waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
+                        channel.pipeline()
+                                .addLast(
+                                        new HttpClientCodec(),
+                                        new RestExchange(waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
                     }
                 })
                 .remoteAddress("127.0.0.1", port);

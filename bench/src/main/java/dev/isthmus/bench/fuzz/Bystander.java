@@ -43,7 +43,11 @@ final class Bystander implements AutoCloseable {
         waits = new Waits(pid);
         questions = new Questions(port);
         probes = List.of(
-                new Probe("GET /v2/health/live, fresh", HEALTH_MILLIS, true, () -> Questions.fresh(port, "/v2/health/live")),
+                new Probe(
+                        "GET /v2/health/live, fresh",
+                        HEALTH_MILLIS,
+                        true,
+                        () -> Questions.fresh(port, "/v2/health/live")),
                 new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, questions::kept),
                 new Probe("ServerLive", HEALTH_MILLIS, true, questions::grpcLive),
                 new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> Questions.fresh(adminPort, "/live")),
@@ -58,13 +62,15 @@ final class Bystander implements AutoCloseable {
             return socket.getInputStream().read() == 1;
         });
         threads.add(Thread.ofPlatform().daemon().name("fuzz-control").start(() -> repeat(control)));
-        probes.forEach(
-                probe -> threads.add(Thread.ofPlatform().daemon().name("fuzz-bystander").start(() -> repeat(probe))));
+        probes.forEach(probe ->
+                threads.add(Thread.ofPlatform().daemon().name("fuzz-bystander").start(() -> repeat(probe))));
     }
 
     private void echo() {
         try (Socket socket = echo.accept()) {
-            for (int read = socket.getInputStream().read(); read >= 0; read = socket.getInputStream().read()) {
+            for (int read = socket.getInputStream().read();
+                    read >= 0;
+                    read = socket.getInputStream().read()) {
                 socket.getOutputStream().write(read);
             }
         } catch (IOException e) {

@@ -40,12 +40,27 @@ final class EchoServer implements AutoCloseable {
                 .addService(ServerServiceDefinition.builder(RawMethods.SERVICE)
                         .addMethod(RawMethods.of("ModelInfer"), answering(EchoServer::echo, true))
                         .addMethod(stream, answering(EchoServer::streamed, false))
-                        .addMethod(RawMethods.of("ServerLive"), always(ServerLiveResponse.newBuilder().setLive(true).build()))
-                        .addMethod(RawMethods.of("ServerReady"), always(ServerReadyResponse.newBuilder().setReady(true).build()))
-                        .addMethod(RawMethods.of("ModelReady"), always(ModelReadyResponse.newBuilder().setReady(true).build()))
+                        .addMethod(
+                                RawMethods.of("ServerLive"),
+                                always(ServerLiveResponse.newBuilder()
+                                        .setLive(true)
+                                        .build()))
+                        .addMethod(
+                                RawMethods.of("ServerReady"),
+                                always(ServerReadyResponse.newBuilder()
+                                        .setReady(true)
+                                        .build()))
+                        .addMethod(
+                                RawMethods.of("ModelReady"),
+                                always(ModelReadyResponse.newBuilder()
+                                        .setReady(true)
+                                        .build()))
                         .addMethod(
                                 RawMethods.of("ServerMetadata"),
-                                always(ServerMetadataResponse.newBuilder().setName("echo").setVersion("1").build()))
+                                always(ServerMetadataResponse.newBuilder()
+                                        .setName("echo")
+                                        .setVersion("1")
+                                        .build()))
                         .build())
                 .build()
                 .start();
@@ -97,7 +112,9 @@ final class EchoServer implements AutoCloseable {
     }
 
     private static MessageLite streamed(byte[] message) throws InvalidProtocolBufferException {
-        return ModelStreamInferResponse.newBuilder().setInferResponse(echo(message)).build();
+        return ModelStreamInferResponse.newBuilder()
+                .setInferResponse(echo(message))
+                .build();
     }
 
     private static ModelInferResponse echo(byte[] message) throws InvalidProtocolBufferException {
@@ -116,7 +133,8 @@ final class EchoServer implements AutoCloseable {
             }
             response.addOutputs(output);
         }
-        return response.addAllRawOutputContents(request.getRawInputContentsList()).build();
+        return response.addAllRawOutputContents(request.getRawInputContentsList())
+                .build();
     }
 
     @Override

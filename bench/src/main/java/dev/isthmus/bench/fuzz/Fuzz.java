@@ -18,20 +18,28 @@ import picocli.CommandLine.Spec;
 /** The command {@code bench/fuzz}. Its exit status is 1 where the gateway was hurt. */
 @Command(
         name = "fuzz",
-        description = "Sends sequences that are made from a seed to a small gateway before servers that answer wrongly.",
+        description =
+                "Sends sequences that are made from a seed to a small gateway before servers that answer wrongly.",
         mixinStandardHelpOptions = true)
 public final class Fuzz implements Callable<Integer> {
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
 
-    @Option(names = "--home", paramLabel = "DIR", description = "The project, with the packaged gateway.", hidden = true)
+    @Option(
+            names = "--home",
+            paramLabel = "DIR",
+            description = "The project, with the packaged gateway.",
+            hidden = true)
     private Path home = Path.of(".");
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "SECONDS", description = "How long; 600 by default.")
     private int seconds = 600;
 
-    @Option(names = "--seed", paramLabel = "N", description = "Plays the sequences of a run again; any other by default.")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Plays the sequences of a run again; any other by default.")
     private @Nullable Long seed;
 
     @Option(names = "--connections", paramLabel = "N", description = "Clients at a time; 32 by default.")
@@ -46,7 +54,9 @@ public final class Fuzz implements Callable<Integer> {
             description = "Plays the sequences that a failure left, over and over, in place of others.")
     private @Nullable Path replay;
 
-    @Option(names = "--isolate", description = "Plays one after the other, and tells which leave something over or cost much.")
+    @Option(
+            names = "--isolate",
+            description = "Plays one after the other, and tells which leave something over or cost much.")
     private boolean isolate;
 
     /**

@@ -13,10 +13,27 @@ import java.util.List;
 final class GrpcMessages {
     static final String SERVICE = "/inference.GRPCInferenceService/";
     static final List<String> METHODS = List.of(
-            "ServerLive", "ServerReady", "ModelReady", "ServerMetadata", "ModelMetadata", "ModelInfer", "ModelStreamInfer",
-            "RepositoryIndex", "RepositoryModelLoad", "RepositoryModelUnload", "ModelConfig", "ModelStatistics", "TraceSetting",
-            "LogSettings", "SystemSharedMemoryStatus", "SystemSharedMemoryRegister", "SystemSharedMemoryUnregister",
-            "CudaSharedMemoryStatus", "CudaSharedMemoryRegister", "CudaSharedMemoryUnregister", "Nothing");
+            "ServerLive",
+            "ServerReady",
+            "ModelReady",
+            "ServerMetadata",
+            "ModelMetadata",
+            "ModelInfer",
+            "ModelStreamInfer",
+            "RepositoryIndex",
+            "RepositoryModelLoad",
+            "RepositoryModelUnload",
+            "ModelConfig",
+            "ModelStatistics",
+            "TraceSetting",
+            "LogSettings",
+            "SystemSharedMemoryStatus",
+            "SystemSharedMemoryRegister",
+            "SystemSharedMemoryUnregister",
+            "CudaSharedMemoryStatus",
+            "CudaSharedMemoryRegister",
+            "CudaSharedMemoryUnregister",
+            "Nothing");
 
     private final Dice dice;
     private final double mistakes;
@@ -33,7 +50,8 @@ final class GrpcMessages {
     /** A message behind its prefix, which may lie. */
     byte[] framed(byte[] message) {
         boolean compressed = dice.chance(0.08);
-        byte[] bytes = compressed ? Http1Requests.gzip(dice.chance(0.2) ? new byte[dice.size(32 << 20)] : message) : message;
+        byte[] bytes =
+                compressed ? Http1Requests.gzip(dice.chance(0.2) ? new byte[dice.size(32 << 20)] : message) : message;
         if (compressed && dice.chance(0.1)) {
             bytes = dice.spoil(bytes);
         }
@@ -80,11 +98,14 @@ final class GrpcMessages {
         if (dice.chance(0.1)) {
             int count = dice.size(2_000);
             for (int i = 0; i < count; i++) {
-                request.putParameters("p" + i, InferParameter.newBuilder().setInt64Param(i).build());
+                request.putParameters(
+                        "p" + i, InferParameter.newBuilder().setInt64Param(i).build());
             }
         }
         if (dice.chance(0.1)) {
-            request.putParameters("sequence_id", InferParameter.newBuilder().setUint64Param(dice.below(9)).build());
+            request.putParameters(
+                    "sequence_id",
+                    InferParameter.newBuilder().setUint64Param(dice.below(9)).build());
         }
         return request.build();
     }
@@ -97,7 +118,8 @@ final class GrpcMessages {
         input.addShape(dice.chance(mistakes / 2) ? dice.number() : elements);
         if (raw) {
             int bytes = type.equals("BYTES") ? 0 : elements * width(type);
-            request.addRawInputContents(ByteString.copyFrom(new byte[dice.chance(1 - mistakes / 2) ? bytes : dice.size(bytes + 9)]));
+            request.addRawInputContents(
+                    ByteString.copyFrom(new byte[dice.chance(1 - mistakes / 2) ? bytes : dice.size(bytes + 9)]));
             if (type.equals("BYTES")) {
                 input.setShape(0, 0);
             }

@@ -12,8 +12,21 @@ import java.util.zip.GZIPOutputStream;
 final class Http1Requests {
     /** The models that sites route. */
     static final List<String> MODELS = List.of(
-            "echo", "echo", "wild", "wild", "wild-rest", "wild-rest", "simple", "unknown", "a%2Fb", "a%00", "..",
-            "echo/versions/1", "wild/versions/7", "\u4e16");
+            "echo",
+            "echo",
+            "wild",
+            "wild",
+            "wild-rest",
+            "wild-rest",
+            "simple",
+            "unknown",
+            "a%2Fb",
+            "a%00",
+            "..",
+            "echo/versions/1",
+            "wild/versions/7",
+            "\u4e16");
+
     private static final List<String> METHODS =
             List.of("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "CONNECT", "TRACE", "PATCH", "PRI", "get");
     private static final int MOST_BYTES = 3 << 20;
@@ -32,7 +45,13 @@ final class Http1Requests {
         int requests = dice.chance(0.9) ? dice.between(1, 4) : dice.size(500);
         for (int i = 0; i < requests && out.size() < MOST_BYTES; i++) {
             if (dice.chance(0.03)) {
-                write(dice.pick("\r\n", "\n", "\0", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\u0016\u0003\u0001\u0002", dice.text(300)));
+                write(dice.pick(
+                        "\r\n",
+                        "\n",
+                        "\0",
+                        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                        "\u0016\u0003\u0001\u0002",
+                        dice.text(300)));
             }
             request();
         }
@@ -45,20 +64,31 @@ final class Http1Requests {
         byte[] body = operation.hasBody() || dice.chance(0.05) ? body(operation) : new byte[0];
         StringBuilder head = new StringBuilder();
         String method = dice.chance(0.95) ? operation.method() : dice.pick(METHODS);
-        head.append(method).append(' ').append(target(operation.path())).append(' ')
-                .append(dice.chance(0.96) ? "HTTP/1.1" : dice.pick("HTTP/1.0", "HTTP/1.2", "HTTP/2.0", "HTTP/9.9", "http/1.1", ""))
+        head.append(method)
+                .append(' ')
+                .append(target(operation.path()))
+                .append(' ')
+                .append(
+                        dice.chance(0.96)
+                                ? "HTTP/1.1"
+                                : dice.pick("HTTP/1.0", "HTTP/1.2", "HTTP/2.0", "HTTP/9.9", "http/1.1", ""))
                 .append("\r\n");
         if (dice.chance(0.97)) {
-            head.append("Host: ").append(dice.chance(0.95) ? "a" : dice.text(20)).append("\r\n");
+            head.append("Host: ")
+                    .append(dice.chance(0.95) ? "a" : dice.text(20))
+                    .append("\r\n");
         }
         byte[] coded = coded(body, head);
         fields(head);
         if (binaryHead >= 0) {
             head.append("Inference-Header-Content-Length: ")
-                    .append(dice.chance(0.85) ? binaryHead : dice.number()).append("\r\n");
+                    .append(dice.chance(0.85) ? binaryHead : dice.number())
+                    .append("\r\n");
         }
         if (dice.chance(0.05)) {
-            head.append("Expect: ").append(dice.chance(0.8) ? "100-continue" : dice.text(10)).append("\r\n");
+            head.append("Expect: ")
+                    .append(dice.chance(0.8) ? "100-continue" : dice.text(10))
+                    .append("\r\n");
         }
         frame(head, coded, operation.hasBody());
     }
@@ -91,7 +121,8 @@ final class Http1Requests {
         boolean bomb = dice.chance(0.2);
         byte[] coded = dice.chance(0.5) ? gzip(bomb ? zeros() : body) : deflate(bomb ? zeros() : body);
         String name = coded.length > 1 && coded[0] == 0x1f ? "gzip" : "deflate";
-        head.append("Content-Encoding: ").append(dice.chance(0.9) ? name : dice.pick("br", "gzip, gzip", "identity", "", "zstd"))
+        head.append("Content-Encoding: ")
+                .append(dice.chance(0.9) ? name : dice.pick("br", "gzip, gzip", "identity", "", "zstd"))
                 .append("\r\n");
         return dice.chance(0.8) ? coded : dice.spoil(coded);
     }
@@ -137,17 +168,29 @@ final class Http1Requests {
 
     private void fields(StringBuilder head) {
         if (dice.chance(0.3)) {
-            head.append("Accept: ").append(dice.pick("text/event-stream", "application/json;nonfinite=null", "*/*;q=0",
-                    "application/json;q=" + dice.text(5), ",".repeat(dice.size(2_000)))).append("\r\n");
+            head.append("Accept: ")
+                    .append(dice.pick(
+                            "text/event-stream",
+                            "application/json;nonfinite=null",
+                            "*/*;q=0",
+                            "application/json;q=" + dice.text(5),
+                            ",".repeat(dice.size(2_000))))
+                    .append("\r\n");
         }
         if (dice.chance(0.2)) {
-            head.append("Accept-Encoding: ").append(dice.pick("gzip", "deflate;q=1", "gzip;q=0", "br", "*")).append("\r\n");
+            head.append("Accept-Encoding: ")
+                    .append(dice.pick("gzip", "deflate;q=1", "gzip;q=0", "br", "*"))
+                    .append("\r\n");
         }
         if (dice.chance(0.1)) {
-            head.append("X-Request-Timeout-Ms: ").append(dice.pick("1", "50", "0", "-1", "99999999999", "x")).append("\r\n");
+            head.append("X-Request-Timeout-Ms: ")
+                    .append(dice.pick("1", "50", "0", "-1", "99999999999", "x"))
+                    .append("\r\n");
         }
         if (dice.chance(0.1)) {
-            head.append("Connection: ").append(dice.pick("close", "keep-alive", "upgrade", "close, keep-alive", "host")).append("\r\n");
+            head.append("Connection: ")
+                    .append(dice.pick("close", "keep-alive", "upgrade", "close, keep-alive", "host"))
+                    .append("\r\n");
         }
         if (dice.chance(0.05)) {
             head.append("Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n");
@@ -155,12 +198,17 @@ final class Http1Requests {
         if (dice.chance(0.05)) {
             int count = dice.size(300);
             for (int i = 0; i < count; i++) {
-                head.append(dice.pick("x-request-id", "traceparent", "baggage", "x-" + i)).append(": ")
-                        .append("v".repeat(dice.size(dice.chance(0.1) ? 20_000 : 50))).append("\r\n");
+                head.append(dice.pick("x-request-id", "traceparent", "baggage", "x-" + i))
+                        .append(": ")
+                        .append("v".repeat(dice.size(dice.chance(0.1) ? 20_000 : 50)))
+                        .append("\r\n");
             }
         }
         if (dice.chance(0.03)) {
-            head.append(dice.text(20)).append(dice.pick(": ", " : ", ":", "")).append(dice.text(20)).append(dice.pick("\r\n", "\n", "\r"));
+            head.append(dice.text(20))
+                    .append(dice.pick(": ", " : ", ":", ""))
+                    .append(dice.text(20))
+                    .append(dice.pick("\r\n", "\n", "\r"));
         }
     }
 
@@ -172,8 +220,11 @@ final class Http1Requests {
                 chunks(body);
             }
             case 2 -> { // a length that is not the body's
-                write(head.append("Content-Length: ").append(dice.pick(Long.toString(dice.number()), "+5", "5, 5", "0x5", "", "5\r\nContent-Length: 6"))
-                        .append("\r\n\r\n").toString());
+                write(head.append("Content-Length: ")
+                        .append(dice.pick(
+                                Long.toString(dice.number()), "+5", "5, 5", "0x5", "", "5\r\nContent-Length: 6"))
+                        .append("\r\n\r\n")
+                        .toString());
                 out.writeBytes(body);
             }
             case 3 -> {
@@ -181,12 +232,22 @@ final class Http1Requests {
                 out.writeBytes(body);
             }
             case 4 -> {
-                write(head.append("Transfer-Encoding: ").append(dice.pick("gzip, chunked", "chunked, chunked", "identity", " chunked", "chunked\r\nContent-Length: 3"))
-                        .append("\r\n\r\n").toString());
+                write(head.append("Transfer-Encoding: ")
+                        .append(dice.pick(
+                                "gzip, chunked",
+                                "chunked, chunked",
+                                "identity",
+                                " chunked",
+                                "chunked\r\nContent-Length: 3"))
+                        .append("\r\n\r\n")
+                        .toString());
                 chunks(body);
             }
             default -> {
-                write(head.append("Content-Length: ").append(body.length).append("\r\n\r\n").toString());
+                write(head.append("Content-Length: ")
+                        .append(body.length)
+                        .append("\r\n\r\n")
+                        .toString());
                 out.writeBytes(body);
             }
         }
@@ -199,13 +260,23 @@ final class Http1Requests {
         }
         for (int at = 0; at < body.length; ) {
             int length = Math.min(most, body.length - at);
-            write(dice.chance(0.999) ? Integer.toHexString(length) : dice.pick("-1", "", "ffffffffffffffff", "1 ", "g"));
+            write(
+                    dice.chance(0.999)
+                            ? Integer.toHexString(length)
+                            : dice.pick("-1", "", "ffffffffffffffff", "1 ", "g"));
             write(dice.chance(0.99) ? "\r\n" : ";" + dice.text(dice.size(400)) + "\r\n");
             out.write(body, at, length);
             write("\r\n");
             at += length;
         }
-        write(dice.chance(0.95) ? "0\r\n\r\n" : dice.pick("0\r\nContent-Length: 5\r\n\r\n", "0\r\nX: " + "y".repeat(dice.size(40_000)) + "\r\n\r\n", "0\r\n", ""));
+        write(
+                dice.chance(0.95)
+                        ? "0\r\n\r\n"
+                        : dice.pick(
+                                "0\r\nContent-Length: 5\r\n\r\n",
+                                "0\r\nX: " + "y".repeat(dice.size(40_000)) + "\r\n\r\n",
+                                "0\r\n",
+                                ""));
     }
 
     private void write(String text) {
@@ -229,17 +300,42 @@ final class Http1Requests {
         if (dice.chance(0.5)) {
             return new Operation(
                     "GET",
-                    dice.pick("/v2", "/v2/health/live", "/v2/health/ready", "/livez", "/readyz", model, model + "/ready",
-                            model + "/config", model + "/stats", model + "/trace/setting", "/v2/models/stats", "/v2/logging",
-                            "/v2/trace/setting", "/v2/systemsharedmemory/status", "/metrics", "/"),
-                    false, false);
+                    dice.pick(
+                            "/v2",
+                            "/v2/health/live",
+                            "/v2/health/ready",
+                            "/livez",
+                            "/readyz",
+                            model,
+                            model + "/ready",
+                            model + "/config",
+                            model + "/stats",
+                            model + "/trace/setting",
+                            "/v2/models/stats",
+                            "/v2/logging",
+                            "/v2/trace/setting",
+                            "/v2/systemsharedmemory/status",
+                            "/metrics",
+                            "/"),
+                    false,
+                    false);
         }
         return new Operation(
                 "POST",
-                dice.pick("/v2/repository/index", "/v2/repository/r/index", "/v2/repository/models/simple/load",
-                        "/v2/repository/models/wild/load", "/v2/repository/models/wild/unload", model + "/generate",
-                        model + "/generate_stream", model + "/trace/setting", "/v2/logging", "/v2/trace/setting",
-                        "/v2/systemsharedmemory/region/r/register", "/v2/cudasharedmemory/region/r/register"),
-                true, false);
+                dice.pick(
+                        "/v2/repository/index",
+                        "/v2/repository/r/index",
+                        "/v2/repository/models/simple/load",
+                        "/v2/repository/models/wild/load",
+                        "/v2/repository/models/wild/unload",
+                        model + "/generate",
+                        model + "/generate_stream",
+                        model + "/trace/setting",
+                        "/v2/logging",
+                        "/v2/trace/setting",
+                        "/v2/systemsharedmemory/region/r/register",
+                        "/v2/cudasharedmemory/region/r/register"),
+                true,
+                false);
     }
 }

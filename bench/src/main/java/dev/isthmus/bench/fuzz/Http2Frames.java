@@ -92,7 +92,11 @@ final class Http2Frames {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
         if (grpc) {
             String method = messages.method();
-            head(block, "POST", GrpcMessages.SERVICE + method, "application/grpc" + (dice.chance(0.9) ? "" : dice.pick("+json", "-web", "x")));
+            head(
+                    block,
+                    "POST",
+                    GrpcMessages.SERVICE + method,
+                    "application/grpc" + (dice.chance(0.9) ? "" : dice.pick("+json", "-web", "x")));
             if (dice.chance(0.3)) {
                 Frames.field(block, true, "grpc-timeout", dice.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
             }
@@ -118,7 +122,8 @@ final class Http2Frames {
         heads(frames, id, block.toByteArray(), body.length == 0 && !grpc);
         data(frames, id, body, true);
         if (dice.chance(0.1)) {
-            frames.add(Frames.frame(Frames.RST_STREAM, 0, id, Frames.number(dice.chance(0.8) ? 8 : (int) dice.number())));
+            frames.add(
+                    Frames.frame(Frames.RST_STREAM, 0, id, Frames.number(dice.chance(0.8) ? 8 : (int) dice.number())));
         }
         return frames;
     }
@@ -143,7 +148,11 @@ final class Http2Frames {
             Frames.integer(block, 0x80, 7, dice.size(100)); // what the table may not have
         }
         if (wrong()) {
-            Frames.field(block, true, dice.pick("connection", "te", "x-Y", "transfer-encoding", "", "cookie"), dice.text(20));
+            Frames.field(
+                    block,
+                    true,
+                    dice.pick("connection", "te", "x-Y", "transfer-encoding", "", "cookie"),
+                    dice.text(20));
         }
         if (dice.chance(0.05)) {
             int count = dice.size(600);
@@ -182,7 +191,8 @@ final class Http2Frames {
         for (int at = 0; at < first.length; at += piece) {
             byte[] part = Arrays.copyOfRange(first, at, Math.min(first.length, at + piece));
             int last = at + piece >= first.length && !wrong() ? Frames.END_HEADERS : 0;
-            all.writeBytes(Frames.frame(at == 0 ? Frames.HEADERS : Frames.CONTINUATION, (at == 0 ? flags : 0) | last, id, part));
+            all.writeBytes(Frames.frame(
+                    at == 0 ? Frames.HEADERS : Frames.CONTINUATION, (at == 0 ? flags : 0) | last, id, part));
             if (wrong()) {
                 all.writeBytes(Frames.frame(Frames.CONTINUATION, 0, id, new byte[0]));
             }
@@ -214,7 +224,8 @@ final class Http2Frames {
             heads(frames, id, trailers.toByteArray(), !wrong());
         }
         if (dice.chance(0.05)) {
-            frames.add(Frames.frame(Frames.WINDOW_UPDATE, 0, id, Frames.number(wrong() ? dice.pick(0, Integer.MAX_VALUE) : 1 << 16)));
+            frames.add(Frames.frame(
+                    Frames.WINDOW_UPDATE, 0, id, Frames.number(wrong() ? dice.pick(0, Integer.MAX_VALUE) : 1 << 16)));
         }
     }
 
@@ -245,21 +256,21 @@ final class Http2Frames {
             case 4 -> Frames.frame(Frames.GOAWAY, 0, 0, dice.bytes(8 + dice.size(64)));
             case 5 -> Frames.frame(Frames.PUSH_PROMISE, 4, stream, dice.bytes(12));
             case 6 -> Frames.frame(dice.below(256), dice.below(256), stream, dice.bytes(dice.size(300)));
-            case 7 -> Frames.frame(dice.below(10), dice.below(256), stream, dice.bytes(dice.size(40)), dice.size(1 << 17));
+            case 7 ->
+                Frames.frame(dice.below(10), dice.below(256), stream, dice.bytes(dice.size(40)), dice.size(1 << 17));
             default -> Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(dice.below(16)));
         };
     }
 
     /** Many of one frame. */
     private void flood(ByteArrayOutputStream out) {
-        byte[] frame =
-                switch (dice.below(5)) {
-                    case 0 -> Frames.frame(Frames.PING, 0, 0, new byte[8]);
-                    case 1 -> Frames.frame(Frames.SETTINGS, 0, 0, new byte[0]);
-                    case 2 -> Frames.frame(Frames.PRIORITY, 0, 1, new byte[5]);
-                    case 3 -> Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(1));
-                    default -> Frames.frame(Frames.DATA, 0, 1, new byte[0]);
-                };
+        byte[] frame = switch (dice.below(5)) {
+            case 0 -> Frames.frame(Frames.PING, 0, 0, new byte[8]);
+            case 1 -> Frames.frame(Frames.SETTINGS, 0, 0, new byte[0]);
+            case 2 -> Frames.frame(Frames.PRIORITY, 0, 1, new byte[5]);
+            case 3 -> Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(1));
+            default -> Frames.frame(Frames.DATA, 0, 1, new byte[0]);
+        };
         int count = dice.size(30_000);
         for (int i = 0; i < count; i++) {
             out.writeBytes(frame);

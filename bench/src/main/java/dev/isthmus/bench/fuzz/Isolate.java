@@ -16,7 +16,6 @@ final class Isolate {
     /** More is worth a look: a health check would wait for it. */
     private static final int MOST_LOOP_MILLIS = 250;
 
-
     private Isolate() {}
 
     /**
@@ -52,7 +51,8 @@ final class Isolate {
                 if (!left.equals(known) || errors.size() > told) {
                     known = left;
                     found.add(next);
-                    out.println(next + " (" + script.kind().text() + "): " + left + " " + errors.subList(told, errors.size()));
+                    out.println(next + " (" + script.kind().text() + "): " + left + " "
+                            + errors.subList(told, errors.size()));
                     out.flush();
                     told = errors.size();
                 }

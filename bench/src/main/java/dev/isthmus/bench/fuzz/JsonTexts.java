@@ -6,18 +6,43 @@ import java.util.List;
 /** Documents in the grammar of V2 over REST, right or with mistakes. One for each sequence. */
 final class JsonTexts {
     static final List<String> TYPES = List.of(
-            "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "BF16", "FP32", "FP64",
-            "BYTES");
+            "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "BF16", "FP32",
+            "FP64", "BYTES");
     private static final List<String> KEYS = List.of(
-            "id", "name", "shape", "datatype", "data", "parameters", "inputs", "outputs", "model_name", "model_version",
-            "binary_data", "binary_data_size", "binary_data_output", "sequence_id", "sequence_start", "sequence_end",
-            "priority", "timeout", "classification", "shared_memory_region", "shared_memory_byte_size", "content_type",
-            "triton_enable_empty_final_response", "unload_dependents", "config", "file:1/model.onnx", "ready", "text_input",
+            "id",
+            "name",
+            "shape",
+            "datatype",
+            "data",
+            "parameters",
+            "inputs",
+            "outputs",
+            "model_name",
+            "model_version",
+            "binary_data",
+            "binary_data_size",
+            "binary_data_output",
+            "sequence_id",
+            "sequence_start",
+            "sequence_end",
+            "priority",
+            "timeout",
+            "classification",
+            "shared_memory_region",
+            "shared_memory_byte_size",
+            "content_type",
+            "triton_enable_empty_final_response",
+            "unload_dependents",
+            "config",
+            "file:1/model.onnx",
+            "ready",
+            "text_input",
             "stream");
 
     private final Dice dice;
     /** The share of values that are not what belongs there. */
     private final double mistakes;
+
     private final StringBuilder text = new StringBuilder();
 
     JsonTexts(Dice dice) {
@@ -44,7 +69,9 @@ final class JsonTexts {
         if (dice.chance(0.3)) {
             text.append(",\"outputs\":[{\"name\":\"y\"");
             if (dice.chance(0.5)) {
-                text.append(",\"parameters\":{\"binary_data\":").append(dice.chance(0.5)).append('}');
+                text.append(",\"parameters\":{\"binary_data\":")
+                        .append(dice.chance(0.5))
+                        .append('}');
             }
             text.append("}]");
         }
@@ -174,14 +201,16 @@ final class JsonTexts {
             case "BOOL" -> text.append(dice.chance(0.5));
             case "BYTES" -> string(12);
             case "FP16", "BF16", "FP32", "FP64" ->
-                text.append(dice.pick("0.5", "-0", "1e-7", "NaN", "null", "3", "-1.25e2", "0.1000000000000000055511151231257827"));
+                text.append(dice.pick(
+                        "0.5", "-0", "1e-7", "NaN", "null", "3", "-1.25e2", "0.1000000000000000055511151231257827"));
             default -> text.append(dice.pick("0", "1", "7", "1.0", "100", "1e1"));
         }
     }
 
     private void integer(long right) {
         if (wrong()) {
-            text.append(dice.pick(Long.toString(dice.number()), "-1", "1e3", "9223372036854775808", "\"1\"", "1.5", "[]"));
+            text.append(
+                    dice.pick(Long.toString(dice.number()), "-1", "1e3", "9223372036854775808", "\"1\"", "1.5", "[]"));
         } else {
             text.append(right);
         }
@@ -192,7 +221,10 @@ final class JsonTexts {
         int count = dice.below(5);
         for (int i = 0; i < count; i++) {
             comma(i);
-            text.append('"').append(dice.pick(KEYS)).append(dice.chance(0.7) ? i : "").append("\":");
+            text.append('"')
+                    .append(dice.pick(KEYS))
+                    .append(dice.chance(0.7) ? i : "")
+                    .append("\":");
             value(depth);
         }
         text.append('}');
@@ -220,7 +252,16 @@ final class JsonTexts {
             text.append(
                     dice.chance(0.9)
                             ? Character.toString('a' + dice.below(26))
-                            : dice.pick("\\n", "\\u0041", "\\ud83d\\ude00", "\\ud800", "\u4e16", "\\\"", "\\x", "\u0001", "\\u00"));
+                            : dice.pick(
+                                    "\\n",
+                                    "\\u0041",
+                                    "\\ud83d\\ude00",
+                                    "\\ud800",
+                                    "\u4e16",
+                                    "\\\"",
+                                    "\\x",
+                                    "\u0001",
+                                    "\\u00"));
         }
         text.append('"');
     }
@@ -231,32 +272,53 @@ final class JsonTexts {
         String head = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + dice.pick(TYPES) + "\",\"shape\":[1,4],";
         switch (dice.below(11)) {
             case 0 -> text.append(head).append("\"data\":").append("[".repeat(much));
-            case 1 -> text.append(dice.pick("{\"a\":", "[")
-                    .repeat(Math.min(much, 50_000)));
+            case 1 -> text.append(dice.pick("{\"a\":", "[").repeat(Math.min(much, 50_000)));
             case 2 -> {
                 text.append("{\"parameters\":{");
                 for (int i = 0; i < Math.min(much, 30_000); i++) {
-                    text.append(i > 0 ? ",\"" : "\"").append(sameHash(i)).append("\":").append(i);
+                    text.append(i > 0 ? ",\"" : "\"")
+                            .append(sameHash(i))
+                            .append("\":")
+                            .append(i);
                 }
                 text.append("}}");
             }
-            case 3 -> text.append(head).append("\"data\":[").append("9".repeat(much)).append("]}]}");
-            case 4 -> text.append(head).append("\"data\":[0.").append("1".repeat(much)).append("e-").append(much).append("]}]}");
-            case 5 -> text.append(head).append("\"data\":[\"").append(dice.pick("a", "\\n", "\\u0000", "\u4e16").repeat(much))
-                    .append("\"]}]}");
+            case 3 ->
+                text.append(head).append("\"data\":[").append("9".repeat(much)).append("]}]}");
+            case 4 ->
+                text.append(head)
+                        .append("\"data\":[0.")
+                        .append("1".repeat(much))
+                        .append("e-")
+                        .append(much)
+                        .append("]}]}");
+            case 5 ->
+                text.append(head)
+                        .append("\"data\":[\"")
+                        .append(dice.pick("a", "\\n", "\\u0000", "\u4e16").repeat(much))
+                        .append("\"]}]}");
             case 6 -> {
                 text.append("{\"inputs\":[");
                 for (int i = 0; i < Math.min(much, 6_000); i++) {
-                    text.append(i > 0 ? "," : "").append("{\"name\":\"").append(i)
+                    text.append(i > 0 ? "," : "")
+                            .append("{\"name\":\"")
+                            .append(i)
                             .append("\",\"datatype\":\"INT8\",\"shape\":[0],\"data\":[]}");
                 }
                 text.append("]}");
             }
-            case 7 -> text.append("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[")
-                    .append("4611686018427387904,".repeat(Math.min(much, 100))).append("0],\"data\":[]}]}");
-            case 8 -> text.append(head).append("\"data\":[").append("[],".repeat(much)).append("[]]}]}");
+            case 7 ->
+                text.append("{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[")
+                        .append("4611686018427387904,".repeat(Math.min(much, 100)))
+                        .append("0],\"data\":[]}]}");
+            case 8 ->
+                text.append(head)
+                        .append("\"data\":[")
+                        .append("[],".repeat(much))
+                        .append("[]]}]}");
             case 9 -> text.append(" ".repeat(much)).append("{}");
-            default -> text.append(head).append("\"data\":[").append("0,".repeat(much)).append("0]}]}");
+            default ->
+                text.append(head).append("\"data\":[").append("0,".repeat(much)).append("0]}]}");
         }
         return text.toString().getBytes(StandardCharsets.UTF_8);
     }

@@ -29,7 +29,9 @@ final class Log {
         }
         last = own && !bad ? line : "";
         if (own && line.contains(" WARN ")) {
-            String kind = VARIABLE.matcher(line.substring(line.indexOf(" WARN ") + 6).strip()).replaceAll("#");
+            String kind = VARIABLE.matcher(
+                            line.substring(line.indexOf(" WARN ") + 6).strip())
+                    .replaceAll("#");
             if (warnings.size() < 1_000 || warnings.containsKey(kind)) {
                 warnings.merge(kind, 1, Integer::sum);
             }

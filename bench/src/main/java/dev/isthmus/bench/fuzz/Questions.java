@@ -166,8 +166,8 @@ final class Questions implements AutoCloseable {
                 .addRawInputContents(ByteString.copyFrom(bytes))
                 .build();
         try {
-            List<ByteString> answered =
-                    ModelInferResponse.parseFrom(call("ModelInfer", request.toByteArray())).getRawOutputContentsList();
+            List<ByteString> answered = ModelInferResponse.parseFrom(call("ModelInfer", request.toByteArray()))
+                    .getRawOutputContentsList();
             if (!answered.equals(List.of(ByteString.copyFrom(bytes)))) {
                 throw new IOException(model + " answered " + answered + " to " + Arrays.toString(bytes));
             }

@@ -26,7 +26,12 @@ final class Run {
      * @param replay a file with sequences to be played in place of random ones
      */
     record Settings(
-            Path home, int seconds, long seed, int connections, int patienceMillis, @Nullable Path replay) {}
+            Path home,
+            int seconds,
+            long seed,
+            int connections,
+            int patienceMillis,
+            @Nullable Path replay) {}
 
     /** What goes on beside the sequences. */
     interface Beside {
@@ -81,8 +86,8 @@ final class Run {
     }
 
     private void play(Site site, Beside beside) throws IOException, InterruptedException, BenchException {
-        Bystander bystander = new Bystander(
-                site.port(), site.adminPort(), site.gateway().pid(), settings.patienceMillis());
+        Bystander bystander =
+                new Bystander(site.port(), site.adminPort(), site.gateway().pid(), settings.patienceMillis());
         try (bystander) {
             Thread.sleep(SETTLED_SECONDS * 1_000L);
             double heap = site.heap();
@@ -137,7 +142,8 @@ final class Run {
         Path file = settings.home().resolve("bench/target/fuzz-" + settings.seed() + ".txt");
         Files.createDirectories(file.getParent());
         sequences.save(file, settings.seed());
-        out.println("the last sequences of each connection are in " + file + ": --seed " + settings.seed() + " --replay " + file);
+        out.println("the last sequences of each connection are in " + file + ": --seed " + settings.seed()
+                + " --replay " + file);
     }
 
     private void atTheEnd(Site site) throws IOException, InterruptedException {

@@ -78,7 +78,11 @@ final class Samples {
                     Locale.ROOT, "%s: %+.1f over the second half, at most %.0f", of.name(), rise, of.most()));
             if (rise > of.most()) {
                 risen.add(String.format(
-                        Locale.ROOT, "%s rose by %.1f over the second half, more than %.0f", of.name(), rise, of.most()));
+                        Locale.ROOT,
+                        "%s rose by %.1f over the second half, more than %.0f",
+                        of.name(),
+                        rise,
+                        of.most()));
             }
         }
         return risen;

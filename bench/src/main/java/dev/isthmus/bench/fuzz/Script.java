@@ -35,11 +35,10 @@ record Script(long seed, Kind kind, List<Step> steps) {
     static Script of(long seed) {
         Dice dice = new Dice(seed);
         Kind kind = dice.pick(Kind.values());
-        byte[] bytes =
-                switch (kind) {
-                    case HTTP1 -> new Http1Requests(dice).sequence();
-                    case HTTP2 -> new Http2Frames(dice).sequence();
-                };
+        byte[] bytes = switch (kind) {
+            case HTTP1 -> new Http1Requests(dice).sequence();
+            case HTTP2 -> new Http2Frames(dice).sequence();
+        };
         return new Script(seed, kind, steps(dice, bytes));
     }
 

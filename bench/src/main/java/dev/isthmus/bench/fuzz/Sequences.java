@@ -105,7 +105,8 @@ final class Sequences implements AutoCloseable {
     }
 
     /** What broke the player itself. */
-    @Nullable Throwable problem() {
+    @Nullable
+    Throwable problem() {
         return problem;
     }
 
@@ -113,7 +114,8 @@ final class Sequences implements AutoCloseable {
     void save(Path file, long seed) throws IOException {
         long now = System.nanoTime();
         List<String> lines = new ArrayList<>();
-        lines.add("# bench/fuzz --seed " + seed + " --replay " + file.getFileName() + ": connection, seed, ms before the end");
+        lines.add("# bench/fuzz --seed " + seed + " --replay " + file.getFileName()
+                + ": connection, seed, ms before the end");
         Map<Integer, List<Played>> copies = new HashMap<>();
         for (int connection = 0; connection < kept.size(); connection++) {
             Deque<Played> last = kept.get(connection);
@@ -121,8 +123,8 @@ final class Sequences implements AutoCloseable {
                 copies.put(connection, List.copyOf(last));
             }
         }
-        copies.forEach((connection, last) -> last.forEach(played ->
-                lines.add(connection + " " + played.seed() + " " + (now - played.begunNanos()) / 1_000_000)));
+        copies.forEach((connection, last) -> last.forEach(
+                played -> lines.add(connection + " " + played.seed() + " " + (now - played.begunNanos()) / 1_000_000)));
         Files.write(file, lines);
     }
 

@@ -72,7 +72,8 @@ final class Site implements AutoCloseable {
     private final Child gateway;
 
     /** Starts all of it; the gateway is the packaged one of {@code home}. */
-    Site(Children children, Path home, Path folder, long seed) throws IOException, BenchException, InterruptedException {
+    Site(Children children, Path home, Path folder, long seed)
+            throws IOException, BenchException, InterruptedException {
         echoRest = new WildRestServer(seed, false);
         wildRest = new WildRestServer(seed, true);
         wild = new WildGrpcServer(seed);
@@ -81,8 +82,7 @@ final class Site implements AutoCloseable {
         wild.start();
         Path config = folder.resolve("isthmus.yaml");
         Files.writeString(
-                config,
-                CONFIG.formatted(port, admin, echo.port(), echoRest.port(), wild.port(), wildRest.port()));
+                config, CONFIG.formatted(port, admin, echo.port(), echoRest.port(), wild.port(), wildRest.port()));
         ProcessBuilder program = new ProcessBuilder(
                 home.resolve("gateway/target/dist/bin/isthmus").toString(), "serve", "--config", config.toString());
         program.environment().put("JAVA_HOME", System.getProperty("java.home"));

@@ -19,7 +19,8 @@ import picocli.CommandLine.Spec;
 /** The command {@code bench/soak}. Its exit status is 1 where something was wrong, or not flat. */
 @Command(
         name = "soak",
-        description = "Runs valid, cancelled, broken and hostile traffic for long, and looks at what the gateway holds.",
+        description =
+                "Runs valid, cancelled, broken and hostile traffic for long, and looks at what the gateway holds.",
         mixinStandardHelpOptions = true)
 public final class Soak implements Callable<Integer> {
     private static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -28,13 +29,20 @@ public final class Soak implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
 
-    @Option(names = "--home", paramLabel = "DIR", description = "The project, with the packaged gateway.", hidden = true)
+    @Option(
+            names = "--home",
+            paramLabel = "DIR",
+            description = "The project, with the packaged gateway.",
+            hidden = true)
     private Path home = Path.of(".");
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "MINUTES", description = "How long; 30 by default.")
     private int minutes = 30;
 
-    @Option(names = "--seed", paramLabel = "N", description = "Plays the sequences of a run again; any other by default.")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Plays the sequences of a run again; any other by default.")
     private @Nullable Long seed;
 
     @Option(names = "--connections", paramLabel = "N", description = "Broken clients at a time; 16 by default.")

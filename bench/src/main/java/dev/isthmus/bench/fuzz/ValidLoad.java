@@ -64,7 +64,8 @@ final class ValidLoad implements AutoCloseable {
 
     private void call() {
         switch (dice.below(4)) {
-            case 0 -> ask("GET", dice.pick("/v2", "/v2/health/ready", "/v2/models/echo-rest", "/v2/models/simple/ready"), "");
+            case 0 ->
+                ask("GET", dice.pick("/v2", "/v2/health/ready", "/v2/models/echo-rest", "/v2/models/simple/ready"), "");
             case 1 -> ask("POST", "/v2/models/" + dice.pick("echo", "echo-rest") + "/infer", json());
             case 2 -> grpc(RawMethods.of("ModelInfer"), 1);
             default -> grpc(STREAM, dice.between(1, 5));
@@ -88,7 +89,8 @@ final class ValidLoad implements AutoCloseable {
             clock.schedule(() -> answer.cancel(true), dice.below(10), TimeUnit.MILLISECONDS);
         }
         CompletableFuture<Void> counted = answer.handle((response, problem) -> {
-            ended("REST " + (problem != null ? problem.getClass().getSimpleName() : Integer.toString(response.statusCode())));
+            ended("REST "
+                    + (problem != null ? problem.getClass().getSimpleName() : Integer.toString(response.statusCode())));
             return null;
         });
         counted.orTimeout(1, TimeUnit.MINUTES);

@@ -35,7 +35,8 @@ final class Waits {
         try (Stream<Path> all = Files.list(tasks)) {
             for (Path task : all.toList()) {
                 if (counts(Files.readString(task.resolve("comm")))) {
-                    String[] fields = Files.readString(task.resolve("schedstat")).split(" ", -1);
+                    String[] fields =
+                            Files.readString(task.resolve("schedstat")).split(" ", -1);
                     waited.put(task, Long.parseLong(fields[1]));
                 }
             }
@@ -69,8 +70,8 @@ final class Waits {
         }
         Look begun = from;
         return all.getLast().waited().entrySet().stream()
-                        .mapToLong(thread -> thread.getValue()
-                                - begun.waited().getOrDefault(thread.getKey(), thread.getValue()))
+                        .mapToLong(thread ->
+                                thread.getValue() - begun.waited().getOrDefault(thread.getKey(), thread.getValue()))
                         .max()
                         .orElse(0)
                 / 1_000_000;

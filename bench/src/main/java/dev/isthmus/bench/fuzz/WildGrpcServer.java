@@ -62,7 +62,10 @@ final class WildGrpcServer extends WildServer {
         void run() throws IOException, InterruptedException {
             in.skipNBytes(24);
             Dice dice = dice("connection", 0, false);
-            out.write(dice.chance(0.9) ? Frames.frame(Frames.SETTINGS, 0, 0, new byte[0]) : new Http2Frames(dice).settings());
+            out.write(
+                    dice.chance(0.9)
+                            ? Frames.frame(Frames.SETTINGS, 0, 0, new byte[0])
+                            : new Http2Frames(dice).settings());
             for (byte[] head = in.readNBytes(9); head.length == 9; head = in.readNBytes(9)) {
                 int length = (head[0] & 0xff) << 16 | (head[1] & 0xff) << 8 | head[2] & 0xff;
                 int stream = (head[5] & 0x7f) << 24 | (head[6] & 0xff) << 16 | (head[7] & 0xff) << 8 | head[8] & 0xff;
@@ -73,7 +76,8 @@ final class WildGrpcServer extends WildServer {
         }
 
         /** Whether the connection goes on. The gateway neither pads nor sends priorities. */
-        private boolean frame(int type, int flags, int stream, byte[] payload) throws IOException, InterruptedException {
+        private boolean frame(int type, int flags, int stream, byte[] payload)
+                throws IOException, InterruptedException {
             switch (type) {
                 case Frames.HEADERS, Frames.CONTINUATION -> {
                     block.writeBytes(payload);
@@ -134,7 +138,8 @@ final class WildGrpcServer extends WildServer {
             Dice dice = dice(asked.path, java.util.Arrays.hashCode(asked.body.toByteArray()), inference);
             boolean right = dice.chance(inference ? 0.4 : 0.93);
             byte[] message = message(asked.path, dice, !end && asked.path.endsWith("StreamInfer") || asked.headed);
-            byte[] body = right ? plain(message) : new GrpcMessages(dice).framed(new GrpcMessages(dice).spoiled(message));
+            byte[] body =
+                    right ? plain(message) : new GrpcMessages(dice).framed(new GrpcMessages(dice).spoiled(message));
             if (right && end) {
                 open.remove(stream);
                 if (!asked.headed) {
@@ -162,7 +167,8 @@ final class WildGrpcServer extends WildServer {
                 case 0 -> {
                     int count = dice.size(3_000);
                     for (int i = 0; i < count; i++) {
-                        out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS, stream, head(dice.pick("100", "103"))));
+                        out.write(Frames.frame(
+                                Frames.HEADERS, Frames.END_HEADERS, stream, head(dice.pick("100", "103"))));
                     }
                 }
                 case 1 -> out.write(Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(dice.below(15))));
@@ -216,7 +222,11 @@ final class WildGrpcServer extends WildServer {
         Frames.field(block, false, "content-type", dice.pick("application/grpc", "text/html", ""));
         int count = dice.size(800);
         for (int i = 0; i < count; i++) {
-            Frames.field(block, dice.chance(0.5), dice.pick("x-request-id", "retry-after", "ce-" + i, "grpc-encoding"), "v".repeat(dice.size(300)));
+            Frames.field(
+                    block,
+                    dice.chance(0.5),
+                    dice.pick("x-request-id", "retry-after", "ce-" + i, "grpc-encoding"),
+                    "v".repeat(dice.size(300)));
         }
         return block.toByteArray();
     }
@@ -233,21 +243,38 @@ final class WildGrpcServer extends WildServer {
             case "ServerLive", "ServerReady", "ModelReady" ->
                 ServerReadyResponse.newBuilder().setReady(true).build().toByteArray();
             case "ServerMetadata" ->
-                ServerMetadataResponse.newBuilder().setName("stub").setVersion("1").addExtensions("model_repository").build()
+                ServerMetadataResponse.newBuilder()
+                        .setName("stub")
+                        .setVersion("1")
+                        .addExtensions("model_repository")
+                        .build()
                         .toByteArray();
             case "ModelMetadata" ->
-                ModelMetadataResponse.newBuilder().setName("m").addVersions("1")
-                        .addInputs(ModelMetadataResponse.TensorMetadata.newBuilder().setName("x").setDatatype("FP32").addShape(-1))
-                        .build().toByteArray();
+                ModelMetadataResponse.newBuilder()
+                        .setName("m")
+                        .addVersions("1")
+                        .addInputs(ModelMetadataResponse.TensorMetadata.newBuilder()
+                                .setName("x")
+                                .setDatatype("FP32")
+                                .addShape(-1))
+                        .build()
+                        .toByteArray();
             case "RepositoryIndex" ->
                 RepositoryIndexResponse.newBuilder()
-                        .addModels(RepositoryIndexResponse.ModelIndex.newBuilder().setName("wild").setVersion("1").setState("READY"))
-                        .build().toByteArray();
+                        .addModels(RepositoryIndexResponse.ModelIndex.newBuilder()
+                                .setName("wild")
+                                .setVersion("1")
+                                .setState("READY"))
+                        .build()
+                        .toByteArray();
             case "ModelInfer" -> inferred(dice).toByteArray();
             case "ModelStreamInfer" -> {
                 ModelInferResponse inferred = inferred(dice);
                 yield stream || dice.chance(0.7)
-                        ? ModelStreamInferResponse.newBuilder().setInferResponse(inferred).build().toByteArray()
+                        ? ModelStreamInferResponse.newBuilder()
+                                .setInferResponse(inferred)
+                                .build()
+                                .toByteArray()
                         : inferred.toByteArray();
             }
             default -> new byte[0];
@@ -259,7 +286,10 @@ final class WildGrpcServer extends WildServer {
         return ModelInferResponse.newBuilder()
                 .setModelName("m")
                 .setModelVersion("1")
-                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder().setName("y").setDatatype("FP32").addShape(elements))
+                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
+                        .setName("y")
+                        .setDatatype("FP32")
+                        .addShape(elements))
                 .addRawOutputContents(ByteString.copyFrom(new byte[elements * 4]))
                 .build();
     }

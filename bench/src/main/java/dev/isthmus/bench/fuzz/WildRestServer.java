@@ -151,7 +151,9 @@ final class WildRestServer extends WildServer {
         if (dice.chance(0.1)) {
             int count = dice.size(3_000);
             for (int i = 0; i < count; i++) {
-                write(out, dice.chance(0.9) ? "HTTP/1.1 100 Continue\r\n\r\n" : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
+                write(
+                        out,
+                        dice.chance(0.9) ? "HTTP/1.1 100 Continue\r\n\r\n" : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
             }
         }
         if (stream && dice.chance(0.7)) {
@@ -169,8 +171,10 @@ final class WildRestServer extends WildServer {
         if (dice.chance(0.15)) {
             int count = dice.size(2_000);
             for (int i = 0; i < count; i++) {
-                head.append(dice.pick("retry-after", "server-timing", "ce-" + i, "x-" + i, "set-cookie")).append(": ")
-                        .append("v".repeat(dice.size(200))).append("\r\n");
+                head.append(dice.pick("retry-after", "server-timing", "ce-" + i, "x-" + i, "set-cookie"))
+                        .append(": ")
+                        .append("v".repeat(dice.size(200)))
+                        .append("\r\n");
             }
         }
         if (dice.chance(0.1)) {
@@ -185,10 +189,18 @@ final class WildRestServer extends WildServer {
             out.writeBytes(whole(status, head, answer));
             out.writeBytes(dice.chance(0.8) ? new byte[0] : dice.bytes(dice.size(100)));
         } else {
-            write(out, dice.pick("HTTP/1.1 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 20", "HTTP/3 200 OK", dice.text(20)) + "\r\n" + head);
-            write(out, dice.pick("Content-Length: " + dice.number(), "Transfer-Encoding: chunked\r\n\r\nffffff",
-                    "Transfer-Encoding: chunked\r\n\r\n" + Integer.toHexString(answer.length), "Content-Length: 1\r\nContent-Length: 2",
-                    "Connection: close"));
+            write(
+                    out,
+                    dice.pick("HTTP/1.1 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 20", "HTTP/3 200 OK", dice.text(20))
+                            + "\r\n" + head);
+            write(
+                    out,
+                    dice.pick(
+                            "Content-Length: " + dice.number(),
+                            "Transfer-Encoding: chunked\r\n\r\nffffff",
+                            "Transfer-Encoding: chunked\r\n\r\n" + Integer.toHexString(answer.length),
+                            "Content-Length: 1\r\nContent-Length: 2",
+                            "Connection: close"));
             write(out, "\r\n");
             write(out, dice.chance(0.7) ? "\r\n" : "");
             out.writeBytes(answer);

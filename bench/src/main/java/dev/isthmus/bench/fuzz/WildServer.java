@@ -61,7 +61,8 @@ abstract class WildServer implements Closeable {
     }
 
     /** Serves a connection until it ends. */
-    abstract void serve(Socket socket, BufferedInputStream in, OutputStream out) throws IOException, InterruptedException;
+    abstract void serve(Socket socket, BufferedInputStream in, OutputStream out)
+            throws IOException, InterruptedException;
 
     /** Dice for the answer to a question: of inferences always the same, of others each time new ones. */
     final Dice dice(String path, int question, boolean inference) {

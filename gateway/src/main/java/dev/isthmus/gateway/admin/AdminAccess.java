@@ -41,7 +41,8 @@ record AdminAccess(AdminHosts hosts) {
         String site = request.headers().get(FETCH_SITE);
         return site == null || !site.equalsIgnoreCase("cross-site")
                 ? null
-                : AdminAnswer.error(403, "header Sec-Fetch-Site: requests of other sites are refused, got '" + site + "'");
+                : AdminAnswer.error(
+                        403, "header Sec-Fetch-Site: requests of other sites are refused, got '" + site + "'");
     }
 
     /** Whether a page of this origin has this address itself, be it behind something that speaks TLS for it. */

@@ -23,8 +23,7 @@ public record Connections(
         @Doc("Bytes a second of a body, averaged over request_body_timeout.") @Range(max = 1 << 30)
         int minRequestBodyRate,
 
-        @Doc(
-                "Without a byte of either side on an HTTP/2 stream whose client could send, or take more of an answer.")
+        @Doc("Without a byte of either side on an HTTP/2 stream whose client could send, or take more of an answer.")
         @OrZero
         Duration streamIdleTimeout,
 
@@ -36,8 +35,7 @@ public record Connections(
         @OrZero
         Duration idleTimeout,
 
-        @Doc("Without a byte from the client, after which the kernel asks whether it is there; whole seconds.")
-        @OrZero
+        @Doc("Without a byte from the client, after which the kernel asks whether it is there; whole seconds.") @OrZero
         Duration tcpKeepalive,
 
         @Doc("Without a byte from an HTTP/2 client, after which it is sent a PING.") @OrZero

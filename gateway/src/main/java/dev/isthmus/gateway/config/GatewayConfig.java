@@ -163,8 +163,9 @@ public record GatewayConfig(
             @Nullable
             Path tokenFile,
 
-            @Doc("Further hosts that requests may be sent to, *.SUFFIX for all below one, or * for any; 'host', localhost"
-                    + " and loopback addresses always may, all addresses where 'host' is not loopback.")
+            @Doc(
+                    "Further hosts that requests may be sent to, *.SUFFIX for all below one, or * for any; 'host', localhost"
+                            + " and loopback addresses always may, all addresses where 'host' is not loopback.")
             @HostPattern
             List<String> allowedHosts) {
         public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
@@ -287,8 +288,8 @@ public record GatewayConfig(
                     + " place of them, the full ones going to the log (generic). What the gateway says of a request"
                     + " itself is always seen.")
             ErrorTexts errors) {
-        public static final Answers DEFAULT = new Answers(
-                NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
+        public static final Answers DEFAULT =
+                new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */

@@ -110,7 +110,9 @@ public final class GenericErrors implements CallHandler {
             EventErrors known = events;
             if (known == null) {
                 known = new EventErrors(
-                        call.allocator(), text -> shown(new OipException(ErrorCode.UNKNOWN, text), "").message());
+                        call.allocator(),
+                        text -> shown(new OipException(ErrorCode.UNKNOWN, text), "")
+                                .message());
                 events = known;
             }
             return known;

@@ -44,6 +44,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     /** Parts of messages that are taken at once; then other connections of the loop have their turn. */
     private static final int TURN = 256;
+
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final Entry entry;

@@ -39,7 +39,9 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     /** The head of an inference answer that is passed on in parts. */
     static RestResponse passed(Answer.Part first) {
         RestResponse head = inference(new RestBody(Unpooled.EMPTY_BUFFER, first.jsonLength()));
-        return first.length() == Answer.Part.UNKNOWN ? head : head.with("content-length", Long.toString(first.length()));
+        return first.length() == Answer.Part.UNKNOWN
+                ? head
+                : head.with("content-length", Long.toString(first.length()));
     }
 
     /** The head of a stream of server-sent events. */

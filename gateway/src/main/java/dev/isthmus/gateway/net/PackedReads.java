@@ -42,7 +42,9 @@ public record PackedReads(AdaptiveRecvByteBufAllocator sizes) implements RecvByt
             ByteBuf last = block;
             int size = usual.guess();
             if (last != null && last.refCnt() > 1 && last.capacity() - filled >= size / WORTH) {
-                return last.slice(filled, last.capacity() - filled).setIndex(0, 0).retain();
+                return last.slice(filled, last.capacity() - filled)
+                        .setIndex(0, 0)
+                        .retain();
             }
             drop();
             ByteBuf fresh = allocator.ioBuffer(size, size);

@@ -92,7 +92,8 @@ public interface Upstream extends AutoCloseable {
     default Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
         body.release();
         reply.fail(unable(
-                ErrorCode.UNIMPLEMENTED, "is not spoken to in REST, and the generate extension is known over REST only"));
+                ErrorCode.UNIMPLEMENTED,
+                "is not spoken to in REST, and the generate extension is known over REST only"));
         return Cancellation.NONE;
     }
 

@@ -16,13 +16,13 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.jspecify.annotations.Nullable;
 
 /** Who is answered on the admin address: what a browser is made to send by a foreign page is not. */
 class AdminAccessTest {
@@ -54,15 +54,13 @@ class AdminAccessTest {
     }
 
     private int port() {
-        return gateway == null
-                ? 0
-                : gateway.adminAddress().orElseThrow().getPort();
+        return gateway == null ? 0 : gateway.adminAddress().orElseThrow().getPort();
     }
 
     /** The answer to a request of these lines, PORT standing for the port. */
     private String raw(String... lines) throws IOException {
-        String request = String.join("\r\n", lines).replace("PORT", Integer.toString(port()))
-                + "\r\nConnection: close\r\n\r\n";
+        String request =
+                String.join("\r\n", lines).replace("PORT", Integer.toString(port())) + "\r\nConnection: close\r\n\r\n";
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
             socket.setSoTimeout(20_000);
             socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
@@ -226,8 +224,8 @@ class AdminAccessTest {
     void token_thatOthersReach_isNotUsed(String permissions, int status) throws Exception {
         start("127.0.0.1");
         token(permissions);
-        String answer = raw(
-                "POST /reload HTTP/1.1", "Host: localhost", "Content-Length: 0", "Authorization: Bearer " + TOKEN);
+        String answer =
+                raw("POST /reload HTTP/1.1", "Host: localhost", "Content-Length: 0", "Authorization: Bearer " + TOKEN);
         assertThat(answer).startsWith("HTTP/1.1 " + status + " ").doesNotContain(folder.toString());
         if (status == 503) {
             assertThat(answer).contains("chmod 600").contains("admin.token_file");

@@ -271,8 +271,11 @@ class AdminServerTest {
 
     @Test
     void requests_malformedOrImpatient_closeTheConnection() throws Exception {
-        assertThat(raw("GET /live HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n")).contains(" 400 ");
-        assertThat(raw("POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"))
+        assertThat(raw("GET /live HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n"))
+                .contains(" 400 ");
+        assertThat(
+                        raw(
+                                "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"))
                 .contains(" 400 ");
         String live = "GET /live HTTP/1.1\r\nHost: localhost\r\n";
         assertThat(raw(live + "\r\n" + live + "\r\n" + live + "Connection: close\r\n\r\n"))

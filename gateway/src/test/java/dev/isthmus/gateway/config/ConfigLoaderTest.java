@@ -466,7 +466,8 @@ class ConfigLoaderTest {
                 """);
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
-        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token"), List.of()));
+        assertThat(config.admin())
+                .isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token"), List.of()));
     }
 
     @ParameterizedTest

@@ -99,8 +99,7 @@ class BufferedMemoryTest {
         }
         assertThat(meter("isthmus.memory.refused")).isEqualTo(BEYOND);
         // A client may have its answer before the gateway knows that it has gone.
-        await().untilAsserted(
-                () -> assertThat(meter("isthmus.memory.used")).isZero());
+        await().untilAsserted(() -> assertThat(meter("isthmus.memory.used")).isZero());
     }
 
     @Test

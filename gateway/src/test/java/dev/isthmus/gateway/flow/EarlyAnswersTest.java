@@ -50,8 +50,7 @@ class EarlyAnswersTest {
 
     /** Refused with its first bytes, and given up by the client then. */
     private void refused(String path) throws Exception {
-        Http2Client.Response call =
-                client.begin(path, "content-type", "application/json");
+        Http2Client.Response call = client.begin(path, "content-type", "application/json");
         byte[] wrong = "{\"id\":\"a\",\"parameters\":{\"a\":-,".getBytes(StandardCharsets.UTF_8);
         call.data(wrong, 0, wrong.length, false);
         assertThat(call.head().status()).hasToString("400");

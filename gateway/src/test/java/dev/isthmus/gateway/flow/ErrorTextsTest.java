@@ -197,7 +197,8 @@ class ErrorTextsTest {
     void requestId_thatIsNoPlainText_isNotRepeated() throws Exception {
         try (ScriptedServer server = failing(500);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
-            assertThat(infer(stage, "X-Request-Id: a\tb").text()).isEqualTo("{\"error\":\"the request failed: INTERNAL\"}");
+            assertThat(infer(stage, "X-Request-Id: a\tb").text())
+                    .isEqualTo("{\"error\":\"the request failed: INTERNAL\"}");
             assertThat(infer(stage, "X-Request-Id: " + "a".repeat(200)).text()).doesNotContain("aaa");
         }
     }
@@ -229,8 +230,8 @@ class ErrorTextsTest {
     void streamErrors_areHidden_oneByOne() throws Exception {
         try (OipServer server = new OipServer((call, message) -> call.sendMessage(Infer.error(SECRET, "x")));
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
-            GrpcClient client = GrpcClient.open(
-                    stage.channel(), STREAM, requestId("s-1"), CallOptions.DEFAULT, Integer.MAX_VALUE);
+            GrpcClient client =
+                    GrpcClient.open(stage.channel(), STREAM, requestId("s-1"), CallOptions.DEFAULT, Integer.MAX_VALUE);
             client.send(Infer.request("m", "x", 1).toByteArray());
             assertThat(Infer.envelope(next(client.answers)).getErrorMessage())
                     .isEqualTo("the request failed: UNKNOWN (request id s-1)");
@@ -250,8 +251,7 @@ class ErrorTextsTest {
     private static ScriptedServer events(String body, int pieces) throws Exception {
         return ScriptedServer.that((request, out) -> {
             ScriptedServer.write(
-                    out,
-                    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+                    out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
             for (int from = 0; from < body.length(); from += pieces) {
                 String part = body.substring(from, Math.min(body.length(), from + pieces));
                 ScriptedServer.write(out, Integer.toHexString(part.length()) + "\r\n" + part + "\r\n");
@@ -265,19 +265,20 @@ class ErrorTextsTest {
     @ValueSource(ints = {1, 2, 7, 1000})
     void errorEvents_areHidden(int pieces) throws Exception {
         String good = "data: {\"text\":\"the \\\"error\\\" is data: {\\\"error\\\"\"}\r\n\r\n";
-        String sent = good + ": data: {\"error\"\n\n" + "data: {\"error\":\"" + SECRET + "\"}\n\n" + "data:{ \"error\" : \""
-                + SECRET + "\"}\r\r" + good;
+        String sent = good + ": data: {\"error\"\n\n" + "data: {\"error\":\"" + SECRET + "\"}\n\n"
+                + "data:{ \"error\" : \"" + SECRET + "\"}\r\r" + good;
         String text = "\"the request failed: UNKNOWN (request id e-1)\"}";
         try (ScriptedServer server = events(sent, pieces);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
-            client.post("/v2/models/m/generate_stream", "{}", "X-Request-Id: e-1").head();
+            client.post("/v2/models/m/generate_stream", "{}", "X-Request-Id: e-1")
+                    .head();
             assertThat(client.chunks())
-                    .isEqualTo(good + ": data: {\"error\"\n\n" + "data: {\"error\":" + text + "\n\n" + "data:{ \"error\":"
-                            + text + "\r\r" + good);
-            assertThat(lines()).hasSize(2).allSatisfy(line -> assertThat(line)
-                    .contains("e-1")
-                    .contains(SECRET));
+                    .isEqualTo(good + ": data: {\"error\"\n\n" + "data: {\"error\":" + text + "\n\n"
+                            + "data:{ \"error\":" + text + "\r\r" + good);
+            assertThat(lines())
+                    .hasSize(2)
+                    .allSatisfy(line -> assertThat(line).contains("e-1").contains(SECRET));
         }
         try (ScriptedServer server = events(sent, pieces);
                 Stage stage = stage(ErrorTexts.PASSED, Stage.rest(server, ServerDialect.TRITON));

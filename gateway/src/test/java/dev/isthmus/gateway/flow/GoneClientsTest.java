@@ -50,7 +50,8 @@ class GoneClientsTest {
     void itsCallIsCancelled(String pipelined, boolean reset) throws Exception {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), stage.port())) {
             OutputStream out = socket.getOutputStream();
-            out.write(("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: " + JSON.length() + "\r\n\r\n" + JSON)
+            out.write(("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Length: " + JSON.length() + "\r\n\r\n"
+                            + JSON)
                     .getBytes(StandardCharsets.US_ASCII));
             assertThat(server.next()).isNotNull();
             out.write(NEXT.repeat(Integer.parseInt(pipelined.replace("_", ""))).getBytes(StandardCharsets.US_ASCII));

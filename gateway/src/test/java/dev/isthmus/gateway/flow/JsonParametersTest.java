@@ -131,7 +131,8 @@ class JsonParametersTest {
     void ofAnswers_reachRestClients_andNotGrpcClients(String value) throws Exception {
         String parameters = "\"parameters\":{\"p\":" + value + ",\"q\":1}";
         String answer = "{\"model_name\":\"m\",\"id\":\"7\"," + parameters
-                + ",\"outputs\":[{\"name\":\"y\",\"shape\":[1],\"datatype\":\"FP32\"," + parameters + ",\"data\":[1.5]}]}";
+                + ",\"outputs\":[{\"name\":\"y\",\"shape\":[1],\"datatype\":\"FP32\"," + parameters
+                + ",\"data\":[1.5]}]}";
         String latin = new String(answer.getBytes(UTF_8), ISO_8859_1);
         try (ScriptedServer answering = ScriptedServer.sending(ScriptedServer.ok(latin));
                 Stage asked = Stage.of(Stage.rest(answering, ServerDialect.MLSERVER));

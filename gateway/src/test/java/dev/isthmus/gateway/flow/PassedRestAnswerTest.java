@@ -59,6 +59,7 @@ class PassedRestAnswerTest {
      *
      * @param jsonLength 0 where it is all JSON
      */
+    @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Written(Framing framing, byte[] body, int jsonLength) {
         String head() {
             return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-Id: 7\r\n"

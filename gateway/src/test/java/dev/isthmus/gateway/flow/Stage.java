@@ -4,13 +4,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.call.HeaderNames;
+import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.LocalConfig;
-import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.LocalConfig;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
 final class Stage implements AutoCloseable {
     private static final HeaderNames PASSED = HeaderNames.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the words of servers, which most tests look at. */
-    static final GatewayConfig.Answers ANSWERS = TestConfigs.with(
-            GatewayConfig.Answers.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+    static final GatewayConfig.Answers ANSWERS =
+            TestConfigs.with(GatewayConfig.Answers.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
     /** Of every body and message. */
     static final int LIMIT = 4 << 20;

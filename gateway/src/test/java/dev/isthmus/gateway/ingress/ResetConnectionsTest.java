@@ -47,6 +47,8 @@ class ResetConnectionsTest {
                 assertThat(other.get("/v2").read().status()).isEqualTo(200);
             }
         }
-        assertThat(told.list).filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN)).isEmpty();
+        assertThat(told.list)
+                .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
+                .isEmpty();
     }
 }

@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Test;
 class PackedReadsTest {
     private static final int USUAL = 4096;
 
-    private final PackedReads.Reads reads = new PackedReads(new AdaptiveRecvByteBufAllocator(64, USUAL, 65_536)).newHandle();
+    private final PackedReads.Reads reads =
+            new PackedReads(new AdaptiveRecvByteBufAllocator(64, USUAL, 65_536)).newHandle();
     private final List<ByteBuf> held = new ArrayList<>();
 
     @AfterEach

@@ -56,8 +56,7 @@ final class ElementWalk {
         }
         long expected = check.elementCount(tensor, shape);
         if (count != expected) {
-            throw check.failure(
-                    tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
+            throw check.failure(tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
         }
     }
 }

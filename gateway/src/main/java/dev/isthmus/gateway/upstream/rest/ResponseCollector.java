@@ -45,14 +45,16 @@ final class ResponseCollector {
     /** Who takes a response's body part by part; null where it is gathered. */
     interface Readers {
         /** Of a response with this head. */
-        @Nullable PartReader parts(HttpResponse head);
+        @Nullable
+        PartReader parts(HttpResponse head);
 
         /**
          * Of a response that is large, of which not all has come.
          *
          * @param length {@link Answer.Part#UNKNOWN} where it is not known
          */
-        @Nullable PartReader passed(HttpResponse head, long length);
+        @Nullable
+        PartReader passed(HttpResponse head, long length);
     }
 
     /**
@@ -153,7 +155,6 @@ final class ResponseCollector {
             }
         }
     }
-
 
     private void join(ByteBuf bytes) {
         ByteBuf before = body;

@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class RestExchange implements Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
+    private final RestRendering rendering;
     private final MemoryBudget.Hold memory;
     private @Nullable Opened opened;
     private @Nullable RequestSink sink;
@@ -61,6 +62,7 @@ final class RestExchange implements Reply {
     RestExchange(ResponseWriter writer, IngressSettings settings, MemoryBudget.Hold memory) {
         this.writer = writer;
         this.settings = settings;
+        this.rendering = new RestRendering(settings);
         this.memory = memory;
     }
 
@@ -261,7 +263,7 @@ final class RestExchange implements Reply {
         } else if (answer instanceof Answer.StreamError error) {
             fail(error.failure());
         } else {
-            response = render(answer);
+            response = rendering.of(answer);
             fits(response.body().readableBytes());
         }
     }
@@ -306,7 +308,7 @@ final class RestExchange implements Reply {
                 }
             }
             // A server that does not stream answered as a whole.
-            default -> response = render(answer);
+            default -> response = rendering.of(answer);
         }
     }
 
@@ -353,16 +355,9 @@ final class RestExchange implements Reply {
 
     private RestResponse compressed(RestResponse plain) {
         Opened request = opened;
-        ContentCoding coding = request == null ? null : request.accepted();
-        if (request == null
-                || coding == null
-                || plain.body().readableBytes() <= settings.compressAbove()
-                || plain.body().readableBytes() > ContentCoding.MOST_COMPRESSED) {
-            return plain;
-        }
-        return plain.with(coding.compress(request.channel().alloc(), plain.body()))
-                .with("content-encoding", coding.token())
-                .with("vary", "accept-encoding");
+        return request == null
+                ? plain
+                : rendering.compressed(plain, request.accepted(), request.channel().alloc());
     }
 
     @Override
@@ -395,28 +390,6 @@ final class RestExchange implements Reply {
             response.body().release();
             response = null;
         }
-    }
-
-    private RestResponse render(Answer answer) {
-        return switch (answer) {
-            case Answer.Live live -> health(live.live(), JsonAnswers.live(live));
-            case Answer.Ready ready -> health(ready.ready(), JsonAnswers.ready(ready));
-            case Answer.ModelReady model -> health(model.ready(), JsonAnswers.modelReady(model));
-            case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
-            case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
-            case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
-            case Answer.Part part -> throw new IllegalArgumentException("a part, not an answer");
-            case Answer.Document document -> RestResponse.json(200, document.content());
-            case Answer.Events events -> RestResponse.events().with(events.content());
-            case Answer.StreamError error -> RestResponse.error(error.failure());
-        };
-    }
-
-    /** A health request's "no" is a status that is no 2xx (protocol document, Health; R2). */
-    private RestResponse health(boolean yes, byte[] json) {
-        IngressSettings.Health form = settings.health();
-        RestResponse full = RestResponse.json(yes ? 200 : form.notReadyStatus(), json);
-        return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
     }
 
     private static OipException tooLarge(long maxBytes, String got) {

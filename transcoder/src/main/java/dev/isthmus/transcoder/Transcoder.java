@@ -183,21 +183,21 @@ public final class Transcoder {
     /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
     private void requireWhole(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
         try {
-            read(passing(allocator, body, form, true), body.content()).release();
-        } catch (OipException refused) {
-            // By the skim, which is not the judge.
-            try {
-                read(passing(allocator, body, form, false), body.content()).release();
-            } catch (RuntimeException e) {
-                body.release();
-                throw e;
-            }
+            read(passing(allocator, body.jsonLength(), form), body.content()).release();
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
         }
     }
 
-    private RestResponseReader passing(ByteBufAllocator allocator, RestBody body, AnswerForm form, boolean skim) {
-        WireLimits allowed = limits.withSharedMemory(true);
-        return RestResponseReader.passing(allocator, body.jsonLength(), allowed, form.sharedOutputs(), skim);
+    /**
+     * What makes sure of a REST answer that goes on as it comes; see {@link AnswerForm#passesParts}.
+     *
+     * @param jsonLength as in {@link RestBody#jsonLength()}
+     */
+    public RestResponseReader passing(ByteBufAllocator allocator, long jsonLength, AnswerForm form) {
+        return RestResponseReader.passing(
+                allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
     }
 
     private InferResponse read(ByteBufAllocator allocator, RestBody body, AnswerForm form) {

@@ -159,10 +159,19 @@ public record GatewayConfig(
             int port,
 
             @Doc("A file with the token that changes need as 'Authorization: Bearer'; without it nothing can be changed"
-                    + " here.")
+                    + " here. Others may not be able to read or write it, nor its group to write it.")
             @Nullable
-            Path tokenFile) {
-        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null);
+            Path tokenFile,
+
+            @Doc("Further hosts that requests may be sent to, *.SUFFIX for all below one, or * for any; 'host', localhost"
+                    + " and loopback addresses always may, all addresses where 'host' is not loopback.")
+            @HostPattern
+            List<String> allowedHosts) {
+        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
+
+        public Admin {
+            allowedHosts = List.copyOf(allowedHosts);
+        }
     }
 
     /** What clients may ask for. */
@@ -329,9 +338,14 @@ public record GatewayConfig(
 
             @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load balancers do.")
             @OneOf({400, 503})
-            int notReadyStatus) {
-        public static final Answers DEFAULT =
-                new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);
+            int notReadyStatus,
+
+            @Doc("Whether clients see what servers say of failures, and names of upstreams (passed), or fixed texts in"
+                    + " place of them, the full ones going to the log (generic). What the gateway says of a request"
+                    + " itself is always seen.")
+            ErrorTexts errors) {
+        public static final Answers DEFAULT = new Answers(
+                NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */
@@ -374,6 +388,12 @@ public record GatewayConfig(
     public enum HealthBody {
         JSON,
         EMPTY
+    }
+
+    /** What clients see of failures behind the gateway. */
+    public enum ErrorTexts {
+        PASSED,
+        GENERIC
     }
 
     /** The message of a stream's answers. */

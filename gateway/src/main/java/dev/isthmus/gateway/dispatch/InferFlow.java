@@ -17,6 +17,7 @@ import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.Wire;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,6 +39,7 @@ final class InferFlow implements Reply {
     private @Nullable Target fallback;
     private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
+    private @Nullable PassedJson passed;
     private boolean over;
 
     /** @param body what the client sends, given back when nothing needs it any more */
@@ -200,8 +202,8 @@ final class InferFlow implements Reply {
     }
 
     @Override
-    public boolean takesParts() {
-        return form.passesParts() && !routed.compared() && client.takesParts();
+    public boolean takesParts(Wire wire, long length) {
+        return form.passesParts(wire) && !routed.compared() && client.takesParts(wire, length);
     }
 
     @Override
@@ -217,10 +219,10 @@ final class InferFlow implements Reply {
             client.message(answer);
             return;
         }
-        if (!over && answer instanceof Answer.Part) {
+        if (!over && answer instanceof Answer.Part part) {
             begun();
             routed.answering();
-            client.message(answer);
+            part(part);
             return;
         }
         if (over || !(answer instanceof Answer.Inference inference)) {
@@ -237,6 +239,38 @@ final class InferFlow implements Reply {
         }
     }
 
+    private void part(Answer.Part part) {
+        if (form.wire() != Wire.REST) {
+            client.message(part);
+            return;
+        }
+        try {
+            if (passed == null) {
+                passed = new PassedJson(call.allocator(), transcoder, part.jsonLength(), form);
+            }
+            Answer.Part looked = passed.add(part);
+            if (looked != null) {
+                client.message(looked);
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            underWay.cancel();
+            fail(failure(e));
+        }
+    }
+
+    /** Whether the answer is whole, as far as it was passed on; where not, the call has failed. */
+    private boolean whole() {
+        try {
+            if (passed != null) {
+                passed.end();
+            }
+            return true;
+        } catch (RuntimeException e) {
+            fail(failure(e));
+            return false;
+        }
+    }
+
     /** The answer has begun: the request is not needed any more, nor anybody who would take it over. */
     private void begun() {
         fallback = null;
@@ -245,7 +279,7 @@ final class InferFlow implements Reply {
 
     @Override
     public void complete() {
-        if (!over) {
+        if (!over && whole()) {
             over = true;
             routed.ended(null);
             giveBack();
@@ -284,6 +318,9 @@ final class InferFlow implements Reply {
 
     /** Gives the request back, unless copies of it are still to be made, or parts of it still to come. */
     private void giveBack() {
+        if (over && passed != null) {
+            passed.release();
+        }
         boolean passes = underWay instanceof Upload && !over;
         if (!routed.copying() && !passes) {
             body.release();

@@ -15,6 +15,7 @@ final class Farewell {
     private final Session session;
     private final boolean server;
     private Own own = Own.STAYS;
+    private Http2Error reason = Http2Error.NO_ERROR;
     private boolean peerGoes;
     private long peerError;
     private @Nullable Runnable answered;
@@ -47,17 +48,19 @@ final class Farewell {
         return peerError;
     }
 
-    void goAway() {
+    /** Ends the connection once its streams have ended; none is lost by it. */
+    void goAway(Http2Error why) {
         if (own != Own.STAYS) {
             return;
         }
         if (server) {
             own = Own.WARNED;
-            session.writer().goAway(Integer.MAX_VALUE, Http2Error.NO_ERROR.code());
+            reason = why;
+            session.writer().goAway(Integer.MAX_VALUE, why.code());
             session.writer().ping(false, DRAINED);
         } else {
             own = Own.LEAVES;
-            session.writer().goAway(0, Http2Error.NO_ERROR.code());
+            session.writer().goAway(0, why.code());
         }
         session.flusher().touch();
         closeIfDone();
@@ -77,7 +80,7 @@ final class Farewell {
     void pong(long payload) {
         if (payload == DRAINED && own == Own.WARNED) {
             own = Own.LEAVES;
-            session.writer().goAway(session.streams().lastOfPeer(), Http2Error.NO_ERROR.code());
+            session.writer().goAway(session.streams().lastOfPeer(), reason.code());
             session.flusher().touch();
             closeIfDone();
         } else if (payload == ALIVE && answered != null) {

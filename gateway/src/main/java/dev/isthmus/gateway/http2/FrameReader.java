@@ -29,7 +29,6 @@ final class FrameReader {
     private final FrameSink sink;
     private final int maxFrameSize;
     private final int maxOther;
-    private final int maxHeaders;
     private final Carry carry = new Carry();
     private final BlockParts parts;
     private final FrameHead head = new FrameHead();
@@ -62,8 +61,6 @@ final class FrameReader {
         this.state = preface ? State.PREFACE : State.HEAD;
         this.maxFrameSize = maxFrameSize;
         this.maxOther = Math.max(Http2Options.DEFAULT_FRAME_SIZE, maxHeaderBlock);
-        // What is larger is no request that is taken, and goes on in CONTINUATION where a client sends it all the same.
-        this.maxHeaders = preface ? Http2Options.DEFAULT_FRAME_SIZE : maxOther;
         this.parts = new BlockParts(maxHeaderBlock);
     }
 
@@ -141,11 +138,6 @@ final class FrameReader {
 
     private void beginOther(ByteBuf in) {
         head.checkForm();
-        if (head.length > maxHeaders && (head.type == HEADERS || head.type == CONTINUATION)) {
-            throw error(
-                    Http2Error.FRAME_SIZE_ERROR,
-                    "a frame of header fields of " + head.length + " bytes, at most " + maxHeaders);
-        }
         if (head.length > maxOther) {
             throw new Violation(
                     AbuseRule.HEADER_BLOCK,

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -90,7 +91,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      */
     public void goAway() {
         if (session != null && !session.isClosed()) {
-            session.farewell().goAway();
+            session.farewell().goAway(Http2Error.NO_ERROR);
         }
     }
 

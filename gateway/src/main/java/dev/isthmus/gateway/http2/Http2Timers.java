@@ -86,7 +86,7 @@ final class Http2Timers {
             leaving = true;
             idleSince = now;
             expired.accept(TimeoutRule.IDLE);
-            session.farewell().goAway();
+            session.farewell().goAway(Http2Error.NO_ERROR);
         }
     }
 }

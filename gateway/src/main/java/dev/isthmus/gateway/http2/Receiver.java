@@ -132,6 +132,10 @@ final class Receiver implements FrameSink {
             further(stream, block, end);
         } else if (server && (streamId & 1) == 1 && session.streams().idle(streamId)) {
             request(streamId, block, end);
+            if (length > Http2Options.DEFAULT_FRAME_SIZE) {
+                // Its request is refused; those beside it end before the connection does.
+                session.farewell().goAway(Http2Error.FRAME_SIZE_ERROR);
+            }
         } else {
             stray(streamId, FrameType.HEADERS, true);
         }

@@ -135,9 +135,9 @@ final class Session {
         if (stream.is(Mark.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
-            // From now on it is silent, and so hears the end of the request here.
-            stream.listener().ended();
+            StreamListener heard = stream.listener();
             stream.listener(Silence.INSTANCE);
+            heard.ended();
             ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
         }
     }

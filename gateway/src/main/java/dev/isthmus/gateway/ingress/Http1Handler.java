@@ -48,6 +48,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     /** A task that is due at once would come before what other connections sent, for up to a second. */
     private static final long TURN_MILLIS = 1;
+    private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final Entry entry;
     private final Landing landing;
@@ -312,9 +313,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         public void begin(RestResponse head) {
             HttpResponse begun =
                     new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(head.status()));
-            if (http10) {
+            boolean length = head.headers().containsKey(CONTENT_LENGTH);
+            if (http10 && !length) {
                 keepAlive = false;
-            } else {
+            } else if (!length) {
                 begun.headers().set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
             head(begun, head);
@@ -329,6 +331,17 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public void endBody() {
             finished(ctx.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+        }
+
+        @Override
+        public boolean abortable(boolean lengthKnown) {
+            return !http10 || lengthKnown;
+        }
+
+        @Override
+        public void abort() {
+            keepAlive = false;
+            ctx.close();
         }
 
         @Override

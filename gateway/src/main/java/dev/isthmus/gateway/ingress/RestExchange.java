@@ -15,6 +15,7 @@ import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -39,6 +40,7 @@ final class RestExchange implements Reply {
     private long bodyBytes;
     private boolean bodiless;
     private boolean begun;
+    private boolean passing;
     private boolean answered;
 
     /**
@@ -219,6 +221,15 @@ final class RestExchange implements Reply {
     }
 
     @Override
+    public boolean takesParts(Wire wire, long length) {
+        Opened request = opened;
+        return request != null
+                && !request.events()
+                && writer.abortable(length != Answer.Part.UNKNOWN)
+                && (request.accepted() == null || length > ContentCoding.MOST_COMPRESSED);
+    }
+
+    @Override
     public void readMore() {
         writer.readMore();
     }
@@ -236,6 +247,8 @@ final class RestExchange implements Reply {
         Opened request = opened;
         if (answered || response != null || request == null) {
             answer.release();
+        } else if (answer instanceof Answer.Part part) {
+            pass(part);
         } else if (request.events()) {
             event(request, answer);
         } else if (answer instanceof Answer.StreamError error) {
@@ -291,10 +304,20 @@ final class RestExchange implements Reply {
     }
 
     private void begin() {
+        begin(RestResponse.events());
+    }
+
+    private void begin(RestResponse head) {
         if (!begun) {
             begun = true;
-            writer.begin(RestResponse.events().with(returned));
+            writer.begin(head.with(returned));
         }
+    }
+
+    private void pass(Answer.Part part) {
+        passing = true;
+        begin(RestResponse.passed(part));
+        part(part.bytes());
     }
 
     private static ByteBuf errorEvent(Opened request, OipException failure) {
@@ -312,7 +335,7 @@ final class RestExchange implements Reply {
         if (complete != null) {
             endRequest();
             respond(compressed(complete.with(returned)));
-        } else if (opened != null && opened.events()) {
+        } else if (opened != null && (passing || opened.events())) {
             begin();
             endRequest();
             writer.endBody();
@@ -343,7 +366,10 @@ final class RestExchange implements Reply {
         }
         endRequest();
         drop();
-        if (begun && request != null) {
+        if (passing) {
+            writer.abort();
+            memory.giveBack();
+        } else if (begun && request != null) {
             writer.part(errorEvent(request, failure));
             writer.endBody();
         } else {
@@ -372,7 +398,7 @@ final class RestExchange implements Reply {
             case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
             case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
             case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
-            case Answer.Part part -> throw new IllegalArgumentException("REST answers are taken whole");
+            case Answer.Part part -> throw new IllegalArgumentException("a part, not an answer");
             case Answer.Document document -> RestResponse.json(200, document.content());
             case Answer.Events events -> RestResponse.events().with(events.content());
             case Answer.StreamError error -> RestResponse.error(error.failure());

@@ -30,6 +30,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -108,7 +109,7 @@ class ConfigLoaderTest {
                     dialect: kserve
                     shared_memory: true
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
-                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503}
+                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503, errors: generic}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src,
                   model_control: explicit, load: [a, b], device: "gpu:1"}
                 models: {a: {upstream: m}, b: {upstream: local}}
@@ -141,7 +142,8 @@ class ConfigLoaderTest {
                         2048,
                         false,
                         GatewayConfig.HealthBody.EMPTY,
-                        503));
+                        503,
+                        GatewayConfig.ErrorTexts.GENERIC));
         assertThat(config.local())
                 .isEqualTo(new LocalConfig(
                         HERE.resolve("src"), true, 3, 4, ModelControl.EXPLICIT, List.of("a", "b"), "gpu:1"));
@@ -457,7 +459,8 @@ class ConfigLoaderTest {
     @Test
     void paths_areRelativeToTheFile(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));
-        Files.writeString(folder.resolve("token"), "t");
+        Files.setPosixFilePermissions(
+                Files.writeString(folder.resolve("token"), "t"), PosixFilePermissions.fromString("rw-------"));
         Path file = Files.writeString(folder.resolve("f.yaml"), """
                 admin: {host: 0.0.0.0, token_file: token}
                 local: {model_repository: models}
@@ -465,7 +468,7 @@ class ConfigLoaderTest {
                 """);
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
-        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token")));
+        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token"), List.of()));
     }
 
     @ParameterizedTest

@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.endtoend;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -13,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
@@ -21,6 +21,9 @@ final class RealServer implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 180;
     /** Triton of this release crashes while it starts, now and then, in its Python backend (lock_exception). */
     private static final int STARTS = 3;
+
+    private static final int FIRST_PORT = 10_000;
+    private static final int LAST_PORT = 30_000;
 
     final String name;
     private final ProcessBuilder builder;
@@ -65,11 +68,15 @@ final class RealServer implements AutoCloseable {
         return protocol.equals("grpc") ? grpcPort : httpPort;
     }
 
+    /** Below those that the kernel gives to sockets without a port of their own: nobody else takes it meanwhile. */
     static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (IOException taken) {
+                // Another one.
+            }
         }
     }
 

@@ -157,6 +157,36 @@ class MemoryOfCallsTest {
     }
 
     @Test
+    void answerOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
+        Http2Client.Response call = client.post(REST, JSON);
+        call.reading(false);
+        byte[] answer = answer(3 * MIB / 2);
+        server.next().head().data(answer, 0, answer.length).end("0");
+        awaitUsed(MIB / 2, MIB);
+        call.reading(true);
+        assertThat(call.body()).endsWith("]}]}");
+        awaitUsed(0, 0);
+    }
+
+    @Test
+    void grpcAnswerOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
+        Http2Client.Response call = client.post(
+                GRPC + "ModelInfer",
+                framed(REQUEST.toByteArray()),
+                "content-type",
+                "application/grpc",
+                "te",
+                "trailers");
+        call.reading(false);
+        byte[] answer = answer(MIB / 4);
+        server.next().head().data(answer, 0, answer.length).end("0");
+        awaitUsed(1, MIB);
+        call.reading(true);
+        assertThat(call.trailers().get("grpc-status")).hasToString("0");
+        awaitUsed(0, 0);
+    }
+
+    @Test
     void answerOverHttp1OfAClientThatDoesNotRead_countsUntilItIsRead() throws Exception {
         try (Http1Client slow = stage.http1()) {
             slow.post(REST, JSON);

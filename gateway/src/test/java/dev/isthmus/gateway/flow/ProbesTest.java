@@ -34,11 +34,11 @@ class ProbesTest {
         servers.forEach((name, endpoint) -> upstreams.put(name, TestConfigs.upstream(Protocol.GRPC, endpoint)));
         return new GatewayConfig(
                 List.of(new Listener("127.0.0.1", 0)),
-                new Admin("127.0.0.1", 0, null),
+                new Admin("127.0.0.1", 0, null, List.of()),
                 GatewayConfig.Limits.DEFAULT,
                 GatewayConfig.Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
-                GatewayConfig.Answers.DEFAULT,
+                Stage.ANSWERS,
                 GatewayConfig.Health.DEFAULT,
                 GatewayConfig.Ramps.DEFAULT,
                 upstreams,

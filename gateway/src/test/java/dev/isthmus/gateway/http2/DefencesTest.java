@@ -360,6 +360,27 @@ class DefencesTest {
         serves();
     }
 
+    /** One frame of 20 KB, which a client may send that was told of frames of 1 MiB. */
+    @Test
+    void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
+        try (Bench large =
+                Bench.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE)).ready()) {
+            byte[] value = new byte[20_000];
+            Arrays.fill(value, (byte) 'a');
+            ByteBuf head = Unpooled.wrappedBuffer(Raw.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
+            large.send(Raw.request(1, true), Raw.frame(FrameType.HEADERS, 5, 3, head));
+
+            Http2Stream refused = Objects.requireNonNull(large.request(1).stream);
+            assertThat(refused.headTooLarge()).isTrue();
+            refused.headers(Echo.HEAD, true);
+            assertThat(large.written().getLast()).startsWith("HEADERS 3");
+            Objects.requireNonNull(large.request(0).stream).headers(Echo.HEAD, true);
+            large.send(Raw.frame(FrameType.PING, 1, 0, "697374686d757300"));
+            assertThat(large.written()).contains("GOAWAY 3 " + FRAME_SIZE_ERROR);
+            assertThat(large.channel.isOpen()).isFalse();
+        }
+    }
+
     /** 100 fields are taken, however they are packed; the cookie's crumbs count one by one. */
     @ParameterizedTest
     @CsvSource({"100, false", "101, true"})

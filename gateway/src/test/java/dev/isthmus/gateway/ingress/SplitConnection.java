@@ -12,6 +12,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.gateway.net.PackedReads;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -75,7 +76,7 @@ final class SplitConnection implements AutoCloseable {
         channel.config().setAllocator(allocator);
         Pipelines pipelines = new Pipelines(entry);
         pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
-        reads = new LandingReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536), landing).newHandle();
+        reads = new LandingReads(new PackedReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing).newHandle();
     }
 
     private RequestSink open(Call call, Reply reply) {

@@ -2,8 +2,6 @@ package dev.isthmus.gateway.config;
 
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;

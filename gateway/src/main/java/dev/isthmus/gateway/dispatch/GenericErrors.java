@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import java.util.function.LongSupplier;
@@ -157,8 +158,8 @@ public final class GenericErrors implements CallHandler {
         }
 
         @Override
-        public boolean takesParts() {
-            return client.takesParts();
+        public boolean takesParts(Wire wire, long length) {
+            return client.takesParts(wire, length);
         }
 
         @Override

@@ -8,8 +8,6 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig.Fallback;
@@ -66,7 +64,7 @@ class ConfigLoaderTest {
                 default_upstream: t
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
-        assertThat(config.connections()).isEqualTo(GatewayConfig.Connections.DEFAULT);
+        assertThat(config.connections()).isEqualTo(Connections.DEFAULT);
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
         assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
@@ -391,7 +389,7 @@ class ConfigLoaderTest {
                 default_upstream: local
                 """);
         assertThat(config.connections())
-                .isEqualTo(new GatewayConfig.Connections(
+                .isEqualTo(new Connections(
                         1,
                         2,
                         Duration.ofSeconds(3),
@@ -408,7 +406,7 @@ class ConfigLoaderTest {
     @Test
     void connections_areLimitedByDefault() {
         assertThat(GatewayConfig.DEFAULT.connections())
-                .isEqualTo(new GatewayConfig.Connections(
+                .isEqualTo(new Connections(
                         10_000,
                         0,
                         Duration.ofSeconds(10),

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
@@ -36,7 +37,7 @@ class ProbesTest {
                 List.of(new Listener("127.0.0.1", 0)),
                 new Admin("127.0.0.1", 0, null, List.of()),
                 GatewayConfig.Limits.DEFAULT,
-                GatewayConfig.Connections.DEFAULT,
+                Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
                 Stage.ANSWERS,
                 GatewayConfig.Health.DEFAULT,

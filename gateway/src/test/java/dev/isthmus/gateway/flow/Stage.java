@@ -6,6 +6,8 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.call.HeaderNames;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.config.LocalConfig;
+import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
@@ -72,13 +74,13 @@ final class Stage implements AutoCloseable {
                 null,
                 new GatewayConfig.Limits(
                         LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
-                GatewayConfig.Connections.DEFAULT,
+                Connections.DEFAULT,
                 new GatewayConfig.Headers(PASSED, PASSED),
                 ANSWERS,
                 health,
                 GatewayConfig.Ramps.DEFAULT,
                 upstreams,
-                local ? GatewayConfig.LocalConfig.EMBEDDED : null,
+                local ? LocalConfig.EMBEDDED : null,
                 models,
                 fallback);
     }
@@ -137,7 +139,7 @@ final class Stage implements AutoCloseable {
     }
 
     /** Everything goes to models of a repository. */
-    static Stage local(GatewayConfig.LocalConfig local) throws Exception {
+    static Stage local(LocalConfig local) throws Exception {
         GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, true);
         return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
     }

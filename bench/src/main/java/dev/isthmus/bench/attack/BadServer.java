@@ -24,22 +24,23 @@ record BadServer(String name, String model, int ids, int requests, boolean all20
 
     @Override
     public Seen play(Target target) throws InterruptedException {
+        int count = Math.max(CLIENTS, target.connections(requests));
         AtomicInteger next = new AtomicInteger(ids);
         Map<String, Integer> ends = new ConcurrentHashMap<>();
         List<Thread> clients = new ArrayList<>();
         for (int i = 0; i < CLIENTS; i++) {
-            clients.add(Thread.ofPlatform().daemon().start(() -> ask(target, next, ends)));
+            clients.add(Thread.ofPlatform().daemon().start(() -> ask(target, next, ids + count, ends)));
         }
         for (Thread client : clients) {
             client.join();
         }
         Seen.Counts counts = new Seen.Counts();
         ends.forEach(counts::add);
-        return counts.seen(!all200 || counts.of("200") == requests);
+        return counts.seen(!all200 || counts.of("200") == count);
     }
 
-    private void ask(Target target, AtomicInteger next, Map<String, Integer> ends) {
-        for (int id = next.getAndIncrement(); id < ids + requests; id = next.getAndIncrement()) {
+    private void ask(Target target, AtomicInteger next, int end, Map<String, Integer> ends) {
+        for (int id = next.getAndIncrement(); id < end; id = next.getAndIncrement()) {
             ends.merge(once(target.port(), id), 1, Integer::sum);
         }
     }

@@ -33,7 +33,7 @@ public final class Rest {
 
     /** The status of the answer to a GET. */
     public static String get(int port, String path) throws IOException {
-        return status(port, Http1.text("GET " + path + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+        return status(port, Http1.text("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"));
     }
 
     private static String status(int port, byte[] request) throws IOException {

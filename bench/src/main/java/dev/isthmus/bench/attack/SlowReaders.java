@@ -29,7 +29,7 @@ record SlowReaders(String name, String model, boolean binary) implements Attack 
                 wires.add(wire);
                 wire.write(request, 2_000);
             }
-            Thread.sleep(HELD_MILLIS);
+            Thread.sleep(target.brief() ? HELD_MILLIS / 2 : HELD_MILLIS);
             for (Http1 wire : wires) {
                 wire.await(wire::answered, 10);
                 counts.add(wire.end());

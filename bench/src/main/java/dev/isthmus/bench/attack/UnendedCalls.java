@@ -19,7 +19,7 @@ record UnendedCalls(String name, int connections, int streams, int bytes, int an
         byte[] whole = Frames.message(false, announced, Messages.infer("r", "", announced / 4));
         byte[] part = Arrays.copyOf(whole, bytes);
         Seen.Counts counts = new Seen.Counts();
-        for (int round = 0; round < rounds; round++) {
+        for (int round = 0; round < (target.brief() ? 1 : rounds); round++) {
             List<Http2> wires = new ArrayList<>();
             try {
                 for (int i = 0; i < connections; i++) {

@@ -23,7 +23,7 @@ record ZeroWindow() implements Attack {
                 wire.write(Frames.call(stream, "ModelInfer"), 2_000);
                 wire.data(stream, framed, true);
             }
-            wire.await(() -> wire.endedStreams() == STREAMS, HELD_MILLIS);
+            wire.await(() -> wire.endedStreams() == STREAMS, target.brief() ? HELD_MILLIS / 2 : HELD_MILLIS);
             wire.count(counts);
             return counts.seen(true);
         }

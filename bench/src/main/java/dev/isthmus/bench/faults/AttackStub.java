@@ -52,7 +52,7 @@ final class AttackStub {
 
     static final String LISTENING = "listening ";
     /** The id of the request that servers die of. */
-    static final int POISON = 400_150;
+    static final int POISON = 400_050;
 
     private AttackStub() {}
 

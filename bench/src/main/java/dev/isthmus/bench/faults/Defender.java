@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -83,6 +84,8 @@ enum Defender {
                 "HTTP2_PORT", ports.get(1),
                 "GRPC", stubs.get(AttackStub.Kind.GRPC.ordinal()),
                 "REST", stubs.get(AttackStub.Kind.REST.ordinal()));
+        // nginx' workers are another user, who keeps large bodies there.
+        Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
         Files.writeString(
                 folder.resolve(file),
                 filled(Files.readString(home.resolve("bench/peers/faults").resolve(file)), values));

@@ -137,7 +137,7 @@ public final class Faults implements Callable<Integer> {
 
     private boolean attack(Options options, EventLoop loop, List<Attack> attacks, PrintWriter out)
             throws IOException, InterruptedException {
-        int window = brief ? 1_000 : 5_000;
+        int window = brief ? 250 : 5_000;
         AttackPlay play = new AttackPlay(options.home(), loop, brief, window, out);
         boolean met = true;
         for (Defender defender : Defender.values()) {

@@ -66,9 +66,6 @@ final class GrpcClient implements Client {
             return Outcome.TRUNCATED;
         }
         String text = status.getDescription() == null ? "" : status.getDescription();
-        if (Boolean.getBoolean("faults.debug")) {
-            System.err.println(status);
-        }
         boolean transport = status.getCause() != null || text.contains("HTTP/2") || text.contains("Network closed");
         return transport ? Outcome.RESET : Outcome.status(status.getCode().name());
     }

@@ -31,6 +31,7 @@ import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,8 +44,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
     /** Parts of messages that are taken at once; then other connections of the loop have their turn. */
-    private static final int TURN = 256;
+    private static final int TURN = 512;
 
+    /** A task that is due at once would come before what other connections sent, for up to a second. */
+    private static final long TURN_MILLIS = 1;
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final Entry entry;
@@ -159,10 +162,14 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private void take(ChannelHandlerContext ctx, HttpObject message) {
         taken++;
         if (taken == TURN) {
-            ctx.executor().execute(() -> {
-                taken = 0;
-                pump(ctx);
-            });
+            ctx.executor()
+                    .schedule(
+                            () -> {
+                                taken = 0;
+                                pump(ctx);
+                            },
+                            TURN_MILLIS,
+                            TimeUnit.MILLISECONDS);
         }
         if (message instanceof HttpRequest request && exchange == null) {
             begin(ctx, request);

@@ -22,7 +22,21 @@ class AttackRowTest {
     private static AttackRow row(
             Defender defender, boolean brief, Tally during, double peak, AttackPlay.Back back, String seen) {
         return new AttackRow(
-                defender, "pings", brief, tally(10, Outcome.OK), during, 150, peak, back, 5, 1, 0.1, seen, "", true, "",
+                defender,
+                "pings",
+                brief,
+                tally(10, Outcome.OK),
+                during,
+                150,
+                peak,
+                back,
+                5,
+                1,
+                0.1,
+                seen,
+                "",
+                true,
+                "",
                 128);
     }
 
@@ -33,7 +47,10 @@ class AttackRowTest {
     @Test
     void attackWithoutEffect_isPassed() {
         assertThat(row(false, 12).missed()).isEmpty();
-        assertThat(row(false, 12).line()).contains("| pass ").contains("GOAWAY 11 1").contains("1.20");
+        assertThat(row(false, 12).line())
+                .contains("| pass ")
+                .contains("GOAWAY 11 1")
+                .contains("1.20");
     }
 
     @Test
@@ -61,7 +78,9 @@ class AttackRowTest {
     @Test
     void configuration_isValid() {
         String config = AttackConfig.text(
-                1, 2, IntStream.range(3, 3 + AttackStub.Kind.values().length).boxed().toList());
+                1,
+                2,
+                IntStream.range(3, 3 + AttackStub.Kind.values().length).boxed().toList());
         assertThatCode(() -> ConfigLoader.parse("isthmus.yaml", config, Path.of(".")))
                 .doesNotThrowAnyException();
     }

@@ -48,6 +48,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     /** A task that is due at once would come before what other connections sent, for up to a second. */
     private static final long TURN_MILLIS = 1;
+
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final Entry entry;

@@ -357,7 +357,8 @@ final class RestExchange implements Reply {
         Opened request = opened;
         return request == null
                 ? plain
-                : rendering.compressed(plain, request.accepted(), request.channel().alloc());
+                : rendering.compressed(
+                        plain, request.accepted(), request.channel().alloc());
     }
 
     @Override

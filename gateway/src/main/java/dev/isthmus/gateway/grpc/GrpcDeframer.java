@@ -36,6 +36,7 @@ public final class GrpcDeframer {
     private @Nullable InflatedMessage inflated;
     /** Of the message that is open, what was not taken. */
     private long missing;
+    private long announced;
 
     /**
      * Nothing has come yet.
@@ -108,9 +109,11 @@ public final class GrpcDeframer {
             return inflate(begun);
         }
         if (in.readableBytes() - MessagePrefix.BYTES < length) {
+            announced = length;
             keep();
             return null;
         }
+        announced = 0;
         in.skipBytes(MessagePrefix.BYTES);
         return take(in, (int) length);
     }
@@ -177,6 +180,11 @@ public final class GrpcDeframer {
         if (single != null) {
             single = SmallParts.kept(allocator, single);
         }
+    }
+
+    /** Bytes of the message that is being gathered, as its prefix announces them; 0 where there is none. */
+    public long announced() {
+        return announced;
     }
 
     /** Bytes that have come and were not taken; of a compressed message what it has become, and what inflating it takes. */

@@ -136,13 +136,34 @@ class MemoryOfCallsTest {
     }
 
     @Test
-    void gatheredAnswer_countsAsItComes() throws Exception {
+    void gatheredAnswer_countsAsAWholeFromItsBeginning() throws Exception {
         Http2Client.Response call = client.post(REST, JSON);
         byte[] answer = answer(2 * MIB);
         server.next().head().data(answer, 0, MIB);
-        awaitUsed(MIB, MIB + 1000);
+        awaitUsed(2 * MIB, 2 * MIB + 1000);
         call.cancel();
         awaitUsed(0, 0);
+    }
+
+    /** Otherwise each would have a part of the room, and none would be complete. */
+    @Test
+    void gatheredAnswersThatDoNotAllFit_areRefusedFromTheFirstThatDoesNot() throws Exception {
+        byte[] answer = answer(3 * MIB / 2);
+        List<Http2Client.Response> calls = new ArrayList<>();
+        List<PartsServer.Inference> begun = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            calls.add(client.post(REST, JSON));
+            begun.add(server.next().head().data(answer, 0, MIB));
+            if (i < 2) {
+                double held = (i + 1) * 1.5 * MIB;
+                awaitUsed(held, held + 1000);
+            }
+        }
+        assertThat(calls.getLast().head().status()).hasToString("503");
+        for (int i = 0; i < 2; i++) {
+            begun.get(i).data(answer, MIB, answer.length).end("0");
+            assertThat(calls.get(i).head().status()).hasToString("200");
+        }
     }
 
     @Test
@@ -179,7 +200,7 @@ class MemoryOfCallsTest {
         call.reading(false);
         byte[] answer = answer(3 * MIB / 2);
         server.next().head().data(answer, 0, answer.length).end("0");
-        awaitUsed(MIB / 2, MIB);
+        awaitUsed(3 * MIB / 2, 3 * MIB / 2 + (400 << 10));
         call.reading(true);
         assertThat(call.body()).endsWith("]}]}");
         awaitUsed(0, 0);
@@ -240,7 +261,7 @@ class MemoryOfCallsTest {
                             path, framed(REQUEST.toByteArray()), "content-type", "application/grpc", "te", "trailers")
                     : client.post(path, JSON);
             call.reading(false);
-            byte[] answer = answer(MIB / 3);
+            byte[] answer = answer(MIB / 4);
             server.next().head().data(answer, 0, answer.length).end("0");
             awaitUsed(1, 2 * MIB);
             call.reading(true);

@@ -35,6 +35,8 @@ final class ResponseCollector {
     private @Nullable HttpResponse head;
     private @Nullable ByteBuf body;
     private long length;
+    /** What is counted of a large answer that is gathered, before it has come. */
+    private long reserved;
     private boolean informational;
     private int interim;
     private final Readers readers;
@@ -133,7 +135,7 @@ final class ResponseCollector {
             streaming.part(bytes);
         } else if (bytes.isReadable()) {
             join(bytes);
-            memory.answer(length);
+            memory.answer(Math.max(length, reserved));
             if (!last) {
                 pass();
             }
@@ -152,6 +154,10 @@ final class ResponseCollector {
             parts = readers.passed(begun, announced);
             if (parts != null) {
                 parts.part(takeBody());
+            } else {
+                // All of it at once: of answers that wait for each other's room none would ever be complete.
+                reserved = Math.clamp(announced, 0, maxBytes);
+                memory.answer(Math.max(length, reserved));
             }
         }
     }

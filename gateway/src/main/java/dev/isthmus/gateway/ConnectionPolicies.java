@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.net.ConnectionPolicy;
@@ -11,7 +12,7 @@ final class ConnectionPolicies {
     private ConnectionPolicies() {}
 
     static ConnectionPolicy of(GatewayConfig config, MeterRegistry meters) {
-        GatewayConfig.Connections told = config.connections();
+        Connections told = config.connections();
         ConnectionTimeouts timeouts = new ConnectionTimeouts(
                 told.requestHeadersTimeout().toNanos(),
                 told.requestBodyTimeout().toNanos(),

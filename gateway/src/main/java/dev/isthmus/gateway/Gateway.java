@@ -12,6 +12,7 @@ import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.ingress.Entry;
 import dev.isthmus.gateway.memory.AllocationCheck;
+import dev.isthmus.gateway.memory.Buffers;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
@@ -90,7 +91,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * @throws Exception when a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
-        return start(config, ByteBufAllocator.DEFAULT);
+        return start(config, Buffers.shared());
     }
 
     /**
@@ -117,7 +118,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * @param warm whether it may be called ready yet; asked each time
      */
     public static Gateway start(ConfigSource source, BooleanSupplier warm) throws Exception {
-        return start(source.load(), source, ByteBufAllocator.DEFAULT, warm);
+        return start(source.load(), source, Buffers.shared(), warm);
     }
 
     private static Gateway start(
@@ -163,10 +164,11 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         this.warm = warm;
         this.loops = loops;
         allocations = new AllocationCheck(allocator);
+        Buffers.trim(allocator, loops);
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
-        MemoryBudget memory = new MemoryBudget(0, metrics.registry());
+        MemoryBudget memory = new MemoryBudget(0, () -> Buffers.pinned(allocator), metrics.registry());
         ramps = new Ramps(metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
         shadows = new ShadowRuntime(
                 metrics.registry(),

@@ -1,11 +1,13 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.call.CallHandler;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.Places;
 import dev.isthmus.gateway.catalogue.ServerReadiness;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
+import dev.isthmus.gateway.dispatch.GenericErrors;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.Traffic;
 import dev.isthmus.gateway.management.FleetService;
@@ -111,11 +113,14 @@ final class Generation {
             traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
             FleetService fleet = new FleetService(places, catalogue, rules.limits());
             Dispatcher dispatcher = new Dispatcher(routes, traffic, fleet, rules, transcoder, ground.gateway());
+            CallHandler handler = config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC
+                    ? new GenericErrors(dispatcher, System::nanoTime)
+                    : dispatcher;
             IngressSettings settings =
                     settings(config, ground.upstreams().around().meters());
             this.entry = new Entry(
-                    calls.around(dispatcher, Protocol.REST, this::routeKey, this::leave),
-                    calls.around(dispatcher, Protocol.GRPC, this::routeKey, this::leave),
+                    calls.around(handler, Protocol.REST, this::routeKey, this::leave),
+                    calls.around(handler, Protocol.GRPC, this::routeKey, this::leave),
                     () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
@@ -207,7 +212,9 @@ final class Generation {
     /** Begins to ask the upstreams. */
     void start() {
         double share = config.limits().maxBuffered();
-        ground.traffic().memory().limit((long) (share * PlatformDependent.maxDirectMemory()));
+        long direct = PlatformDependent.maxDirectMemory();
+        long held = (long) (share * direct);
+        ground.traffic().memory().limit(held, held + (direct - held) / 2);
         ground.upstreams().checked().configure(routes);
         traffic.install();
         catalogue.start();

@@ -3,7 +3,7 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.UpstreamPool.Lease;
 import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.LocalConfig;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.Opening;

@@ -11,7 +11,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -79,7 +79,7 @@ final class WarmUpRun {
             }
             InferRequest request = new InferRequest(model.ref(), "", Map.of(), inputs, List.of());
             model.require(request);
-            model.run(request, handle, ByteBufAllocator.DEFAULT).forEach(Tensor::release);
+            model.run(request, handle, UnpooledByteBufAllocator.DEFAULT).forEach(Tensor::release);
         } catch (OipException e) {
             throw new OipException(ErrorCode.FAILED_PRECONDITION, "warm-up '" + sample.name() + "': " + e.message(), e);
         } finally {
@@ -99,7 +99,7 @@ final class WarmUpRun {
                             + input.shape() + " of " + type);
         }
         int bytes = (int) (elements * size);
-        ByteBuf data = ByteBufAllocator.DEFAULT.directBuffer(Math.max(bytes, 1));
+        ByteBuf data = UnpooledByteBufAllocator.DEFAULT.directBuffer(Math.max(bytes, 1));
         if (!input.random()) {
             return data.writeZero(bytes);
         }

@@ -26,6 +26,7 @@ public final class OipException extends RuntimeException {
     private final ErrorCode code;
     private final Processed processed;
     private final @Nullable Duration retryAfter;
+    private final boolean confidential;
 
     public OipException(ErrorCode code, String message) {
         this(code, message, null);
@@ -36,7 +37,7 @@ public final class OipException extends RuntimeException {
     }
 
     public OipException(ErrorCode code, String message, @Nullable Throwable cause, Processed processed) {
-        this(code, message, cause, processed, null);
+        this(code, message, cause, processed, null, false);
     }
 
     private OipException(
@@ -44,27 +45,44 @@ public final class OipException extends RuntimeException {
             String message,
             @Nullable Throwable cause,
             Processed processed,
-            @Nullable Duration retryAfter) {
+            @Nullable Duration retryAfter,
+            boolean confidential) {
         // Client errors are frequent and their origin is in the message: no stack trace unless there is a cause.
         super(message, cause, false, cause != null);
         this.code = code;
         this.processed = processed;
         this.retryAfter = retryAfter;
+        this.confidential = confidential;
     }
 
     /** A request that nobody has begun because there is no room for it, and when there may be. */
     public static OipException refused(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.NO, retryAfter);
+        return new OipException(code, message, null, Processed.NO, retryAfter, false);
     }
 
     /** An answer that there is no room for, though its request was executed, and when there may be. */
     public static OipException answerDropped(ErrorCode code, String message, Duration retryAfter) {
-        return new OipException(code, message, null, Processed.YES, retryAfter);
+        return new OipException(code, message, null, Processed.YES, retryAfter, false);
     }
 
     /** A request that breaks the protocol or does not fit the model. */
     public static OipException invalid(String message) {
         return new OipException(ErrorCode.INVALID_ARGUMENT, message);
+    }
+
+    /** The same failure, whose message a server wrote or names what is behind the gateway: shown to clients by choice only. */
+    public OipException confidential() {
+        return new OipException(code, message(), getCause(), processed, retryAfter, true);
+    }
+
+    /** The same failure with a message that any client may see. */
+    public OipException saying(String other) {
+        return new OipException(code, other, null, processed, retryAfter, false);
+    }
+
+    /** Whether clients may not see the message unless that was chosen. */
+    public boolean isConfidential() {
+        return confidential;
     }
 
     public ErrorCode code() {

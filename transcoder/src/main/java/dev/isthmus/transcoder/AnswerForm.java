@@ -30,8 +30,8 @@ public record AnswerForm(
     public static final AnswerForm DECODED =
             new AnswerForm(Wire.DECODED, true, OutputForms.JSON, false, Map.of(), null, null);
 
-    /** Whether an encoded answer on the protobuf wire goes on byte for byte, so that it need not be whole. */
-    public boolean passesParts() {
-        return wire == Wire.PROTOBUF && untouched && model == null;
+    /** Whether an encoded answer on this wire goes on byte for byte, so that it need not be whole. */
+    public boolean passesParts(Wire upstream) {
+        return upstream == wire && wire != Wire.DECODED && untouched && model == null;
     }
 }

@@ -12,6 +12,7 @@ import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
+import dev.isthmus.transcoder.rest.RestText;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -153,6 +154,15 @@ public final class Transcoder {
             }
             return form.model() == null ? message : renamed(allocator, message, form.model());
         }
+        InferResponse named = decoded(allocator, message, form);
+        return switch (form.wire()) {
+            case DECODED -> new InferMessage.Response(named);
+            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, named, form.typed()));
+            case REST -> new InferMessage.Rest(RestWriter.response(allocator, named, form.outputs()));
+        };
+    }
+
+    private InferResponse decoded(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
             case InferMessage.Protobuf encoded ->
@@ -161,12 +171,21 @@ public final class Transcoder {
             case InferMessage.Request request -> throw unexpected(request);
         };
         InferResponse echoed = form.id() == null ? response : response.withId(form.id());
-        InferResponse named = form.model() == null ? echoed : echoed.withModelName(form.model());
-        return switch (form.wire()) {
-            case DECODED -> new InferMessage.Response(named);
-            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, named, form.typed()));
-            case REST -> new InferMessage.Rest(RestWriter.response(allocator, named, form.outputs()));
-        };
+        return form.model() == null ? echoed : echoed.withModelName(form.model());
+    }
+
+    /** Whether {@link #text} can be had of this answer: it is transcoded for a REST client. */
+    public static boolean writesText(InferMessage message, AnswerForm form) {
+        return form.wire() == Wire.REST && !(message.wire() == Wire.REST && form.untouched());
+    }
+
+    /**
+     * As {@link #response}, of an answer that need not be written at once.
+     *
+     * @param message taken
+     */
+    public RestText text(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
+        return new RestText(allocator, decoded(allocator, message, form), form.outputs());
     }
 
     private static InferMessage renamed(ByteBufAllocator allocator, InferMessage message, String model) {
@@ -183,21 +202,20 @@ public final class Transcoder {
     /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
     private void requireWhole(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
         try {
-            read(passing(allocator, body, form, true), body.content()).release();
-        } catch (OipException refused) {
-            // By the skim, which is not the judge.
-            try {
-                read(passing(allocator, body, form, false), body.content()).release();
-            } catch (RuntimeException e) {
-                body.release();
-                throw e;
-            }
+            read(passing(allocator, body.jsonLength(), form), body.content()).release();
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
         }
     }
 
-    private RestResponseReader passing(ByteBufAllocator allocator, RestBody body, AnswerForm form, boolean skim) {
-        WireLimits allowed = limits.withSharedMemory(true);
-        return RestResponseReader.passing(allocator, body.jsonLength(), allowed, form.sharedOutputs(), skim);
+    /**
+     * What makes sure of a REST answer that goes on as it comes; see {@link AnswerForm#passesParts}.
+     *
+     * @param jsonLength as in {@link RestBody#jsonLength()}
+     */
+    public RestResponseReader passing(ByteBufAllocator allocator, long jsonLength, AnswerForm form) {
+        return RestResponseReader.passing(allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
     }
 
     private InferResponse read(ByteBufAllocator allocator, RestBody body, AnswerForm form) {

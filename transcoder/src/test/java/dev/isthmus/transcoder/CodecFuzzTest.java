@@ -130,7 +130,7 @@ class CodecFuzzTest {
     private static void comesBack(Message message, Wires wires) {
         boolean request = message.request();
         if (namesFit(message)) {
-            assertThat(wires.readProtobuf(request, wires.protobuf(message))).isEqualTo(message);
+            assertThat(wires.readProtobuf(request, wires.protobuf(message))).isEqualTo(inProtobuf(message));
         }
         if (restHas(message)) {
             List<Message.Value> tensors =
@@ -151,6 +151,27 @@ class CodecFuzzTest {
             assertThat(wires.readRest(request, message.model(), binary)).isEqualTo(message);
         }
         assertThat(wires.held()).as("bytes held").isZero();
+    }
+
+    /** The message as protobuf has it: without parameters that are any JSON, which answers of REST servers may have. */
+    private static Message inProtobuf(Message message) {
+        List<Message.Value> tensors = message.tensors().stream()
+                .map(tensor -> new Message.Value(
+                        tensor.name(), tensor.type(), tensor.shape(), inProtobuf(tensor.parameters()), tensor.raw()))
+                .toList();
+        return new Message(
+                message.request(),
+                message.model(),
+                message.id(),
+                inProtobuf(message.parameters()),
+                tensors,
+                message.outputs());
+    }
+
+    private static List<Map.Entry<String, Parameter>> inProtobuf(List<Map.Entry<String, Parameter>> parameters) {
+        return parameters.stream()
+                .filter(parameter -> !(parameter.getValue() instanceof Parameter.Json))
+                .toList();
     }
 
     private static boolean namesFit(Message message) {

@@ -8,6 +8,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
+import dev.isthmus.transcoder.rest.RestResponseReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
@@ -128,5 +129,85 @@ class PassedAnswersTest {
         requireRefused(json + "1234567", json.length());
         requireRefused(json + "123456789", json.length());
         requireRefused(json.replace("[2]", "[3]") + "12345678", json.length());
+    }
+
+    /** Looks at a body in two parts. */
+    private void look(String body, int split, long jsonLength) {
+        RestResponseReader reader = new Transcoder(WireLimits.DEFAULT).passing(allocator, jsonLength, UNTOUCHED);
+        ByteBuf whole = bytes(body);
+        try {
+            reader.feed(whole.slice(0, split));
+            reader.feed(whole.slice(split, whole.readableBytes() - split));
+            assertThat(whole.refCnt()).isEqualTo(1);
+            reader.finish().release();
+        } finally {
+            reader.release();
+            whole.release();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "FP32 [6] [ 1 ,null,2.5e10, -0 ,-1,  6 ]",
+                "FP32 [2,3] [[1,2,3] , [4e9,5,-Infinity]]",
+                "FP64 [1,2,2] [ [[1,2] ,[NaN,4]]]",
+                "INT8 [3] [12,13,99999999999999999999999999999999999999999999]",
+                "FP32 [2,1,1] [[[1]],[[\"inf\"]]]",
+                "FP32 [0] [ ]",
+            })
+    void answer_splitAnywhere_passesAndIsCounted(String tensor) {
+        List<String> parts = List.of(tensor.split(" ", 3));
+        String right = output(parts.get(0), parts.get(1), parts.get(2));
+        String wrong = output(parts.get(0), "[7]", parts.get(2));
+        for (int split = 0; split <= right.length(); split++) {
+            look(right, split, RestBody.ALL_JSON);
+        }
+        for (int split = 0; split <= wrong.length(); split++) {
+            int at = split;
+            assertThatThrownBy(() -> look(wrong, at, RestBody.ALL_JSON)).isInstanceOf(OipException.class);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 499, 500, 501, 4_095, 4_500, 9_998, 9_999})
+    void number_thatIsNotSteppedOver_mayComeAnywhere(int place) {
+        for (String odd : List.of("null", "1e30", "-0", "-Infinity", "1".repeat(50), " ".repeat(200) + "7")) {
+            StringBuilder data = new StringBuilder();
+            for (int i = 0; i < 10_000; i++) {
+                data.append(i == 0 ? "[[" : i == 5_000 ? "],[" : ",").append(i == place ? odd : Integer.toString(i));
+            }
+            String right = output("FP32", "[2,5000]", data + "]]");
+            look(right, right.length() / 2, RestBody.ALL_JSON);
+            for (String broken : List.of("[10001]", "[5000,2]")) {
+                String wrong = right.replace("[2,5000]", broken);
+                assertThatThrownBy(() -> look(wrong, wrong.length() / 2, RestBody.ALL_JSON))
+                        .isInstanceOf(OipException.class);
+            }
+            String cut = right.substring(0, right.length() - 5);
+            assertThatThrownBy(() -> look(cut, cut.length() / 2, RestBody.ALL_JSON))
+                    .isInstanceOf(OipException.class);
+        }
+    }
+
+    @Test
+    void binaryBytes_areLookedAtInParts() {
+        String json = "{\"outputs\":[{\"name\":\"y\",\"datatype\":\"BYTES\",\"shape\":[2],"
+                + "\"parameters\":{\"binary_data_size\":SIZE}}]}";
+        String right = json.replace("SIZE", "11") + "\3\0\0\0abc\0\0\0\0";
+        int length = json.length() - 2;
+        for (int split = 0; split <= right.length(); split++) {
+            look(right, split, length);
+        }
+        for (String wrong : List.of(
+                right.replace("[2]", "[3]"),
+                right.replace("\3", "\2"),
+                right.replace("\3", "\10"),
+                json.replace("SIZE", "10") + "\3\0\0\0abc\0\0\0")) {
+            for (int split = 0; split <= wrong.length(); split++) {
+                int at = split;
+                assertThatThrownBy(() -> look(wrong, at, length)).isInstanceOf(OipException.class);
+            }
+        }
     }
 }

@@ -1,14 +1,18 @@
 package dev.isthmus.bench.faults;
 
+import dev.isthmus.bench.attack.Attack;
+import dev.isthmus.bench.attack.Attacks;
 import dev.isthmus.gateway.net.Transport;
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -21,7 +25,7 @@ import picocli.CommandLine.Spec;
 /** The command {@code bench/faults}. Its exit status is 1 where a figure was missed. */
 @Command(
         name = "faults",
-        description = "Plays faults under load against a gateway and two upstreams, all on loopback.",
+        description = "Plays faults under load, and attacks, against a gateway and its upstreams, all on loopback.",
         mixinStandardHelpOptions = true)
 public final class Faults implements Callable<Integer> {
     private static final List<Scenario> SCENARIOS = List.of(
@@ -33,6 +37,9 @@ public final class Faults implements Callable<Integer> {
             new BrokenScenario(),
             new StormScenario(),
             new SplitScenario());
+
+    /** The name that stands for all attacks. */
+    private static final String ATTACKS = "attacks";
 
     @Spec
     @SuppressWarnings("NullAway.Init") // set by picocli
@@ -60,9 +67,22 @@ public final class Faults implements Callable<Integer> {
     @Option(names = "--front", paramLabel = "grpc|rest", description = "What clients speak; both in turn by default.")
     private List<Front> fronts = List.of(Front.values());
 
+    @Option(
+            names = "--on",
+            paramLabel = "small|default",
+            description =
+                    "How much memory an attacked gateway has: 256 MiB of each, or as the JVM has it; both in turn by"
+                            + " default, small with --short.")
+    private List<Defender> defenders = List.of();
+
+    @Option(names = "--peers", description = "Also attacks Envoy, nginx and HAProxy, where they are installed.")
+    private boolean peers;
+
     @Parameters(
             paramLabel = "SCENARIO",
-            description = "kill, kill-default, stop, stop-default, reload, broken, storm, split; all by default.")
+            description =
+                    "kill, kill-default, stop, stop-default, reload, broken, storm, split, attacks, or an attack by"
+                            + " its name (docs/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**
@@ -79,27 +99,62 @@ public final class Faults implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         Options options = options();
-        List<Scenario> chosen = chosen();
+        List<Scenario> chosen =
+                SCENARIOS.stream().filter(scenario -> chosen(scenario.name())).toList();
+        List<Attack> attacks = Attacks.ALL.stream()
+                .filter(attack -> names.contains(ATTACKS) || chosen(attack.name()))
+                .toList();
+        known();
         PrintWriter out = spec.commandLine().getOut();
         EventLoopGroup loops =
                 new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
         try {
-            Play play = new Play(options, loops.next());
-            out.print(Row.heading());
-            boolean met = true;
-            for (Scenario scenario : chosen) {
-                for (Front front : fronts) {
-                    out.flush();
-                    Row row = play.play(scenario, front);
-                    out.print(row.line());
-                    met &= row.verdict().result() != Verdict.Result.MISSED;
-                }
+            boolean met = chosen.isEmpty() || play(new Play(options, loops.next()), chosen, out);
+            if (!attacks.isEmpty()) {
+                out.print(AttackRow.heading());
+                met &= attack(options, loops.next(), attacks, out);
             }
-            out.flush();
             return met ? 0 : 1;
         } finally {
             loops.shutdownGracefully();
         }
+    }
+
+    private boolean play(Play play, List<Scenario> chosen, PrintWriter out) throws IOException, InterruptedException {
+        out.print(Row.heading());
+        boolean met = true;
+        for (Scenario scenario : chosen) {
+            for (Front front : fronts) {
+                out.flush();
+                Row row = play.play(scenario, front);
+                out.print(row.line());
+                met &= row.verdict().result() != Verdict.Result.MISSED;
+            }
+        }
+        out.flush();
+        return met;
+    }
+
+    private boolean attack(Options options, EventLoop loop, List<Attack> attacks, PrintWriter out)
+            throws IOException, InterruptedException {
+        int window = brief ? 250 : 5_000;
+        AttackPlay play = new AttackPlay(options.home(), loop, brief, window, out);
+        boolean met = true;
+        for (Defender defender : Defender.values()) {
+            boolean chosen = !defender.isthmus()
+                    ? peers
+                    : defenders.isEmpty() ? !brief || defender == Defender.SMALL : defenders.contains(defender);
+            if (chosen && !defender.installed()) {
+                out.println(defender.label() + " is not installed, and so not attacked");
+            } else if (chosen) {
+                met &= play.play(
+                        defender,
+                        attacks.stream()
+                                .filter(attack -> defender.isthmus() || attack.clientSide())
+                                .toList());
+            }
+        }
+        return met;
     }
 
     private Options options() {
@@ -112,21 +167,22 @@ public final class Faults implements Callable<Integer> {
         }
     }
 
-    private List<Scenario> chosen() {
-        if (names.isEmpty()) {
-            return SCENARIOS;
-        }
-        Map<String, Scenario> known = new LinkedHashMap<>();
-        SCENARIOS.forEach(scenario -> known.put(scenario.name(), scenario));
-        return names.stream().map(name -> known(known, name)).toList();
+    private boolean chosen(String name) {
+        return names.isEmpty() || names.contains(name);
     }
 
-    private Scenario known(Map<String, Scenario> known, String name) {
-        Scenario scenario = known.get(name);
-        if (scenario == null) {
-            throw new ParameterException(
-                    spec.commandLine(), "no scenario is named '" + name + "'; expected are " + known.keySet());
+    private void known() {
+        List<String> known = Stream.of(
+                        SCENARIOS.stream().map(Scenario::name),
+                        Attacks.ALL.stream().map(Attack::name),
+                        Stream.of(ATTACKS))
+                .flatMap(Function.identity())
+                .toList();
+        for (String name : names) {
+            if (!known.contains(name)) {
+                throw new ParameterException(
+                        spec.commandLine(), "no scenario is named '" + name + "'; expected are " + known);
+            }
         }
-        return scenario;
     }
 }

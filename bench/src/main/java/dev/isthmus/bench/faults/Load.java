@@ -65,7 +65,8 @@ final class Load {
         });
     }
 
-    private void drain() throws InterruptedException {
+    /** Returns when all have ended. */
+    void drain() throws InterruptedException {
         if (!free.tryAcquire(MAX_UNDER_WAY, 1, TimeUnit.MINUTES)) {
             throw new IllegalStateException("requests have not ended within a minute");
         }

@@ -19,13 +19,20 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 
 /** JSON over HTTP/1.1: connections are kept alive, and one more is opened whenever all are in use. All is on one loop. */
 final class RestClient implements Client {
     private final EventLoop loop;
     private final long limitMillis;
     private final Bootstrap bootstrap;
-    private final Deque<Channel> idle = new ArrayDeque<>();
+    /** A connection that waited longer is not used: the gateway may be closing it. */
+    private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** A connection that has waited since. */
+    private record Idle(Channel channel, long sinceNanos) {}
+
+    private final Deque<Idle> idle = new ArrayDeque<>();
     private final Set<Channel> open = new HashSet<>();
 
     RestClient(EventLoop loop, int port, long limitMillis) {
@@ -38,7 +45,10 @@ final class RestClient implements Client {
                 .handler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(Channel channel) {
-                        channel.pipeline().addLast(new HttpClientCodec(), new RestExchange(idle::push));
+                        channel.pipeline()
+                                .addLast(
+                                        new HttpClientCodec(),
+                                        new RestExchange(waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
                     }
                 })
                 .remoteAddress("127.0.0.1", port);
@@ -50,11 +60,12 @@ final class RestClient implements Client {
     }
 
     private void start(Request request, Ended ended) {
-        for (Channel channel = idle.poll(); channel != null; channel = idle.poll()) {
-            if (channel.isActive()) {
-                write(channel, request, ended);
+        for (Idle next = idle.poll(); next != null; next = idle.poll()) {
+            if (next.channel().isActive() && System.nanoTime() - next.sinceNanos() < MAX_IDLE_NANOS) {
+                write(next.channel(), request, ended);
                 return;
             }
+            next.channel().close();
         }
         bootstrap.connect().addListener(done -> {
             if (done.isSuccess()) {

@@ -22,11 +22,6 @@ import java.util.List;
 record Server(String name, int httpPort, int grpcPort) {
     private static final Duration START = Duration.ofSeconds(90);
     private static final int PERIOD_MILLIS = 100;
-    private static final String MLSERVER_SETTINGS = """
-            {"host": "127.0.0.1", "http_port": %d, "grpc_port": %d, "metrics_port": %d, "metrics_endpoint": null,
-             "parallel_workers": %d, "gzip_enabled": false, "debug": false, "use_structured_logging": false}
-            """;
-
     /** The packaged gateway with a model repository. */
     static Server gateway(Children children, Path home, Repository models, Path folder)
             throws IOException, BenchException, InterruptedException {
@@ -59,8 +54,10 @@ record Server(String name, int httpPort, int grpcPort) {
         Server server = new Server("MLServer", freePort(), freePort());
         Files.createDirectories(folder);
         Files.writeString(
-                folder.resolve("settings.json"),
-                MLSERVER_SETTINGS.formatted(server.httpPort, server.grpcPort, freePort(), workers));
+                folder.resolve("settings.json"), """
+                {"host": "127.0.0.1", "http_port": %d, "grpc_port": %d, "metrics_port": %d, "metrics_endpoint": null,
+                 "parallel_workers": %d, "gzip_enabled": false, "debug": false, "use_structured_logging": false}
+                """.formatted(server.httpPort, server.grpcPort, freePort(), workers));
         for (Case asked : Wires.CASES) {
             Path model = Files.createDirectories(folder.resolve(asked.model()));
             Files.writeString(

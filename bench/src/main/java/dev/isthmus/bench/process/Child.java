@@ -11,6 +11,7 @@ import java.util.Deque;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** A process that was started here, and the last lines that it printed. */
 public final class Child {
@@ -20,11 +21,13 @@ public final class Child {
     private final Process process;
     private final BlockingQueue<String> unread = new ArrayBlockingQueue<>(LINES);
     private final Deque<String> last = new ArrayDeque<>();
+    private final Consumer<String> lines;
     private volatile boolean read;
 
-    Child(String name, Process process) {
+    Child(String name, Process process, Consumer<String> lines) {
         this.name = name;
         this.process = process;
+        this.lines = lines;
         Thread.ofVirtual().name("bench-" + name).start(this::read);
     }
 
@@ -33,6 +36,7 @@ public final class Child {
                 new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
             for (String line = out.readLine(); line != null; line = out.readLine()) {
                 keep(line);
+                lines.accept(line);
                 unread.offer(line); // when it is full, nobody awaits a line
             }
         } catch (IOException e) {

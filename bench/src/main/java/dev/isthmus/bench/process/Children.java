@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 
 /** The processes that were started here. Whatever ends this program by itself, a signal included, ends them by their pid. */
 public final class Children implements AutoCloseable {
@@ -28,7 +29,12 @@ public final class Children implements AutoCloseable {
 
     /** Starts any program. */
     public Child start(String name, ProcessBuilder program) throws IOException {
-        Child child = new Child(name, program.redirectErrorStream(true).start());
+        return start(name, program, line -> {});
+    }
+
+    /** Starts any program; whatever it prints is given to {@code lines}, on a thread of its own. */
+    public Child start(String name, ProcessBuilder program, Consumer<String> lines) throws IOException {
+        Child child = new Child(name, program.redirectErrorStream(true).start(), lines);
         children.add(child);
         return child;
     }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.admin.AdminRoutes.Found;
+import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelFuture;
@@ -33,12 +34,14 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     private static final Logger LOG = LoggerFactory.getLogger(AdminConnection.class);
 
     private final AdminRoutes routes;
+    private final AdminAccess access;
     private final AdminToken token;
     private final Executor threads;
     private boolean answering;
 
-    AdminConnection(AdminRoutes routes, AdminToken token, Executor threads) {
+    AdminConnection(AdminRoutes routes, AdminAccess access, AdminToken token, Executor threads) {
         this.routes = routes;
+        this.access = access;
         this.token = token;
         this.threads = threads;
     }
@@ -67,7 +70,12 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     }
 
     private @Nullable AdminAnswer begin(ChannelHandlerContext ctx, FullHttpRequest request, boolean keepAlive) {
-        QueryStringDecoder uri = new QueryStringDecoder(request.uri());
+        AdminAnswer refused = access.refusal(request);
+        if (refused != null) {
+            return refused;
+        }
+        RequestTarget target = RequestTarget.absolute(request.uri());
+        QueryStringDecoder uri = new QueryStringDecoder(target == null ? request.uri() : target.path());
         String method = request.method().name();
         Found route = routes.find(method, uri.rawPath());
         if (route == null) {

@@ -1,12 +1,14 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
+import dev.isthmus.gateway.memory.Buffers;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
@@ -32,6 +34,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int WAITING = 64;
 
     private final AdminRoutes routes;
+    private final AdminAccess access;
     private final AdminToken token;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
@@ -58,7 +61,9 @@ public final class AdminServer implements AutoCloseable {
                     "admin: host '" + config.host() + "' is not loopback, which needs a token_file");
         }
         try {
-            return new AdminServer(transport, loops, address, new AdminToken(config.tokenFile()), routes);
+            boolean loopback = address.getAddress().isLoopbackAddress();
+            AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
+            return new AdminServer(transport, loops, address, access, new AdminToken(config.tokenFile()), routes);
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {
@@ -80,14 +85,21 @@ public final class AdminServer implements AutoCloseable {
     }
 
     private AdminServer(
-            Transport transport, EventLoopGroup loops, InetSocketAddress address, AdminToken token, AdminRoutes routes)
+            Transport transport,
+            EventLoopGroup loops,
+            InetSocketAddress address,
+            AdminAccess access,
+            AdminToken token,
+            AdminRoutes routes)
             throws InterruptedException {
+        this.access = access;
         this.token = token;
         this.routes = routes;
         threads.allowCoreThreadTimeOut(true);
         channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
+                .childOption(ChannelOption.ALLOCATOR, Buffers.shared())
                 .childHandler(new Pipeline())
                 .bind(address)
                 .sync()
@@ -121,7 +133,7 @@ public final class AdminServer implements AutoCloseable {
                             new StrictRequestDecoder(MAX_LINE, MAX_HEADERS),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
-                            new AdminConnection(routes, token, threads));
+                            new AdminConnection(routes, access, token, threads));
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.admin;
 
+import dev.isthmus.gateway.config.SecretFile;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.io.IOException;
@@ -10,7 +11,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import org.jspecify.annotations.Nullable;
 
-/** The token that changes need. Its file is read at each of them, so that it can be replaced. */
+/** The token that changes need. Its file is read at each of them, so that it can be replaced, and its permissions with it. */
 final class AdminToken {
     private static final String SCHEME = "Bearer ";
     private static final int MOST = 4096;
@@ -47,6 +48,10 @@ final class AdminToken {
 
     private static byte[] token(Path file) {
         try (InputStream in = Files.newInputStream(file)) {
+            String exposure = SecretFile.exposure(file);
+            if (exposure != null) {
+                throw new OipException(ErrorCode.UNAVAILABLE, "the file admin.token_file " + exposure);
+            }
             String token = new String(in.readNBytes(MOST), StandardCharsets.ISO_8859_1).strip();
             if (token.isEmpty()) {
                 throw new OipException(ErrorCode.UNAVAILABLE, "the file admin.token_file is empty");

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.call;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
@@ -45,12 +46,21 @@ public sealed interface Answer {
 
     /**
      * The next bytes of an inference answer that is passed on as it comes, to a reply that {@linkplain Reply#takesParts() takes
-     * that}; who gets them owns them. The parts are the encoded ModelInferResponse when the reply completes; where it fails
-     * instead, they are nothing.
+     * that}; who gets them owns them. The parts are the encoded ModelInferResponse, or the REST body, when the reply completes;
+     * where it fails instead, they are nothing.
      *
-     * @param length of the whole message, the same in all its parts
+     * @param length of the whole message or body, the same in all its parts; {@link #UNKNOWN} for a body that does not say
+     * @param jsonLength of a REST body, as in {@link RestBody#jsonLength()}
      */
-    record Part(ByteBuf bytes, long length) implements Answer {}
+    record Part(ByteBuf bytes, long length, long jsonLength) implements Answer {
+        /** No length. */
+        public static final long UNKNOWN = -1;
+
+        /** Of a message. */
+        public Part(ByteBuf bytes, long length) {
+            this(bytes, length, RestBody.ALL_JSON);
+        }
+    }
 
     /**
      * The failure of one request of a stream, which goes on.

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import java.util.Map;
 
 /**
@@ -29,10 +30,12 @@ public interface Reply {
     }
 
     /**
-     * Whether an inference answer, as a protobuf message, may come as {@code Answer.Part}s; each is given only while
+     * Whether an inference answer on this wire may come as {@code Answer.Part}s; the next is given only while
      * {@link #writable()}. Asked before the first one.
+     *
+     * @param length of the answer, or of its tensors, in bytes; {@link Answer.Part#UNKNOWN} where it is not known
      */
-    default boolean takesParts() {
+    default boolean takesParts(Wire wire, long length) {
         return false;
     }
 

@@ -40,7 +40,7 @@ public record FanOut(String what, List<Outcome> outcomes) {
             return Optional.empty();
         }
         OipException worst = Severity.worst(failures);
-        return Optional.of(outcomes.size() == 1 ? worst : new OipException(worst.code(), text(), worst));
+        return Optional.of(outcomes.size() == 1 ? worst : new OipException(worst.code(), text(), worst).confidential());
     }
 
     private String text() {

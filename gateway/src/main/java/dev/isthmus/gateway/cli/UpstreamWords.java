@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
+import dev.isthmus.gateway.config.LocalConfig;
+import dev.isthmus.gateway.config.ModelControl;
 import dev.isthmus.gateway.config.ServerAddress;
 import dev.isthmus.gateway.config.Units;
 import dev.isthmus.gateway.config.UpstreamConfig;

@@ -68,20 +68,4 @@ public enum ContentCoding {
     public Inflation decoder(ByteBufAllocator allocator, InflationLimits limits) {
         return new Inflation(this == GZIP, allocator, limits);
     }
-
-    /** The whole message, decoded and owned by the caller; {@code message} is taken. */
-    public ByteBuf decompress(ByteBufAllocator allocator, ByteBuf message, InflationLimits limits) {
-        CompositeByteBuf out = allocator.compositeBuffer(Integer.MAX_VALUE);
-        Inflation decoder = decoder(allocator, limits);
-        try {
-            decoder.add(message, part -> out.addComponent(true, part));
-            decoder.finish();
-            return out;
-        } catch (RuntimeException e) {
-            out.release();
-            throw e;
-        } finally {
-            decoder.release();
-        }
-    }
 }

@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Inflation {
     private static final int PART = 64 * 1024;
+    /** What decoding takes beside what is decoded, in bytes: zlib's window and tables, and the part that is being filled. */
+    public static final int HELD = PART + 48 * 1024;
+
     private static final int TRAILER = 2 * Integer.BYTES;
     private static final int ZLIB_METHOD = 8;
 

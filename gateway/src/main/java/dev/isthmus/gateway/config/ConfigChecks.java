@@ -2,12 +2,11 @@ package dev.isthmus.gateway.config;
 
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import io.netty.util.NetUtil;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashSet;
@@ -121,6 +120,19 @@ final class ConfigChecks {
             yaml.problem(places.of(admin, "token_file"), "admin: token_file: " + token + " cannot be read");
         } else if (token != null && !Files.isRegularFile(token)) {
             yaml.problem(places.of(admin, "token_file"), "admin: token_file: " + token + " is no file");
+        } else if (token != null) {
+            secret(places.of(admin, "token_file"), "admin: token_file: " + token, token);
+        }
+    }
+
+    private void secret(Node node, String what, Path file) {
+        try {
+            String exposure = SecretFile.exposure(file);
+            if (exposure != null) {
+                yaml.problem(node, what + " " + exposure);
+            }
+        } catch (IOException e) {
+            yaml.problem(node, what + " cannot be read");
         }
     }
 

@@ -158,10 +158,20 @@ public record GatewayConfig(
             int port,
 
             @Doc("A file with the token that changes need as 'Authorization: Bearer'; without it nothing can be changed"
-                    + " here.")
+                    + " here. Others may not be able to read or write it, nor its group to write it.")
             @Nullable
-            Path tokenFile) {
-        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null);
+            Path tokenFile,
+
+            @Doc(
+                    "Further hosts that requests may be sent to, *.SUFFIX for all below one, or * for any; 'host', localhost"
+                            + " and loopback addresses always may, all addresses where 'host' is not loopback.")
+            @HostPattern
+            List<String> allowedHosts) {
+        public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
+
+        public Admin {
+            allowedHosts = List.copyOf(allowedHosts);
+        }
     }
 
     /** What clients may ask for. */
@@ -239,63 +249,6 @@ public record GatewayConfig(
         public static final Http2Abuse DEFAULT = new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000);
     }
 
-    /** How many connections clients may have, and how long they may take. */
-    @Doc("How many connections clients may have, and how long clients may take. With 0s, or 0, there is no such limit.")
-    public record Connections(
-            @Doc("Open connections of all clients; more are closed at once.") @Range(min = 1, max = 1_000_000)
-            int maxConnections,
-
-            @Doc("The same of one address; 0: any number, as all clients behind a proxy have one address.")
-            @Range(max = 1_000_000)
-            int maxConnectionsPerAddress,
-
-            @Doc(
-                    "From the first byte of a request's head to its last, and from a connection's beginning to its first byte.")
-            @OrZero
-            Duration requestHeadersTimeout,
-
-            @Doc("Without a byte of a body that has begun, or of a gRPC message.") @OrZero
-            Duration requestBodyTimeout,
-
-            @Doc("Bytes a second of a body, averaged over request_body_timeout.") @Range(max = 1 << 30)
-            int minRequestBodyRate,
-
-            @Doc(
-                    "Without a byte of either side on an HTTP/2 stream whose client could send, or take more of an answer.")
-            @OrZero
-            Duration streamIdleTimeout,
-
-            @Doc("Without a byte that the client takes of an answer, or of an HTTP/2 answer that is complete.") @OrZero
-            Duration writeTimeout,
-
-            @Doc("Of a connection without a request. Where four fifths of max_connections are open, at most"
-                    + " request_headers_timeout.")
-            @OrZero
-            Duration idleTimeout,
-
-            @Doc("Without a byte from the client, after which the kernel asks whether it is there; whole seconds.")
-            @OrZero
-            Duration tcpKeepalive,
-
-            @Doc("Without a byte from an HTTP/2 client, after which it is sent a PING.") @OrZero
-            Duration http2KeepaliveInterval,
-
-            @Doc("Of the answer to that PING; without one the connection is closed.") @OrZero
-            Duration http2KeepaliveTimeout) {
-        public static final Connections DEFAULT = new Connections(
-                10_000,
-                0,
-                Duration.ofSeconds(10),
-                Duration.ofSeconds(30),
-                240,
-                Duration.ofMinutes(5),
-                Duration.ofSeconds(30),
-                Duration.ofHours(1),
-                Duration.ofMinutes(1),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(20));
-    }
-
     /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */
     @Doc("The headers that are passed on, whichever protocol either side speaks.")
     public record Headers(
@@ -328,9 +281,14 @@ public record GatewayConfig(
 
             @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load balancers do.")
             @OneOf({400, 503})
-            int notReadyStatus) {
+            int notReadyStatus,
+
+            @Doc("Whether clients see what servers say of failures, and names of upstreams (passed), or fixed texts in"
+                    + " place of them, the full ones going to the log (generic). What the gateway says of a request"
+                    + " itself is always seen.")
+            ErrorTexts errors) {
         public static final Answers DEFAULT =
-                new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400);
+                new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */
@@ -375,6 +333,12 @@ public record GatewayConfig(
         EMPTY
     }
 
+    /** What clients see of failures behind the gateway. */
+    public enum ErrorTexts {
+        PASSED,
+        GENERIC
+    }
+
     /** The message of a stream's answers. */
     public enum StreamForm {
         TRITON,
@@ -401,50 +365,5 @@ public record GatewayConfig(
         AUTO,
         TRUE,
         FALSE
-    }
-
-    /** The local backend. */
-    @Doc("ONNX models run by the gateway itself, as the upstream 'local'.")
-    public record LocalConfig(
-            @Doc("A directory of models, relative to the configuration; docs/local-backend.md has its layout.")
-            @Nullable
-            Path modelRepository,
-
-            @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")
-            boolean embeddedModels,
-
-            @Doc("Threads that run models; 0: one for each core.") @Range(max = 1024)
-            int threads,
-
-            @Doc("Requests that wait for a thread; more are refused with 503.") @Range(min = 1, max = 1_000_000)
-            int queueSize,
-
-            @Doc("none: everything is loaded at start; explicit: what 'load' names, all else by load and unload.")
-            ModelControl modelControl,
-
-            @Doc("The models that are loaded at start with explicit control; '*' for all.")
-            List<String> load,
-
-            @Doc("Where models run that name no device: cpu, gpu:N or auto.")
-            String device) {
-        public static final int DEFAULT_QUEUE_SIZE = 256;
-        public static final LocalConfig DEFAULT = of(null, false);
-        public static final LocalConfig EMBEDDED = of(null, true);
-
-        public LocalConfig {
-            load = List.copyOf(load);
-        }
-
-        /** Everything is loaded at start, all else is as it is by default. */
-        public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
-            return new LocalConfig(
-                    modelRepository, embeddedModels, 0, DEFAULT_QUEUE_SIZE, ModelControl.NONE, List.of(), "cpu");
-        }
-    }
-
-    /** Who decides which models are loaded. */
-    public enum ModelControl {
-        NONE,
-        EXPLICIT
     }
 }

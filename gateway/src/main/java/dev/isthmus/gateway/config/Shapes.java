@@ -32,6 +32,7 @@ final class Shapes {
     private static final String NAME = "[0-9A-Za-z_]([0-9A-Za-z_.-]*[0-9A-Za-z_.])?";
     private static final String ADDRESS = "(\\[[0-9a-fA-F:.]+]|" + NAME + "):[0-9]{1,5}";
     private static final String HOST_NAME = "[0-9a-fA-F]*:[0-9a-fA-F:.]+|" + NAME;
+    private static final String HOST_PATTERN = "\\*|\\*\\." + NAME + "|" + HOST_NAME;
     private static final String SERVICE = "srv:[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?";
     private static final Pattern ENDPOINT = Pattern.compile(ADDRESS);
     private static final int MAX_PORT = 65_535;
@@ -46,6 +47,8 @@ final class Shapes {
             "a header's name, or its beginning with * after it", pattern(HEADER + "\\*?"), Shapes::headerPattern);
     private static final Scalar HOST = scalar(
             "the name or the address of a host", pattern(HOST_NAME), text -> text.matches(HOST_NAME) ? text : null);
+    private static final Scalar HOSTS = scalar(
+            "a host, *.SUFFIX, or * for any", pattern(HOST_PATTERN), text -> text.matches(HOST_PATTERN) ? text : null);
     private static final Scalar BOOLEAN = new Scalar(
             "true or false",
             Map.of("type", "boolean"),
@@ -89,9 +92,7 @@ final class Shapes {
         }
         Class<?> plain = (Class<?>) type;
         if (plain == String.class) {
-            return marks.isAnnotationPresent(HeaderName.class)
-                    ? HEADER_NAME
-                    : marks.isAnnotationPresent(HostName.class) ? HOST : TEXT;
+            return text(marks);
         } else if (plain == boolean.class) {
             return BOOLEAN;
         } else if (plain == int.class || plain == Integer.class) {
@@ -119,6 +120,16 @@ final class Shapes {
             return new Section(plain.asSubclass(Record.class));
         }
         throw new IllegalArgumentException("the configuration knows no values of " + type);
+    }
+
+    private static Scalar text(AnnotatedElement marks) {
+        if (marks.isAnnotationPresent(HeaderName.class)) {
+            return HEADER_NAME;
+        }
+        if (marks.isAnnotationPresent(HostPattern.class)) {
+            return HOSTS;
+        }
+        return marks.isAnnotationPresent(HostName.class) ? HOST : TEXT;
     }
 
     private static Shape ofMany(ParameterizedType type, AnnotatedElement marks) {

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -52,8 +53,8 @@ final class AdmittedCall implements Reply {
     }
 
     @Override
-    public boolean takesParts() {
-        return client.takesParts();
+    public boolean takesParts(Wire wire, long length) {
+        return client.takesParts(wire, length);
     }
 
     @Override

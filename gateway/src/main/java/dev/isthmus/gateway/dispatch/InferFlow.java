@@ -17,6 +17,8 @@ import dev.isthmus.transcoder.AnswerForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Peer;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.RestText;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,6 +40,11 @@ final class InferFlow implements Reply {
     private @Nullable Target fallback;
     private AnswerForm form = AnswerForm.DECODED;
     private Cancellation underWay = Cancellation.NONE;
+    private @Nullable PassedJson passed;
+    private @Nullable WrittenText text;
+    /** Whether the target has nothing more to say. */
+    private boolean ended;
+
     private boolean over;
 
     /** @param body what the client sends, given back when nothing needs it any more */
@@ -177,7 +184,19 @@ final class InferFlow implements Reply {
 
     /** The client takes answers again. */
     void resume() {
-        underWay.resume();
+        WrittenText writing = text;
+        if (over || writing == null) {
+            underWay.resume();
+            return;
+        }
+        try {
+            writing.write();
+            if (ended) {
+                complete();
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            fail(failure(e));
+        }
     }
 
     /** The request is not what it should be, or we failed: whatever is under way ends. */
@@ -200,8 +219,8 @@ final class InferFlow implements Reply {
     }
 
     @Override
-    public boolean takesParts() {
-        return form.passesParts() && !routed.compared() && client.takesParts();
+    public boolean takesParts(Wire wire, long length) {
+        return form.passesParts(wire) && !routed.compared() && client.takesParts(wire, length);
     }
 
     @Override
@@ -217,10 +236,10 @@ final class InferFlow implements Reply {
             client.message(answer);
             return;
         }
-        if (!over && answer instanceof Answer.Part) {
+        if (!over && answer instanceof Answer.Part part) {
             begun();
             routed.answering();
-            client.message(answer);
+            part(part);
             return;
         }
         if (over || !(answer instanceof Answer.Inference inference)) {
@@ -230,10 +249,56 @@ final class InferFlow implements Reply {
         routed.answered(inference.message());
         begun();
         try {
-            client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+            if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
+                client.message(new Answer.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+            } else {
+                answer(transcoder.text(call.allocator(), inference.message(), form));
+            }
         } catch (RuntimeException | OutOfMemoryError e) {
             underWay.cancel();
             fail(failure(e));
+        }
+    }
+
+    private void answer(RestText answer) {
+        if (answer.inParts() && client.takesParts(Wire.REST, answer.bytes())) {
+            routed.answering();
+            text = new WrittenText(answer, call.memory(), client);
+            text.begin();
+        } else {
+            client.message(new Answer.Inference(new InferMessage.Rest(answer.whole())));
+        }
+    }
+
+    private void part(Answer.Part part) {
+        if (form.wire() != Wire.REST) {
+            client.message(part);
+            return;
+        }
+        try {
+            if (passed == null) {
+                passed = new PassedJson(call.allocator(), transcoder, part.jsonLength(), form);
+            }
+            Answer.Part looked = passed.add(part);
+            if (looked != null) {
+                client.message(looked);
+            }
+        } catch (RuntimeException | OutOfMemoryError e) {
+            underWay.cancel();
+            fail(failure(e));
+        }
+    }
+
+    /** Whether the answer is whole, as far as it was passed on; where not, the call has failed. */
+    private boolean whole() {
+        try {
+            if (passed != null) {
+                passed.end();
+            }
+            return true;
+        } catch (RuntimeException e) {
+            fail(failure(e));
+            return false;
         }
     }
 
@@ -245,7 +310,11 @@ final class InferFlow implements Reply {
 
     @Override
     public void complete() {
-        if (!over) {
+        ended = true;
+        if (text != null && !text.written()) {
+            return;
+        }
+        if (!over && whole()) {
             over = true;
             routed.ended(null);
             giveBack();
@@ -284,6 +353,12 @@ final class InferFlow implements Reply {
 
     /** Gives the request back, unless copies of it are still to be made, or parts of it still to come. */
     private void giveBack() {
+        if (over && passed != null) {
+            passed.release();
+        }
+        if (over && text != null) {
+            text.release();
+        }
         boolean passes = underWay instanceof Upload && !over;
         if (!routed.copying() && !passes) {
             body.release();

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import java.util.Map;
 
 /**
@@ -121,7 +122,7 @@ final class Upload implements Reply, Cancellation {
     }
 
     @Override
-    public boolean takesParts() {
-        return answers.takesParts();
+    public boolean takesParts(Wire wire, long length) {
+        return answers.takesParts(wire, length);
     }
 }

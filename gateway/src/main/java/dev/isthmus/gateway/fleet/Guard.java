@@ -122,7 +122,8 @@ final class Guard {
     }
 
     private OipException refused(String what, Duration wait) {
-        return OipException.refused(ErrorCode.UNAVAILABLE, "upstream '" + upstream + "' " + what, wait);
+        return OipException.refused(ErrorCode.UNAVAILABLE, "upstream '" + upstream + "' " + what, wait)
+                .confidential();
     }
 
     /** 0 while calls pass, 1 while a few may try, 2 while none passes. */

@@ -43,6 +43,9 @@ record Tries(
     OipException noServer() {
         metrics.rejected(ClusterMetrics.Rejection.NO_SERVER);
         return OipException.refused(
-                ErrorCode.UNAVAILABLE, "upstream '" + failures.upstream() + "' has no server that takes calls", SOON);
+                        ErrorCode.UNAVAILABLE,
+                        "upstream '" + failures.upstream() + "' has no server that takes calls",
+                        SOON)
+                .confidential();
     }
 }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Cancellation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Future;
@@ -162,8 +163,8 @@ final class Try implements Reply {
     }
 
     @Override
-    public boolean takesParts() {
-        return !whole && client.takesParts();
+    public boolean takesParts(Wire wire, long length) {
+        return !whole && client.takesParts(wire, length);
     }
 
     @Override

@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes the messages of one gRPC stream out of its data. Bytes are not copied: a message is a slice of what arrived, or made
- * of slices where it came in parts, of which only {@linkplain SmallParts small ones} are copied. Its length is checked before it is gathered. A large one need not be gathered: it can be
- * {@linkplain #open opened}, and is then taken part by part.
+ * of slices where it came in parts, of which only {@linkplain SmallParts small ones} are copied. Its length is checked before
+ * it is gathered. A large one need not be gathered: it can be {@linkplain #open opened}, and is then taken part by part. A
+ * compressed one is inflated as it comes.
  */
 public final class GrpcDeframer {
     /** A message that is not longer is not worth taking in parts, in bytes. */
@@ -31,8 +32,11 @@ public final class GrpcDeframer {
     private @Nullable ByteBuf single;
     /** What is held once it is more. */
     private @Nullable CompositeByteBuf gathered;
+    /** The compressed message that has begun. */
+    private @Nullable InflatedMessage inflated;
     /** Of the message that is open, what was not taken. */
     private long missing;
+    private long announced;
 
     /**
      * Nothing has come yet.
@@ -83,6 +87,9 @@ public final class GrpcDeframer {
      *     grpc-encoding says how
      */
     public @Nullable ByteBuf next() {
+        if (inflated != null) {
+            return inflate(inflated);
+        }
         ByteBuf in = held();
         if (missing > 0 || in == null) {
             return null;
@@ -95,12 +102,33 @@ public final class GrpcDeframer {
         int flag = in.getUnsignedByte(start);
         long length = in.getUnsignedInt(start + 1);
         check(flag, length);
+        if (flag == 1 && coding != null) {
+            take(in, MessagePrefix.BYTES).release();
+            InflatedMessage begun = new InflatedMessage(allocator, coding.decoder(allocator, limits), length);
+            inflated = begun;
+            return inflate(begun);
+        }
         if (in.readableBytes() - MessagePrefix.BYTES < length) {
+            announced = length;
             keep();
             return null;
         }
+        announced = 0;
         in.skipBytes(MessagePrefix.BYTES);
-        return plain(flag, take(in, (int) length));
+        return take(in, (int) length);
+    }
+
+    private @Nullable ByteBuf inflate(InflatedMessage message) {
+        ByteBuf in = held();
+        if (in != null && !message.complete()) {
+            message.add(take(in, message.of(in.readableBytes())));
+        }
+        if (!message.complete()) {
+            return null;
+        }
+        ByteBuf whole = message.take();
+        inflated = null;
+        return whole;
     }
 
     /**
@@ -112,7 +140,7 @@ public final class GrpcDeframer {
      */
     public long open(long least) {
         ByteBuf in = held();
-        if (missing > 0 || in == null || in.readableBytes() < MessagePrefix.BYTES) {
+        if (missing > 0 || inflated != null || in == null || in.readableBytes() < MessagePrefix.BYTES) {
             return NOT_OPENED;
         }
         int flag = in.getUnsignedByte(in.readerIndex());
@@ -154,10 +182,15 @@ public final class GrpcDeframer {
         }
     }
 
-    /** Bytes that have come and were not taken. */
+    /** Bytes of the message that is being gathered, as its prefix announces them; 0 where there is none. */
+    public long announced() {
+        return announced;
+    }
+
+    /** Bytes that have come and were not taken; of a compressed message what it has become, and what inflating it takes. */
     public int bytes() {
         ByteBuf in = held();
-        return in == null ? 0 : in.readableBytes();
+        return (in == null ? 0 : in.readableBytes()) + (inflated == null ? 0 : inflated.bytes());
     }
 
     private @Nullable ByteBuf held() {
@@ -205,14 +238,10 @@ public final class GrpcDeframer {
         return message;
     }
 
-    private ByteBuf plain(int flag, ByteBuf message) {
-        return flag == 1 && coding != null ? coding.decompress(allocator, message, limits) : message;
-    }
-
     /** Whether data is left over that makes no complete message, or some is missing. */
     public boolean partial() {
         ByteBuf in = held();
-        return missing > 0 || (in != null && in.isReadable());
+        return missing > 0 || inflated != null || (in != null && in.isReadable());
     }
 
     /** Gives back what is held; may be called more than once. */
@@ -222,6 +251,11 @@ public final class GrpcDeframer {
         gathered = null;
         if (in != null) {
             in.release();
+        }
+        InflatedMessage begun = inflated;
+        inflated = null;
+        if (begun != null) {
+            begun.release();
         }
     }
 }

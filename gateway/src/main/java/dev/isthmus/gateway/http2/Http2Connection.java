@@ -2,10 +2,10 @@ package dev.isthmus.gateway.http2;
 
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
-import io.netty.handler.codec.http2.Http2Error;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.codec.http2.Http2Error;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;

@@ -135,7 +135,9 @@ final class Session {
         if (stream.is(Mark.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
+            StreamListener heard = stream.listener();
             stream.listener(Silence.INSTANCE);
+            heard.ended();
             ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
         }
     }

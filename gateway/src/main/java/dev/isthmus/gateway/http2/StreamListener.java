@@ -49,7 +49,10 @@ public interface StreamListener {
     /** {@link Http2Stream#writable} said no, and would say yes now. */
     default void becameWritable() {}
 
-    /** The stream is over, however it ended; before {@link #closed}. */
+    /**
+     * The stream is over, however it ended; before {@link #closed}. Of a server that has answered before the request ended:
+     * all of the answer has been written.
+     */
     default void ended() {}
 
     /**

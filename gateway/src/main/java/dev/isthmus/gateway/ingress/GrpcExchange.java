@@ -16,6 +16,7 @@ import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -222,8 +223,12 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void cancel() {
+    public void over() {
         memory.giveBack();
+    }
+
+    @Override
+    public void cancel() {
         if (!ended) {
             ended = true;
             releaseRequest();
@@ -255,7 +260,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public boolean takesParts() {
+    public boolean takesParts(Wire wire, long length) {
         OpenCall call = opened;
         return !ended && call != null && !call.stream() && call.coding() == null;
     }

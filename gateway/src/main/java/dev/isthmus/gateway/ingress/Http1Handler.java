@@ -31,6 +31,7 @@ import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +42,14 @@ import org.slf4j.LoggerFactory;
  */
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
+
+    /** Parts of messages that are taken at once; then other connections of the loop have their turn. */
+    private static final int TURN = 512;
+
+    /** A task that is due at once would come before what other connections sent, for up to a second. */
+    private static final long TURN_MILLIS = 1;
+
+    private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final Entry entry;
     private final Landing landing;
@@ -56,6 +65,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean leaving;
 
     private long discarded;
+    /** Parts that were taken in this turn. */
+    private int taken;
 
     Http1Handler(Entry entry, Landing landing) {
         this.entry = entry;
@@ -98,9 +109,9 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         readOn(ctx);
     }
 
-    /** Whether the next message can be looked at: no request begins while the client does not take the answers before. */
+    /** Whether the next message can be looked at now: no request begins while the client does not take the answers before. */
     private boolean free(ChannelHandlerContext ctx) {
-        return exchange == null ? ctx.channel().isWritable() : !bodyEnded;
+        return taken < TURN && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
 
     /** Whether the decoder may go on. */
@@ -150,6 +161,17 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void take(ChannelHandlerContext ctx, HttpObject message) {
+        taken++;
+        if (taken == TURN) {
+            ctx.executor()
+                    .schedule(
+                            () -> {
+                                taken = 0;
+                                pump(ctx);
+                            },
+                            TURN_MILLIS,
+                            TimeUnit.MILLISECONDS);
+        }
         if (message instanceof HttpRequest request && exchange == null) {
             begin(ctx, request);
         } else if (message instanceof HttpContent content) {
@@ -292,9 +314,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         public void begin(RestResponse head) {
             HttpResponse begun =
                     new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(head.status()));
-            if (http10) {
+            boolean length = head.headers().containsKey(CONTENT_LENGTH);
+            if (http10 && !length) {
                 keepAlive = false;
-            } else {
+            } else if (!length) {
                 begun.headers().set(HttpHeaderNames.TRANSFER_ENCODING, HttpHeaderValues.CHUNKED);
             }
             head(begun, head);
@@ -309,6 +332,17 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         @Override
         public void endBody() {
             finished(ctx.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT));
+        }
+
+        @Override
+        public boolean abortable() {
+            return !http10;
+        }
+
+        @Override
+        public void abort() {
+            keepAlive = false;
+            ctx.close();
         }
 
         @Override

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -21,7 +22,7 @@ final class Http1Rules {
         if (request.headers().size() > IngressSettings.MAX_HEADER_FIELDS) {
             return HeadLimits.tooManyFields();
         }
-        OipException host = refusedHost(request);
+        OipException host = RequestTarget.refusal(request);
         if (host != null) {
             return host;
         }
@@ -40,20 +41,6 @@ final class Http1Rules {
                     ErrorCode.EXPECTATION_FAILED, "header Expect: '100-continue' is expected, got '" + expect + "'");
         }
         return null;
-    }
-
-    private static @Nullable OipException refusedHost(HttpRequest request) {
-        List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
-        if (hosts.size() > 1 || (hosts.isEmpty() && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
-            return OipException.invalid("one Host header is expected, got " + hosts.size());
-        }
-        String host = hosts.isEmpty() ? null : hosts.getFirst();
-        RequestTarget target = RequestTarget.absolute(request.uri());
-        if (target == null || target.agrees(host)) {
-            return null;
-        }
-        return OipException.invalid(
-                "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
     }
 
     /** Why the rest of a body could not be decoded. */

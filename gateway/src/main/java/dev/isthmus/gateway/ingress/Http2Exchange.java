@@ -34,6 +34,9 @@ interface Http2Exchange {
     /** The client has sent everything. */
     void end();
 
+    /** Nothing of the response waits any more: it has been written, or never will be. */
+    void over();
+
     /** The stream is closed, by whomever; nothing can be written any more. Without effect after the response. */
     void cancel();
 }

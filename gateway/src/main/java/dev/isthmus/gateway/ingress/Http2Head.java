@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.config.HeaderNames;
 import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;

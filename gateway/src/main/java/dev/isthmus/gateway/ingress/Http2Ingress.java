@@ -52,11 +52,11 @@ final class Http2Ingress {
     }
 
     private @Nullable OipException refusal(Http2Stream stream, Http2Head head, IngressSettings settings) {
-        if (unended > 1 && entry.connections().tooManyUnended(settings.connections())) {
+        if (entry.connections().tooManyUnended(unended, settings.connections())) {
             return OipException.refused(
                     ErrorCode.UNAVAILABLE,
                     "the gateway waits for the end of " + settings.connections().mostUnended()
-                            + " requests, and takes one more of each connection",
+                            + " requests, and takes few more of each connection",
                     SOON);
         }
         return HeadLimits.refusal(stream.headTooLarge(), head);
@@ -116,6 +116,7 @@ final class Http2Ingress {
         private final Http2Stream stream;
         private @Nullable Http2Exchange exchange;
         private boolean unendedRequest;
+        private boolean over;
 
         Received(Http2Stream stream) {
             this.stream = stream;
@@ -131,16 +132,28 @@ final class Http2Ingress {
                 }
                 current = begin(stream, headers);
                 exchange = current;
+                if (over) {
+                    current.over();
+                }
             }
             // Trailers of a request say nothing that is needed here.
             if (end) {
-                ended();
+                requestEnded();
                 current.end();
             }
         }
 
         @Override
         public void ended() {
+            requestEnded();
+            over = true;
+            Http2Exchange current = exchange;
+            if (current != null) {
+                current.over();
+            }
+        }
+
+        private void requestEnded() {
             if (unendedRequest) {
                 unendedRequest = false;
                 requestEnds();
@@ -157,7 +170,7 @@ final class Http2Ingress {
             int bytes = data.readableBytes();
             current.data(data);
             if (end) {
-                ended();
+                requestEnded();
                 current.end();
             } else if (current.paused()) {
                 current.withheld(bytes);

@@ -11,6 +11,7 @@ import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.handler.codec.http2.Http2Error;
 import io.netty.util.AsciiString;
 import java.util.Map;
 
@@ -84,6 +85,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
+    public void over() {
+        exchange.written();
+    }
+
+    @Override
     public void cancel() {
         exchange.cancel();
     }
@@ -116,6 +122,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     @Override
     public void endBody() {
         stream.data(Unpooled.EMPTY_BUFFER, true);
+    }
+
+    @Override
+    public void abort() {
+        stream.reset(Http2Error.INTERNAL_ERROR.code());
     }
 
     @Override

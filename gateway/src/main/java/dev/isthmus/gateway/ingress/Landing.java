@@ -98,17 +98,15 @@ final class Landing {
         if (capacity == 0 || !ahead.take(capacity)) {
             return null;
         }
-        boolean acquired = false;
         try {
             ByteBuf fresh = allocator.directBuffer(capacity, capacity);
-            acquired = true;
             memory = fresh;
             filled = 0;
             return fresh;
-        } finally {
-            if (!acquired) {
-                ahead.giveBack(capacity);
-            }
+        } catch (OutOfMemoryError none) {
+            // There is no such piece; a read's may still be there.
+            ahead.giveBack(capacity);
+            return null;
         }
     }
 

@@ -1,30 +1,30 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.net.PackedReads;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.util.UncheckedBooleanSupplier;
 
 /** Has a connection read into its {@link Landing} while that wants it, and else into buffers of what reads usually bring. */
-record LandingReads(AdaptiveRecvByteBufAllocator usual, Landing landing) implements RecvByteBufAllocator {
+record LandingReads(PackedReads usual, Landing landing) implements RecvByteBufAllocator {
 
     @Override
     @SuppressWarnings("deprecation") // it is what channels call
     public Handle newHandle() {
-        return new Reads((ExtendedHandle) usual.newHandle(), landing);
+        return new Reads(usual.newHandle(), landing);
     }
 
     /** The usual handle learns nothing of reads that do not go to its buffers. */
     @SuppressWarnings("deprecation") // see above
     private static final class Reads extends DelegatingHandle implements ExtendedHandle {
-        private final ExtendedHandle usual;
+        private final PackedReads.Reads usual;
         private final Landing landing;
         private boolean landed;
         private int attempted;
         private int last;
 
-        Reads(ExtendedHandle usual, Landing landing) {
+        Reads(PackedReads.Reads usual, Landing landing) {
             super(usual);
             this.usual = usual;
             this.landing = landing;
@@ -34,7 +34,11 @@ record LandingReads(AdaptiveRecvByteBufAllocator usual, Landing landing) impleme
         public ByteBuf allocate(ByteBufAllocator allocator) {
             ByteBuf space = landing.space(allocator);
             landed = space != null;
-            return space == null ? usual.allocate(allocator) : space;
+            if (space == null) {
+                return usual.allocate(allocator);
+            }
+            usual.drop();
+            return space;
         }
 
         @Override

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.ingress;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.PackedReads;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
@@ -14,8 +15,8 @@ import java.net.SocketAddress;
 /** Every pipeline of the ingress. */
 final class Pipelines extends ChannelInitializer<Channel> {
     private static final int LARGEST_READ = 512 * 1024;
-    private static final AdaptiveRecvByteBufAllocator READS =
-            new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ);
+    private static final PackedReads READS =
+            new PackedReads(new AdaptiveRecvByteBufAllocator(512, 8 * 1024, LARGEST_READ));
     /** Of all connections of a listener. */
     private static final long MOST_AHEAD = 64L << 20;
 

@@ -8,8 +8,16 @@ interface ResponseWriter {
     /** The whole response; called once, or not at all. */
     void respond(RestResponse response);
 
-    /** The head of a response whose body comes in parts. */
+    /** The head of a response whose body comes in parts; it may have a content-length. */
     void begin(RestResponse head);
+
+    /** Whether a client can tell a body in parts that was aborted from one that is complete. */
+    default boolean abortable() {
+        return true;
+    }
+
+    /** Ends a response whose body cannot be completed, so that the client sees that. */
+    void abort();
 
     /** The next part of the body (taken). */
     void part(ByteBuf part);

@@ -15,6 +15,7 @@ import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class RestExchange implements Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
+    private final RestRendering rendering;
     private final MemoryBudget.Hold memory;
     private @Nullable Opened opened;
     private @Nullable RequestSink sink;
@@ -39,6 +41,7 @@ final class RestExchange implements Reply {
     private long bodyBytes;
     private boolean bodiless;
     private boolean begun;
+    private boolean passing;
     private boolean answered;
 
     /**
@@ -59,6 +62,7 @@ final class RestExchange implements Reply {
     RestExchange(ResponseWriter writer, IngressSettings settings, MemoryBudget.Hold memory) {
         this.writer = writer;
         this.settings = settings;
+        this.rendering = new RestRendering(settings);
         this.memory = memory;
     }
 
@@ -83,6 +87,7 @@ final class RestExchange implements Reply {
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel, memory);
             HopCount.check(call.headers(), settings.maxHops());
             opened = new Opened(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
+            memory.gathered(opened.decoder() == null ? 0 : Inflation.HELD);
             sink = calls.open(call, this);
         } catch (OipException failure) {
             fail(failure);
@@ -145,6 +150,7 @@ final class RestExchange implements Reply {
                 cancelWith(malformed);
                 return;
             }
+            release(decoder);
         }
         if (!answered) {
             to.end();
@@ -209,13 +215,27 @@ final class RestExchange implements Reply {
     private void endRequest() {
         answered = true;
         if (opened != null && opened.decoder() != null) {
-            opened.decoder().release();
+            release(opened.decoder());
         }
+    }
+
+    private void release(Inflation decoder) {
+        decoder.release();
+        memory.gathered(0);
     }
 
     @Override
     public boolean writable() {
         return writer.writable();
+    }
+
+    @Override
+    public boolean takesParts(Wire wire, long length) {
+        Opened request = opened;
+        return request != null
+                && !request.events()
+                && writer.abortable()
+                && (request.accepted() == null || length > ContentCoding.MOST_COMPRESSED);
     }
 
     @Override
@@ -236,12 +256,14 @@ final class RestExchange implements Reply {
         Opened request = opened;
         if (answered || response != null || request == null) {
             answer.release();
+        } else if (answer instanceof Answer.Part part) {
+            pass(part);
         } else if (request.events()) {
             event(request, answer);
         } else if (answer instanceof Answer.StreamError error) {
             fail(error.failure());
         } else {
-            response = render(answer);
+            response = rendering.of(answer);
             fits(response.body().readableBytes());
         }
     }
@@ -286,15 +308,25 @@ final class RestExchange implements Reply {
                 }
             }
             // A server that does not stream answered as a whole.
-            default -> response = render(answer);
+            default -> response = rendering.of(answer);
         }
     }
 
     private void begin() {
+        begin(RestResponse.events());
+    }
+
+    private void begin(RestResponse head) {
         if (!begun) {
             begun = true;
-            writer.begin(RestResponse.events().with(returned));
+            writer.begin(head.with(returned));
         }
+    }
+
+    private void pass(Answer.Part part) {
+        passing = true;
+        begin(RestResponse.passed(part));
+        part(part.bytes());
     }
 
     private static ByteBuf errorEvent(Opened request, OipException failure) {
@@ -312,7 +344,7 @@ final class RestExchange implements Reply {
         if (complete != null) {
             endRequest();
             respond(compressed(complete.with(returned)));
-        } else if (opened != null && opened.events()) {
+        } else if (opened != null && (passing || opened.events())) {
             begin();
             endRequest();
             writer.endBody();
@@ -323,16 +355,10 @@ final class RestExchange implements Reply {
 
     private RestResponse compressed(RestResponse plain) {
         Opened request = opened;
-        ContentCoding coding = request == null ? null : request.accepted();
-        if (request == null
-                || coding == null
-                || plain.body().readableBytes() <= settings.compressAbove()
-                || plain.body().readableBytes() > ContentCoding.MOST_COMPRESSED) {
-            return plain;
-        }
-        return plain.with(coding.compress(request.channel().alloc(), plain.body()))
-                .with("content-encoding", coding.token())
-                .with("vary", "accept-encoding");
+        return request == null
+                ? plain
+                : rendering.compressed(
+                        plain, request.accepted(), request.channel().alloc());
     }
 
     @Override
@@ -343,7 +369,10 @@ final class RestExchange implements Reply {
         }
         endRequest();
         drop();
-        if (begun && request != null) {
+        if (passing) {
+            writer.abort();
+            memory.giveBack();
+        } else if (begun && request != null) {
             writer.part(errorEvent(request, failure));
             writer.endBody();
         } else {
@@ -362,28 +391,6 @@ final class RestExchange implements Reply {
             response.body().release();
             response = null;
         }
-    }
-
-    private RestResponse render(Answer answer) {
-        return switch (answer) {
-            case Answer.Live live -> health(live.live(), JsonAnswers.live(live));
-            case Answer.Ready ready -> health(ready.ready(), JsonAnswers.ready(ready));
-            case Answer.ModelReady model -> health(model.ready(), JsonAnswers.modelReady(model));
-            case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
-            case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
-            case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
-            case Answer.Part part -> throw new IllegalArgumentException("REST answers are taken whole");
-            case Answer.Document document -> RestResponse.json(200, document.content());
-            case Answer.Events events -> RestResponse.events().with(events.content());
-            case Answer.StreamError error -> RestResponse.error(error.failure());
-        };
-    }
-
-    /** A health request's "no" is a status that is no 2xx (protocol document, Health; R2). */
-    private RestResponse health(boolean yes, byte[] json) {
-        IngressSettings.Health form = settings.health();
-        RestResponse full = RestResponse.json(yes ? 200 : form.notReadyStatus(), json);
-        return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
     }
 
     private static OipException tooLarge(long maxBytes, String got) {

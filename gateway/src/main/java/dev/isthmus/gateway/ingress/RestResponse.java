@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
@@ -33,6 +34,14 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
                         body.content(),
                         Map.of(CONTENT_TYPE, "application/octet-stream", JSON_LENGTH, Long.toString(body.jsonLength())))
                 : json(200, body.content());
+    }
+
+    /** The head of an inference answer that is passed on in parts. */
+    static RestResponse passed(Answer.Part first) {
+        RestResponse head = inference(new RestBody(Unpooled.EMPTY_BUFFER, first.jsonLength()));
+        return first.length() == Answer.Part.UNKNOWN
+                ? head
+                : head.with("content-length", Long.toString(first.length()));
     }
 
     /** The head of a stream of server-sent events. */

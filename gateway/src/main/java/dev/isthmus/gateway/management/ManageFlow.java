@@ -119,7 +119,8 @@ public final class ManageFlow {
      */
     private RequestSink passed(Call call, Operation.Manage manage, Upstream upstream, ModelRef model, Reply reply) {
         if (manage.extension().sharedMemory() && !upstream.peer().sharedMemory()) {
-            throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'");
+            throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'")
+                    .confidential();
         }
         ManageBridge bridge = new ManageBridge(manage.to(model), upstream, reply);
         if (manage.json() || model.equals(manage.model())) {

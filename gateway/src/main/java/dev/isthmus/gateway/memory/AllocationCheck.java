@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * one failure may pass. For all threads.
  */
 public final class AllocationCheck {
-    /** What one read of a socket takes, in bytes. */
-    private static final int READ = 64 * 1024;
+    /** What one read of a socket takes at most, in bytes. */
+    private static final int READ = 512 * 1024;
 
     /** So many failures in a row count. */
     private static final int FAILURES = 3;

@@ -2,11 +2,13 @@ package dev.isthmus.gateway.memory;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,13 +19,34 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryBudget {
     private static final Duration SOON = Duration.ofSeconds(1);
 
+    /** What buffers take is looked at when so many more bytes are held, or fewer. */
+    private static final int LOOK_BITS = 16;
+
+    private static final long LOOK_NANOS = 1_000_000;
+    /** Health and errors are told however much buffers take, in bytes. */
+    private static final long LIGHT_ANSWER = 16 << 10;
+
     private final AtomicLong used = new AtomicLong();
     private final Counter refused;
+    private final LongSupplier pinned;
     private volatile long most;
+    private volatile long mostPinned = Long.MAX_VALUE;
+    private volatile boolean crowded;
+    private volatile long lookedNanos = System.nanoTime() - LOOK_NANOS;
 
     /** @param most bytes */
     public MemoryBudget(long most, MeterRegistry meters) {
+        this(most, () -> 0, meters);
+    }
+
+    /**
+     * As {@link #MemoryBudget(long, MeterRegistry)}.
+     *
+     * @param pinned the bytes that buffers in use take, filled or not
+     */
+    public MemoryBudget(long most, LongSupplier pinned, MeterRegistry meters) {
         this.most = most;
+        this.pinned = pinned;
         this.refused = Counter.builder("isthmus.memory.refused")
                 .description("Calls refused because all calls held as many bytes as they may.")
                 .register(meters);
@@ -35,11 +58,20 @@ public final class MemoryBudget {
                 .description("Bytes that calls may hold.")
                 .baseUnit("bytes")
                 .register(meters);
+        Gauge.builder("isthmus.buffers.pinned", pinned, LongSupplier::getAsLong)
+                .description("Memory outside the heap that buffers in use take, filled or not")
+                .baseUnit("bytes")
+                .register(meters);
     }
 
-    /** It is as much from now on; what is held beyond it stays. */
-    public void limit(long bytes) {
+    /**
+     * It is as much from now on; what is held beyond it stays.
+     *
+     * @param pinnedBytes nothing more is held while buffers in use take more than so many bytes, filled or not
+     */
+    public void limit(long bytes, long pinnedBytes) {
         most = bytes;
+        mostPinned = pinnedBytes;
     }
 
     /** What a call holds: nothing yet. */
@@ -47,19 +79,37 @@ public final class MemoryBudget {
         return new Hold(this);
     }
 
-    private boolean reserved(long bytes) {
+    /** @param light so little that it keeps no buffer worth speaking of: it fits as long as its bytes do */
+    private boolean reserved(long bytes, boolean light) {
         long before = used.get();
-        while (before + bytes <= most) {
-            if (used.compareAndSet(before, before + bytes)) {
-                return true;
+        if (light || !crowded(before, bytes)) {
+            while (before + bytes <= most) {
+                if (used.compareAndSet(before, before + bytes)) {
+                    return true;
+                }
+                before = used.get();
             }
-            before = used.get();
         }
         refused.increment();
         return false;
     }
 
+    /** Whether buffers take too much. It is looked at now and then: the allocator has to add it up. */
+    private boolean crowded(long before, long bytes) {
+        if (crowded || before >> LOOK_BITS != (before + bytes) >> LOOK_BITS) {
+            long now = System.nanoTime();
+            if (now - lookedNanos >= LOOK_NANOS) {
+                lookedNanos = now;
+                crowded = pinned.getAsLong() > mostPinned;
+            }
+        }
+        return crowded;
+    }
+
     private String full() {
+        if (crowded) {
+            return "memory: all buffers together may take " + mostPinned + " bytes, and there is no room for more now";
+        }
         return "memory: all calls together may hold " + most + " bytes, and there is no room for more now";
     }
 
@@ -76,6 +126,7 @@ public final class MemoryBudget {
         private long gathered;
         private long request;
         private long answer;
+        private long source;
         private boolean over;
 
         private Hold(@Nullable MemoryBudget budget) {
@@ -84,7 +135,7 @@ public final class MemoryBudget {
 
         /** Bytes of the request that have come and were not dispatched. */
         public void gathered(long bytes) {
-            holds(request + bytes + answer, false);
+            holds(request + bytes + answer + source, false);
             gathered = bytes;
         }
 
@@ -96,24 +147,30 @@ public final class MemoryBudget {
 
         /** Bytes of the request that has been dispatched, or of what was made of it. */
         public void request(long bytes) {
-            holds(gathered + bytes + answer, false);
+            holds(gathered + bytes + answer + source, false);
             request = bytes;
         }
 
         /** Bytes of the answer that have come and were not written. */
         public void answer(long bytes) {
-            holds(gathered + request + bytes, true);
+            holds(gathered + request + bytes + source, true);
             answer = bytes;
         }
 
+        /** Bytes of an answer that has come as a whole, and is written as the client takes it. */
+        public void source(long bytes) {
+            holds(gathered + request + answer + bytes, true);
+            source = bytes;
+        }
+
         private void holds(long bytes, boolean executed) {
-            long more = bytes - gathered - request - answer;
+            long more = bytes - gathered - request - answer - source;
             if (budget == null || over || more == 0) {
                 return;
             }
             if (more < 0) {
                 budget.used.addAndGet(more);
-            } else if (!budget.reserved(more)) {
+            } else if (!budget.reserved(more, executed ? more <= LIGHT_ANSWER : bytes < SmallParts.SMALL)) {
                 throw executed
                         ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
                         : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);
@@ -125,6 +182,7 @@ public final class MemoryBudget {
             gathered(0);
             request(0);
             answer(0);
+            source(0);
             over = budget != null;
         }
     }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -113,8 +114,8 @@ final class MeteredCall implements Reply {
     }
 
     @Override
-    public boolean takesParts() {
-        return client.takesParts();
+    public boolean takesParts(Wire wire, long length) {
+        return client.takesParts(wire, length);
     }
 
     @Override

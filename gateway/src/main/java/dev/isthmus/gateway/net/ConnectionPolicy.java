@@ -5,7 +5,8 @@ package dev.isthmus.gateway.net;
  *
  * @param most open connections of all clients
  * @param mostOfAddress of one address; 0 for any number
- * @param mostUnended HTTP/2 requests that have begun and not ended, streams among them; above it each connection may have one
+ * @param mostUnended HTTP/2 requests that have begun and not ended, streams among them; above it each connection may have its
+ *     share of as many again
  * @param tcpKeepaliveSeconds of silence, after which the kernel asks whether the client is there; 0 for never
  */
 public record ConnectionPolicy(

@@ -73,8 +73,14 @@ public final class OpenConnections {
         unended.decrementAndGet();
     }
 
-    /** Whether more requests have not ended than may. */
-    public boolean tooManyUnended(ConnectionPolicy policy) {
-        return unended.get() > policy.mostUnended();
+    /**
+     * Whether more requests have not ended than may, and of one connection more than its share of as many again, which is one
+     * at least.
+     *
+     * @param own those of the connection
+     */
+    public boolean tooManyUnended(int own, ConnectionPolicy policy) {
+        int most = policy.mostUnended();
+        return unended.get() > most && own > Math.max(1, most / Math.max(1, open.get()));
     }
 }

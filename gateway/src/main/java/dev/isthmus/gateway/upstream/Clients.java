@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream;
 
+import dev.isthmus.gateway.net.PackedReads;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
@@ -10,7 +11,8 @@ import io.netty.resolver.NoopAddressResolverGroup;
 
 /** How connections to servers are made, whatever is spoken on them. */
 public final class Clients {
-    private static final int MAX_READ = 512 * 1024;
+    private static final PackedReads READS =
+            new PackedReads(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 512 * 1024));
 
     private Clients() {}
 
@@ -25,6 +27,6 @@ public final class Clients {
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, settings.connectTimeoutMillis())
                 .option(ChannelOption.TCP_NODELAY, true)
                 .option(ChannelOption.SO_KEEPALIVE, true)
-                .option(ChannelOption.RECVBUF_ALLOCATOR, new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, MAX_READ));
+                .option(ChannelOption.RECVBUF_ALLOCATOR, READS);
     }
 }

@@ -58,8 +58,7 @@ public interface Upstream extends AutoCloseable {
      * @param length of the message in bytes
      */
     default RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        reply.fail(new OipException(
-                ErrorCode.INTERNAL, "upstream '" + name() + "' is not known to take requests in parts"));
+        reply.fail(unable(ErrorCode.INTERNAL, "is not known to take requests in parts"));
         return RequestSink.ENDED;
     }
 
@@ -92,10 +91,9 @@ public interface Upstream extends AutoCloseable {
      */
     default Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
         body.release();
-        reply.fail(new OipException(
+        reply.fail(unable(
                 ErrorCode.UNIMPLEMENTED,
-                "upstream '" + name()
-                        + "' is not spoken to in REST, and the generate extension is known over REST only"));
+                "is not spoken to in REST, and the generate extension is known over REST only"));
         return Cancellation.NONE;
     }
 
@@ -107,8 +105,7 @@ public interface Upstream extends AutoCloseable {
      */
     default Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         body.release();
-        reply.fail(new OipException(
-                ErrorCode.UNIMPLEMENTED, "upstream '" + name() + "' does not serve " + manage.extension()));
+        reply.fail(unable(ErrorCode.UNIMPLEMENTED, "does not serve " + manage.extension()));
         return Cancellation.NONE;
     }
 
@@ -129,12 +126,15 @@ public interface Upstream extends AutoCloseable {
      * {@code Answer.Document}: KServe's {@code {"models": [...]}}.
      */
     default Cancellation modelNames(Call call, Reply reply) {
-        reply.fail(
-                new OipException(ErrorCode.UNIMPLEMENTED, "upstream '" + name() + "' is not known to list its models"));
+        reply.fail(unable(ErrorCode.UNIMPLEMENTED, "is not known to list its models"));
         return Cancellation.NONE;
     }
 
     /** Closes connections; calls under way fail with UNAVAILABLE. */
     @Override
     void close();
+
+    private OipException unable(ErrorCode code, String what) {
+        return new OipException(code, "upstream '" + name() + "' " + what).confidential();
+    }
 }

@@ -10,7 +10,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failures that arise between the gateway and one upstream. Their texts go to clients: no address is in them.
+ * The failures that arise between the gateway and one upstream. Their texts go to clients where those may see the names
+ * of upstreams: no address is in them.
  *
  * @param ending whether the gateway is being stopped
  */
@@ -92,7 +93,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     }
 
     private OipException failure(ErrorCode code, String what, @Nullable Throwable cause, Processed processed) {
-        return new OipException(code, "upstream '" + upstream + "' " + what, cause, processed);
+        return new OipException(code, "upstream '" + upstream + "' " + what, cause, processed).confidential();
     }
 
     /** Whole seconds from ten on, tenths below, milliseconds below a second: "60 s", "2.5 s", "250 ms". */

@@ -4,6 +4,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.ConfigLoader;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
+import dev.isthmus.gateway.memory.Buffers;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -14,7 +15,6 @@ import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Wire;
-import io.netty.buffer.AdaptiveByteBufAllocator;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
@@ -52,7 +52,7 @@ final class Exercise {
     static int run(Pace pace, long endNanos) throws Exception {
         Transport transport = Transport.best();
         // One of its own, that ends with it: an allocator keeps some of what it once had.
-        ByteBufAllocator allocator = new AdaptiveByteBufAllocator(true);
+        ByteBufAllocator allocator = Buffers.fresh();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 1, new DefaultThreadFactory("isthmus-warm-loop", true), transport.ioHandlerFactory());
         try (Sizes sizes = new Sizes();

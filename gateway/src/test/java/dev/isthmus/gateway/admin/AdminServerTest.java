@@ -31,6 +31,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -59,7 +60,8 @@ class AdminServerTest {
     @BeforeEach
     void start() throws Exception {
         Path token = Files.writeString(folder.resolve("token"), TOKEN + "\n");
-        start(new Admin("127.0.0.1", 0, token));
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString("rw-------"));
+        start(new Admin("127.0.0.1", 0, token, List.of()));
     }
 
     private void start(Admin admin) throws Exception {
@@ -213,13 +215,13 @@ class AdminServerTest {
     @Test
     void change_whereNoTokenIsConfigured_isRefused() throws Exception {
         gateway.close();
-        start(new Admin("127.0.0.1", 0, null));
+        start(new Admin("127.0.0.1", 0, null, List.of()));
         expectError(post("/reload", "Authorization", "Bearer "), 403, "token_file");
     }
 
     @Test
     void openAddress_withoutAToken_isNotListenedOn() {
-        GatewayConfig open = config.withAdmin(new Admin("0.0.0.0", 0, null));
+        GatewayConfig open = config.withAdmin(new Admin("0.0.0.0", 0, null, List.of()));
         assertThatThrownBy(() -> Gateway.start(open))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("token_file");
@@ -269,12 +271,14 @@ class AdminServerTest {
 
     @Test
     void requests_malformedOrImpatient_closeTheConnection() throws Exception {
-        assertThat(raw("GET /live HTTP/1.1\r\nbad header\r\n\r\n")).contains(" 400 ");
-        assertThat(raw("POST /reload HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"))
+        assertThat(raw("GET /live HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n"))
                 .contains(" 400 ");
         assertThat(
                         raw(
-                                "GET /live HTTP/1.1\r\n\r\nGET /live HTTP/1.1\r\n\r\nGET /live HTTP/1.1\r\nConnection: close\r\n\r\n"))
+                                "POST /reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"))
+                .contains(" 400 ");
+        String live = "GET /live HTTP/1.1\r\nHost: localhost\r\n";
+        assertThat(raw(live + "\r\n" + live + "\r\n" + live + "Connection: close\r\n\r\n"))
                 .isEmpty();
     }
 

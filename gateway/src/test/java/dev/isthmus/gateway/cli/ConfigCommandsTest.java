@@ -228,7 +228,7 @@ class ConfigCommandsTest {
                                 + " {name: canary, upstream: m, version: 9, weight: 1}] -> [{name: stable, upstream: t,"
                                 + " model: resnet50, weight: 2}, {name: canary, upstream: m, version: 9, weight: 1}]",
                         "default_upstream: m -> t",
-                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901}");
+                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
     }
 
     @ParameterizedTest

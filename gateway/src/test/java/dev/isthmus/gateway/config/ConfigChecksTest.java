@@ -7,13 +7,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What is wrong between sections that are each well formed. */
@@ -151,5 +156,30 @@ class ConfigChecksTest {
                         "f.yaml:12:33:",
                         "f.yaml:13:36:",
                         "f.yaml:14:19:");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rw-r--r--,mode 644: others can read it",
+        "rw-----w-,mode 602: others can write it",
+        "rw-rw----,mode 660: its group can write it",
+    })
+    void token_thatOthersReach_isTold(String permissions, String problem, @TempDir Path folder) throws IOException {
+        Path token = Files.writeString(folder.resolve("token"), "secret");
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString(permissions));
+        assertThat(problems("{admin: {token_file: " + token + "}, " + LOCAL + "}"))
+                .singleElement()
+                .asString()
+                .contains("f.yaml:1:22: admin: token_file: " + token + " has " + problem)
+                .contains("chmod 600");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rw-------", "r--r-----", "rw-r-----"})
+    void token_ofOwnerAndGroup_isTaken(String permissions, @TempDir Path folder) throws Exception {
+        Path token = Files.writeString(folder.resolve("token"), "secret");
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString(permissions));
+        assertThat(ConfigLoader.parse("f.yaml", "{admin: {token_file: " + token + "}, " + LOCAL + "}", folder))
+                .isNotNull();
     }
 }

@@ -7,8 +7,6 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
-import dev.isthmus.gateway.config.GatewayConfig.ModelControl;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig.Fallback;
@@ -29,6 +27,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -64,7 +63,7 @@ class ConfigLoaderTest {
                 default_upstream: t
                 """);
         assertThat(config.listeners()).containsExactly(new Listener("127.0.0.1", 8080));
-        assertThat(config.connections()).isEqualTo(GatewayConfig.Connections.DEFAULT);
+        assertThat(config.connections()).isEqualTo(Connections.DEFAULT);
         assertThat(config.limits().maxBodySize()).isEqualTo(64 << 20);
         assertThat(config.limits().maxManagementSize()).isEqualTo(64 << 10);
         assertThat(config.limits().maxDecompressionRatio()).isEqualTo(100);
@@ -107,7 +106,7 @@ class ConfigLoaderTest {
                     dialect: kserve
                     shared_memory: true
                 headers: {forward: [X-A, "x-b-*"], return: [y-bin]}
-                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503}
+                answers: {non_finite: string, stream_form: oip, compress: false, compress_above: 2KiB, health_body: empty, not_ready_status: 503, errors: generic}
                 local: {embedded_models: true, threads: 3, queue_size: 4, model_repository: src,
                   model_control: explicit, load: [a, b], device: "gpu:1"}
                 models: {a: {upstream: m}, b: {upstream: local}}
@@ -140,7 +139,8 @@ class ConfigLoaderTest {
                         2048,
                         false,
                         GatewayConfig.HealthBody.EMPTY,
-                        503));
+                        503,
+                        GatewayConfig.ErrorTexts.GENERIC));
         assertThat(config.local())
                 .isEqualTo(new LocalConfig(
                         HERE.resolve("src"), true, 3, 4, ModelControl.EXPLICIT, List.of("a", "b"), "gpu:1"));
@@ -388,7 +388,7 @@ class ConfigLoaderTest {
                 default_upstream: local
                 """);
         assertThat(config.connections())
-                .isEqualTo(new GatewayConfig.Connections(
+                .isEqualTo(new Connections(
                         1,
                         2,
                         Duration.ofSeconds(3),
@@ -405,7 +405,7 @@ class ConfigLoaderTest {
     @Test
     void connections_areLimitedByDefault() {
         assertThat(GatewayConfig.DEFAULT.connections())
-                .isEqualTo(new GatewayConfig.Connections(
+                .isEqualTo(new Connections(
                         10_000,
                         0,
                         Duration.ofSeconds(10),
@@ -456,7 +456,8 @@ class ConfigLoaderTest {
     @Test
     void paths_areRelativeToTheFile(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));
-        Files.writeString(folder.resolve("token"), "t");
+        Files.setPosixFilePermissions(
+                Files.writeString(folder.resolve("token"), "t"), PosixFilePermissions.fromString("rw-------"));
         Path file = Files.writeString(folder.resolve("f.yaml"), """
                 admin: {host: 0.0.0.0, token_file: token}
                 local: {model_repository: models}
@@ -464,7 +465,8 @@ class ConfigLoaderTest {
                 """);
         GatewayConfig config = ConfigLoader.load(file);
         assertThat(config.local()).isEqualTo(LocalConfig.of(folder.resolve("models"), false));
-        assertThat(config.admin()).isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token")));
+        assertThat(config.admin())
+                .isEqualTo(new GatewayConfig.Admin("0.0.0.0", 9901, folder.resolve("token"), List.of()));
     }
 
     @ParameterizedTest

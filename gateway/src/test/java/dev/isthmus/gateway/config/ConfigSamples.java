@@ -66,6 +66,9 @@ final class ConfigSamples {
             "{local: {embedded_models: true}, default_upstream: local}",
             "{admin: {host: localhost}, local: {embedded_models: true}, default_upstream: local}",
             "{admin: {host: '::1', port: 0}, local: {embedded_models: true}, default_upstream: local}",
+            "{admin: {allowed_hosts: [ops.example, '*.fleet.example', '10.0.0.1', '::1']}, "
+                    + "local: {embedded_models: true}, default_upstream: local}",
+            "{admin: {allowed_hosts: ['*']}, local: {embedded_models: true}, default_upstream: local}",
             "{local: {embedded_models: true}, models: {'d*-*': {upstream: local}, digits: {upstream: local}}}",
             "{local: {embedded_models: true}, models: {d: {upstream: local, default_version: latest}}}",
             "{local: {embedded_models: true}, models: {d: {upstream: local, default_version: v1.2}}}",
@@ -113,6 +116,9 @@ final class ConfigSamples {
                 arguments(
                         "answers: {not_ready_status: 404}",
                         "answers: not_ready_status: 400 or 503 is expected, got '404'"),
+                arguments(
+                        "admin: {allowed_hosts: ['a.*']}",
+                        "admin: allowed_host: a host, *.SUFFIX, or * for any is expected, got 'a.*'"),
                 arguments("headers: {forward: ['a b']}", "headers: forward: a header's name, or its beginning"),
                 arguments("health: {server_ready: most}", "one of all, any, models is expected, got 'most'"),
                 arguments(model("targets: [{weight: 1}]"), "model 'm': target: 'upstream' is missing"),

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.config.Shape.Section;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -41,7 +42,8 @@ class ExamplesTest {
     @Test
     void fullExample_hasEveryKey(@TempDir Path folder) throws IOException, ConfigException {
         Files.createDirectory(folder.resolve("models"));
-        Files.writeString(folder.resolve("token"), "secret");
+        Files.setPosixFilePermissions(
+                Files.writeString(folder.resolve("token"), "secret"), PosixFilePermissions.fromString("rw-------"));
         String text = Files.readString(Generated.ROOT.resolve("config/isthmus.yaml"))
                 .replaceAll("(?m)^( *)# (model_repository|token_file):", "$1$2:");
         ConfigLoader.parse("isthmus.yaml", text, folder);

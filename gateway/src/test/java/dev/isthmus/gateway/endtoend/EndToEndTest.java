@@ -91,7 +91,7 @@ class EndToEndTest {
             headers:
               forward: [x-request-id, "x-team-*"]
               return: [ce-id]
-            answers: {non_finite: string, stream_form: oip, compress: false}
+            answers: {non_finite: string, stream_form: oip, compress: false, errors: passed}
             health: {server_ready: all}
             upstreams:
               triton: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], timeout: 1s}

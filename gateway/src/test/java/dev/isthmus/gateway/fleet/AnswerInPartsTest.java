@@ -7,6 +7,7 @@ import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.fleet.FleetBench.Seen;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.transcoder.Wire;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -61,8 +62,8 @@ class AnswerInPartsTest {
                 var fast = FleetBench.of(hurried)) {
             bench.infer();
             fast.infer();
-            assertThat(only(bench).reply.takesParts()).isTrue();
-            assertThat(only(fast).reply.takesParts()).isFalse();
+            assertThat(only(bench).reply.takesParts(Wire.PROTOBUF, 100)).isTrue();
+            assertThat(only(fast).reply.takesParts(Wire.PROTOBUF, 100)).isFalse();
             only(bench).answer();
             only(fast).answer();
         }

@@ -17,6 +17,7 @@ import dev.isthmus.gateway.upstream.PeerKnowledge;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
@@ -78,7 +79,7 @@ final class FleetBench implements AutoCloseable {
         }
 
         @Override
-        public boolean takesParts() {
+        public boolean takesParts(Wire wire, long length) {
             return true;
         }
 

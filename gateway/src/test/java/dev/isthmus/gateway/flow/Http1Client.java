@@ -2,6 +2,7 @@ package dev.isthmus.gateway.flow;
 
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
@@ -55,7 +56,7 @@ final class Http1Client implements AutoCloseable {
     }
 
     Http1Client get(String path, String... headers) throws IOException {
-        return send("GET " + path + " HTTP/1.1\r\nHost: a\r\n" + lines(headers) + "\r\n");
+        return send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + lines(headers) + "\r\n");
     }
 
     Http1Client post(String path, String body, String... headers) throws IOException {
@@ -89,6 +90,28 @@ final class Http1Client implements AutoCloseable {
         Head head = head();
         int length = Integer.parseInt(head.headers().getOrDefault("content-length", "0"));
         return new Response(head, new String(in.readNBytes(length), StandardCharsets.ISO_8859_1));
+    }
+
+    /** So many bytes of a body, a character for each. */
+    String latin(int length) throws IOException {
+        byte[] body = in.readNBytes(length);
+        if (body.length < length) {
+            throw new EOFException("the body ends after " + body.length + " bytes of " + length);
+        }
+        return new String(body, StandardCharsets.ISO_8859_1);
+    }
+
+    /** Everything up to the last chunk, a character for each byte. */
+    String latinChunks() throws IOException {
+        StringBuilder all = new StringBuilder();
+        int length = Integer.parseInt(line(), 16);
+        while (length > 0) {
+            all.append(latin(length));
+            line();
+            length = Integer.parseInt(line(), 16);
+        }
+        line();
+        return all.toString();
     }
 
     /** The next chunk of a chunked body; empty for the last. */

@@ -20,6 +20,7 @@ import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.handler.codec.http2.Http2MultiplexHandler;
+import io.netty.handler.codec.http2.Http2ResetFrame;
 import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.handler.codec.http2.Http2StreamChannelBootstrap;
 import io.netty.util.ReferenceCountUtil;
@@ -58,6 +59,7 @@ public final class Http2Client implements AutoCloseable {
         private final BlockingQueue<String> parts = new LinkedBlockingQueue<>();
         private final CompletableFuture<Boolean> ended = new CompletableFuture<>();
         private final Http2StreamChannel stream;
+        private final CompletableFuture<Long> reset = new CompletableFuture<>();
         private volatile Http2Headers last = EmptyHttp2Headers.INSTANCE;
 
         Response(Http2StreamChannel stream) {
@@ -82,6 +84,11 @@ public final class Http2Client implements AutoCloseable {
         public String body() throws Exception {
             ended.get(20, TimeUnit.SECONDS);
             return String.join("", parts);
+        }
+
+        /** The code with which the gateway reset the stream. */
+        public long reset() throws Exception {
+            return reset.get(20, TimeUnit.SECONDS);
         }
 
         /** Sends a part of the request's body; it has gone out when that is done. */
@@ -141,6 +148,14 @@ public final class Http2Client implements AutoCloseable {
                     @Override
                     public void channelRead(ChannelHandlerContext ctx, Object frame) {
                         read(made.join(), frame);
+                    }
+
+                    @Override
+                    public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+                        if (event instanceof Http2ResetFrame reset) {
+                            made.join().reset.complete(reset.errorCode());
+                        }
+                        ctx.fireUserEventTriggered(event);
                     }
                 })
                 .open()

@@ -4,8 +4,12 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.proto.ModelInferResponse;
+import io.grpc.Metadata;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
@@ -14,6 +18,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
@@ -21,6 +26,8 @@ import org.junit.jupiter.params.provider.MethodSource;
  * or is written anew, and are refused in one way for all other servers.
  */
 class JsonParametersTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
     private static final List<String> VALUES = List.of(
             "null",
             "[]",
@@ -116,5 +123,43 @@ class JsonParametersTest {
             assertThat(response.text()).as(model).isEqualTo(first);
         }
         assertThat(grpc.messages).isEmpty();
+    }
+
+    /** What a server of MLServer's kind says in all of an answer's parameters, to be told in full whichever way it goes. */
+    @ParameterizedTest
+    @FieldSource("VALUES")
+    void ofAnswers_reachRestClients_andNotGrpcClients(String value) throws Exception {
+        String parameters = "\"parameters\":{\"p\":" + value + ",\"q\":1}";
+        String answer = "{\"model_name\":\"m\",\"id\":\"7\"," + parameters
+                + ",\"outputs\":[{\"name\":\"y\",\"shape\":[1],\"datatype\":\"FP32\"," + parameters
+                + ",\"data\":[1.5]}]}";
+        String latin = new String(answer.getBytes(UTF_8), ISO_8859_1);
+        try (ScriptedServer answering = ScriptedServer.sending(ScriptedServer.ok(latin));
+                Stage asked = Stage.of(Stage.rest(answering, ServerDialect.MLSERVER));
+                Http1Client rest = asked.http1()) {
+            String input = "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}]";
+            String asItCame =
+                    rest.post("/v2/models/m/infer", input + "}").response().text();
+            assertThat(asItCame).isEqualTo(answer);
+            Http1Client.Response written = rest.post(
+                            "/v2/models/m/infer", input + ",\"parameters\":{\"binary_data_output\":true}}")
+                    .response();
+            int length = Integer.parseInt(written.header("inference-header-content-length"));
+            JsonNode head = JSON.readTree(written.latin().substring(0, length).getBytes(ISO_8859_1));
+            JsonNode whole = JSON.readTree(answer);
+            assertThat(head.path("parameters")).isEqualTo(whole.path("parameters"));
+            assertThat(head.at("/outputs/0/parameters/p")).isEqualTo(whole.at("/outputs/0/parameters/p"));
+            assertThat(head.at("/outputs/0/parameters/binary_data_size").asInt())
+                    .isEqualTo(4);
+
+            GrpcClient grpcClient = GrpcClient.ask(
+                    asked.channel(),
+                    "ModelInfer",
+                    new Metadata(),
+                    Infer.request("m", "a", 1).toByteArray());
+            ModelInferResponse response = Infer.response(grpcClient.answer());
+            assertThat(response.getParametersMap()).containsOnlyKeys("q");
+            assertThat(response.getOutputs(0).getParametersMap()).containsOnlyKeys("q");
+        }
     }
 }

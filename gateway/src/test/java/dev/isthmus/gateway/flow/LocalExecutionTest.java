@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.config.GatewayConfig.LocalConfig;
+import dev.isthmus.gateway.config.LocalConfig;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.Metadata;

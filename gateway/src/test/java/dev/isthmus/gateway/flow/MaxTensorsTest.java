@@ -65,6 +65,7 @@ class MaxTensorsTest {
                 """
                 listeners: [{host: 127.0.0.1, port: 0}]
                 limits: {max_tensors: 3}
+                answers: {errors: passed}
                 upstreams:
                   grpc: {protocol: grpc, dialect: triton, endpoints: ["%s"]}
                   rest: {protocol: rest, dialect: mlserver, endpoints: ["%s"]}

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.coding.Compressed;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
@@ -111,6 +112,22 @@ class MemoryOfCallsTest {
     }
 
     @Test
+    void incompleteCompressedMessage_countsWhatItHasBecome() throws Exception {
+        Http2Client.Response call = client.begin(
+                GRPC + "ModelInfer", "content-type", "application/grpc", "te", "trailers", "grpc-encoding", "gzip");
+        byte[] packed = Compressed.GZIP.of(new byte[MIB]);
+        byte[] data = ByteBuffer.allocate(5 + packed.length)
+                .put((byte) 1)
+                .putInt(2 * MIB)
+                .put(packed)
+                .array();
+        call.data(data, 0, data.length, false);
+        awaitUsed(MIB, MIB + MIB / 4);
+        call.cancel();
+        awaitUsed(0, 0);
+    }
+
+    @Test
     void incompleteMessageOfAStream_counts() {
         Http2Client.Response call = half("ModelStreamInfer");
         awaitUsed(MIB, MIB + 100);
@@ -119,13 +136,34 @@ class MemoryOfCallsTest {
     }
 
     @Test
-    void gatheredAnswer_countsAsItComes() throws Exception {
+    void gatheredAnswer_countsAsAWholeFromItsBeginning() throws Exception {
         Http2Client.Response call = client.post(REST, JSON);
         byte[] answer = answer(2 * MIB);
         server.next().head().data(answer, 0, MIB);
-        awaitUsed(MIB, MIB + 1000);
+        awaitUsed(2 * MIB, 2 * MIB + 1000);
         call.cancel();
         awaitUsed(0, 0);
+    }
+
+    /** Otherwise each would have a part of the room, and none would be complete. */
+    @Test
+    void gatheredAnswersThatDoNotAllFit_areRefusedFromTheFirstThatDoesNot() throws Exception {
+        byte[] answer = answer(3 * MIB / 2);
+        List<Http2Client.Response> calls = new ArrayList<>();
+        List<PartsServer.Inference> begun = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            calls.add(client.post(REST, JSON));
+            begun.add(server.next().head().data(answer, 0, MIB));
+            if (i < 2) {
+                double held = (i + 1) * 1.5 * MIB;
+                awaitUsed(held, held + 1000);
+            }
+        }
+        assertThat(calls.getLast().head().status()).hasToString("503");
+        for (int i = 0; i < 2; i++) {
+            begun.get(i).data(answer, MIB, answer.length).end("0");
+            assertThat(calls.get(i).head().status()).hasToString("200");
+        }
     }
 
     @Test
@@ -150,9 +188,39 @@ class MemoryOfCallsTest {
         call.reading(false);
         byte[] answer = answer(3 * MIB / 2);
         server.next().head().data(answer, 0, answer.length).end("0");
-        // As JSON, two characters for each number, less what the client's window of 64 KiB took.
-        awaitUsed(MIB / 2, MIB);
+        // The tensor, and a part of its text.
+        awaitUsed(3 * MIB / 2, 3 * MIB / 2 + (400 << 10));
         call.cancel();
+        awaitUsed(0, 0);
+    }
+
+    @Test
+    void answerOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
+        Http2Client.Response call = client.post(REST, JSON);
+        call.reading(false);
+        byte[] answer = answer(3 * MIB / 2);
+        server.next().head().data(answer, 0, answer.length).end("0");
+        awaitUsed(3 * MIB / 2, 3 * MIB / 2 + (400 << 10));
+        call.reading(true);
+        assertThat(call.body()).endsWith("]}]}");
+        awaitUsed(0, 0);
+    }
+
+    @Test
+    void grpcAnswerOfAClientThatReadsLater_countsUntilItIsRead() throws Exception {
+        Http2Client.Response call = client.post(
+                GRPC + "ModelInfer",
+                framed(REQUEST.toByteArray()),
+                "content-type",
+                "application/grpc",
+                "te",
+                "trailers");
+        call.reading(false);
+        byte[] answer = answer(MIB / 4);
+        server.next().head().data(answer, 0, answer.length).end("0");
+        awaitUsed(1, MIB);
+        call.reading(true);
+        assertThat(call.trailers().get("grpc-status")).hasToString("0");
         awaitUsed(0, 0);
     }
 
@@ -182,5 +250,23 @@ class MemoryOfCallsTest {
         awaitUsed(1, MIB);
         call.cancel();
         awaitUsed(0, 0);
+    }
+
+    @Test
+    void answersOverHttp2_countUntilTheyAreRead() throws Exception {
+        for (String path : List.of(GRPC + "ModelInfer", REST)) {
+            boolean grpc = path.startsWith(GRPC);
+            Http2Client.Response call = grpc
+                    ? client.post(
+                            path, framed(REQUEST.toByteArray()), "content-type", "application/grpc", "te", "trailers")
+                    : client.post(path, JSON);
+            call.reading(false);
+            byte[] answer = answer(MIB / 4);
+            server.next().head().data(answer, 0, answer.length).end("0");
+            awaitUsed(1, 2 * MIB);
+            call.reading(true);
+            call.trailers();
+            awaitUsed(0, 0);
+        }
     }
 }

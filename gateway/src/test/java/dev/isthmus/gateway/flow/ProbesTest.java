@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
@@ -34,11 +35,11 @@ class ProbesTest {
         servers.forEach((name, endpoint) -> upstreams.put(name, TestConfigs.upstream(Protocol.GRPC, endpoint)));
         return new GatewayConfig(
                 List.of(new Listener("127.0.0.1", 0)),
-                new Admin("127.0.0.1", 0, null),
+                new Admin("127.0.0.1", 0, null, List.of()),
                 GatewayConfig.Limits.DEFAULT,
-                GatewayConfig.Connections.DEFAULT,
+                Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
-                GatewayConfig.Answers.DEFAULT,
+                Stage.ANSWERS,
                 GatewayConfig.Health.DEFAULT,
                 GatewayConfig.Ramps.DEFAULT,
                 upstreams,

@@ -147,6 +147,26 @@ class SlowClientsTest {
     }
 
     @Test
+    void bodiesThatWereGivenUp_countNoMore() throws Exception {
+        start("limits: {max_requests: 4}\nconnections: {request_body_timeout: 200ms}");
+        try (Http2Client slow = new Http2Client(port());
+                Http2Client other = new Http2Client(port())) {
+            for (int i = 0; i < 4; i++) {
+                Http2Client.Response response = slow.begin(INFER);
+                response.data(new byte[] {'{'}, 0, 1, false).sync();
+                assertThat(response.head().status()).hasToString("408");
+            }
+            slow.get("/v2/health/live").trailers();
+            // Were they still counted, only one request of each connection would be taken.
+            other.begin(INFER).data(new byte[] {'{'}, 0, 1, false).sync();
+            byte[] body = sample();
+            Http2Client.Response response = other.begin(INFER);
+            response.data(body, 0, body.length, true).sync();
+            assertThat(response.head().status()).hasToString("200");
+        }
+    }
+
+    @Test
     void headsThatDoNotGoOn_areAnswered408() throws Exception {
         start("connections: {request_headers_timeout: 200ms}");
         try (Http1Client half = http1();

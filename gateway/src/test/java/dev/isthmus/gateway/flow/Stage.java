@@ -4,11 +4,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Protocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.config.LocalConfig;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
@@ -27,6 +29,10 @@ import org.jspecify.annotations.Nullable;
 /** A real gateway on a free loopback port, and clients of it. */
 final class Stage implements AutoCloseable {
     private static final HeaderNames PASSED = HeaderNames.of(List.of("x-request-id", "x-flow-*", "retry-after"));
+    /** With the words of servers, which most tests look at. */
+    static final GatewayConfig.Answers ANSWERS =
+            TestConfigs.with(GatewayConfig.Answers.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+
     /** Of every body and message. */
     static final int LIMIT = 4 << 20;
 
@@ -68,13 +74,13 @@ final class Stage implements AutoCloseable {
                 null,
                 new GatewayConfig.Limits(
                         LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
-                GatewayConfig.Connections.DEFAULT,
+                Connections.DEFAULT,
                 new GatewayConfig.Headers(PASSED, PASSED),
-                GatewayConfig.Answers.DEFAULT,
+                ANSWERS,
                 health,
                 GatewayConfig.Ramps.DEFAULT,
                 upstreams,
-                local ? GatewayConfig.LocalConfig.EMBEDDED : null,
+                local ? LocalConfig.EMBEDDED : null,
                 models,
                 fallback);
     }
@@ -87,6 +93,18 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback)
             throws Exception {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
+    }
+
+    /** Models of several upstreams, with errors in these texts. */
+    static Stage telling(
+            GatewayConfig.ErrorTexts errors,
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            @Nullable String fallback)
+            throws Exception {
+        GatewayConfig base = config(upstreams, models, GatewayConfig.Health.DEFAULT, fallback, false);
+        GatewayConfig.Answers answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
+        return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
     }
 
     /** Models of several upstreams, with bodies and messages of up to so many bytes. */
@@ -121,7 +139,7 @@ final class Stage implements AutoCloseable {
     }
 
     /** Everything goes to models of a repository. */
-    static Stage local(GatewayConfig.LocalConfig local) throws Exception {
+    static Stage local(LocalConfig local) throws Exception {
         GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, true);
         return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
     }

@@ -170,6 +170,50 @@ class GrpcDeframerTest {
     }
 
     @Test
+    void message_compressed_isInflatedAsItComes() {
+        byte[] plain = new byte[1 << 19];
+        ByteBuf framed = framed(1, Compressed.GZIP.of(plain));
+        int begun = framed.readableBytes() - 8;
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, plain.length, ContentCoding.GZIP);
+        inflating.add(framed.readRetainedSlice(begun));
+        assertThat(inflating.next()).isNull();
+        assertThat(inflating.bytes()).isGreaterThanOrEqualTo(plain.length);
+        assertThat(inflating.open(0)).isEqualTo(GrpcDeframer.NOT_OPENED);
+        assertThat(inflating.partial()).isTrue();
+        inflating.add(framed);
+        assertThat(taken(inflating)).containsExactly(plain);
+        assertThat(inflating.bytes()).isZero();
+        assertThat(inflating.partial()).isFalse();
+        inflating.release();
+    }
+
+    @Test
+    void message_compressed_splitAnywhere_isTheSame() {
+        byte[] plain = random(3000, 7);
+        ByteBuf framed = framed(1, Compressed.GZIP.of(plain));
+        byte[] data = ByteBufUtil.getBytes(framed);
+        framed.release();
+        for (int at = 1; at < data.length; at += 13) {
+            var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, 4000, ContentCoding.GZIP);
+            inflating.add(Unpooled.copiedBuffer(data, 0, at));
+            assertThat(inflating.next()).isNull();
+            inflating.add(Unpooled.copiedBuffer(data, at, data.length - at));
+            inflating.add(framed(1, Compressed.GZIP.of(plain)));
+            assertThat(taken(inflating)).containsExactly(plain, plain);
+            inflating.release();
+        }
+    }
+
+    @Test
+    void message_compressed_thatDoesNotEnd_isGivenBack() {
+        ByteBuf framed = framed(1, Compressed.GZIP.of(random(3000, 7)));
+        var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, 4000, ContentCoding.GZIP);
+        inflating.add(framed.writerIndex(1000));
+        assertThat(inflating.next()).isNull();
+        inflating.release();
+    }
+
+    @Test
     void message_thatBecomesTooLarge_isRefused() {
         var inflating = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, ContentCoding.GZIP);
         inflating.add(framed(1, Compressed.GZIP.of(new byte[LIMIT + 1])));

@@ -363,11 +363,12 @@ class DefencesTest {
     /** One frame of 20 KB, which a client may send that was told of frames of 1 MiB. */
     @Test
     void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
-        try (Bench large =
-                Bench.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE)).ready()) {
+        try (Bench large = Bench.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
+                .ready()) {
             byte[] value = new byte[20_000];
             Arrays.fill(value, (byte) 'a');
-            ByteBuf head = Unpooled.wrappedBuffer(Raw.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
+            ByteBuf head =
+                    Unpooled.wrappedBuffer(Raw.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
             large.send(Raw.request(1, true), Raw.frame(FrameType.HEADERS, 5, 3, head));
 
             Http2Stream refused = Objects.requireNonNull(large.request(1).stream);

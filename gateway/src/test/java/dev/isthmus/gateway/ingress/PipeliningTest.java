@@ -11,6 +11,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -22,7 +23,23 @@ class PipeliningTest {
     private static final int MANY = 5000;
 
     private final Calls calls = new Calls();
-    private final EmbeddedChannel channel = new EmbeddedChannel();
+    /** Whether tasks wait, as they do while a loop is busy with a read; else they run with each write, the timed ones too. */
+    private boolean busy;
+
+    private final EmbeddedChannel channel = new EmbeddedChannel() {
+        @Override
+        public void runPendingTasks() {
+            if (!busy) {
+                busy = true;
+                super.runPendingTasks();
+                for (int turn = 0; turn < 50; turn++) {
+                    advanceTimeBy(1, TimeUnit.MILLISECONDS);
+                    super.runPendingTasks();
+                }
+                busy = false;
+            }
+        }
+    };
 
     PipeliningTest() {
         IngressSettings settings = new IngressSettings(
@@ -86,6 +103,19 @@ class PipeliningTest {
         Http1Handler handler = channel.pipeline().get(Http1Handler.class);
         assertThat(handler.decoder().waits()).isTrue();
         assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
+    }
+
+    @Test
+    void requests_ofOneRead_leaveTurnsToOthers() {
+        ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
+        busy = true;
+        channel.pipeline().fireChannelRead(read);
+        assertThat(answers()).isBetween(1, 300);
+        assertThat(channel.config().isAutoRead()).isFalse();
+        busy = false;
+        channel.runPendingTasks();
+        assertThat(answers()).isBetween(MANY - 300, MANY - 1);
+        assertThat(channel.config().isAutoRead()).isTrue();
     }
 
     @Test

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.PackedReads;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Gathering;
 import dev.isthmus.transcoder.InferMessage;
@@ -75,7 +76,8 @@ final class SplitConnection implements AutoCloseable {
         channel.config().setAllocator(allocator);
         Pipelines pipelines = new Pipelines(entry);
         pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
-        reads = new LandingReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536), landing).newHandle();
+        reads = new LandingReads(new PackedReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
+                .newHandle();
     }
 
     private RequestSink open(Call call, Reply reply) {

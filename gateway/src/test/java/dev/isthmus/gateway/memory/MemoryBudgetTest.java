@@ -2,11 +2,13 @@ package dev.isthmus.gateway.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 class MemoryBudgetTest {
@@ -99,10 +101,40 @@ class MemoryBudgetTest {
         assertThat(used()).isZero();
     }
 
+    private MemoryBudget crowded(AtomicLong pinned) {
+        MemoryBudget shared = new MemoryBudget(0, pinned::get, new SimpleMeterRegistry());
+        shared.limit(1 << 24, 1 << 20);
+        return shared;
+    }
+
+    @Test
+    void buffersThatTakeTooMuch_refuseWhatComes_untilTheyAreGone() {
+        AtomicLong pinned = new AtomicLong((1 << 20) + 1);
+        MemoryBudget shared = crowded(pinned);
+        await().untilAsserted(() -> assertThat(refusal(shared.hold(), 1 << 16))
+                .hasMessage("memory: all buffers together may take 1048576 bytes, and there is no room for more now"));
+        pinned.set(1 << 20);
+        await().ignoreException(OipException.class).until(() -> {
+            shared.hold().request(1 << 16);
+            return true;
+        });
+    }
+
+    @Test
+    void buffersThatTakeTooMuch_leaveRoomForHealth() {
+        MemoryBudget shared = crowded(new AtomicLong(1 << 30));
+        await().until(() -> refusal(shared.hold(), 1 << 16) != null);
+        MemoryBudget.Hold health = shared.hold();
+        health.gathered(5);
+        health.dispatched();
+        health.answer(200);
+        assertThat(refusal(shared.hold(), 1024)).isNotNull();
+    }
+
     @Test
     void lowerLimit_refusesWhatComesNext() {
         budget.hold().request(60);
-        budget.limit(50);
+        budget.limit(50, Long.MAX_VALUE);
         assertThat(refusal(budget.hold(), 1)).isNotNull();
     }
 }

@@ -159,8 +159,12 @@ public final class ProtobufWriter {
         return whole.addComponent(true, tail);
     }
 
+    /** Without those that protobuf has no form for: answers of REST servers may have some, requests are refused before. */
     private static void parameters(ByteBuf out, int field, Map<String, Parameter> parameters, boolean wide) {
         for (Map.Entry<String, Parameter> parameter : parameters.entrySet()) {
+            if (parameter.getValue() instanceof Parameter.Json) {
+                continue;
+            }
             ByteBuf value = out.alloc().buffer(16);
             value(value, wide ? parameter.getValue() : narrowed(parameter.getValue()));
             ByteBuf entry = out.alloc().buffer(64);

@@ -15,9 +15,6 @@ import org.jspecify.annotations.Nullable;
  * as many elements, and of nothing but numbers. What it refuses may be valid all the same; {@link DataReader} is the judge.
  */
 final class DataSkim implements TensorData {
-    /** Numbers that are longer, or have exponents above zero, may be beyond the range of a float: they are read. */
-    private static final int MOST_CHARACTERS = 38;
-
     private final TensorCheck check;
     private final String tensor;
     private final DataType type;
@@ -56,8 +53,7 @@ final class DataSkim implements TensorData {
             if (token != Token.START_ARRAY) {
                 throw refused();
             }
-            numbers = new NumberSkim(
-                    nesting, limits.jsonDepth() - outerDepth, Math.min(limits.numberLength(), MOST_CHARACTERS));
+            numbers = NumberSkim.of(nesting, limits, outerDepth);
         }
         boolean closed = json.skim(numbers);
         if (numbers.refused() || nesting.count() > limits.bodyBytes() / type.size()) {

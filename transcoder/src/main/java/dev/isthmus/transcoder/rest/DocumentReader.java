@@ -40,6 +40,15 @@ final class DocumentReader extends ObjectReader {
         return tensors;
     }
 
+    /** Bytes of binary data that the tensors announce. */
+    long binarySize() {
+        long bytes = 0;
+        for (TensorDraft draft : tensors) {
+            bytes += draft.binarySize();
+        }
+        return bytes;
+    }
+
     /** Bytes of memory that the tensors hold. */
     long held() {
         long bytes = 0;

@@ -3,34 +3,57 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Counts the elements of one tensor's {@code data}, which goes on as it came: that it is arrays as {@link DataReader} takes
- * them. What the elements are is not looked at: servers write null for what is not finite.
+ * them. What the elements are is not looked at: servers write null for what is not finite. Numbers are stepped over by a
+ * {@link NumberSkim} until that refuses something.
  */
 final class ElementCount implements TensorData {
     private final TensorCheck check;
     private final String tensor;
     private final boolean bytes;
+    private final WireLimits limits;
     private final int outerDepth;
     private final Nesting nesting;
+    /** Whether numbers are expected, and no array has come yet. */
+    private boolean skims;
+
+    private @Nullable NumberSkim numbers;
     /** Whether an array is open that is one element: its bytes. */
     private boolean octets;
 
     /** @param outerDepth of the tensor's object in the document */
-    ElementCount(TensorCheck check, String tensor, DataType type, int outerDepth) {
+    ElementCount(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
         this.check = check;
         this.tensor = tensor;
         this.bytes = type == DataType.BYTES;
+        this.skims = !bytes && type != DataType.BOOL;
+        this.limits = limits;
         this.outerDepth = outerDepth;
         this.nesting = new Nesting(check, tensor);
     }
 
     @Override
     public boolean read(JsonTokenizer json) {
+        NumberSkim skim = numbers;
+        if (skim == null) {
+            return count(json);
+        }
+        if (json.skimWhole(skim)) {
+            // The bracket that closes it.
+            return skim.closed() && json.next() == Token.END_ARRAY;
+        }
+        numbers = null;
+        return count(json);
+    }
+
+    private boolean count(JsonTokenizer json) {
         while (true) {
             Token token = json.next();
             int level = json.depth() - outerDepth;
@@ -38,7 +61,14 @@ final class ElementCount implements TensorData {
                 case NEED_MORE -> {
                     return false;
                 }
-                case START_ARRAY -> open(level);
+                case START_ARRAY -> {
+                    if (skims) {
+                        skims = false;
+                        numbers = NumberSkim.of(nesting, limits, outerDepth);
+                        return read(json);
+                    }
+                    open(level);
+                }
                 case END_ARRAY -> {
                     close(level + 1);
                     if (level == 0) {

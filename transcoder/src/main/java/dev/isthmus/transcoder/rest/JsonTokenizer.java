@@ -54,6 +54,9 @@ final class JsonTokenizer {
         NOTHING
     }
 
+    /** A number, with white space around it, that is longer is not skimmed. */
+    private static final int MOST_UNSEPARATED = 128;
+
     /** Room for what is left of a part when the next comes. */
     private static final int SPARE = 256;
 
@@ -323,6 +326,44 @@ final class JsonTokenizer {
             throw failure("the document ends within an array");
         }
         return numbers.closed();
+    }
+
+    /**
+     * As {@link #skim}, but a number is stepped over only where it is followed by a comma or a bracket already, so that nothing
+     * is lost when it refuses.
+     *
+     * @return whether it goes on, or has come to the closing bracket; where not, {@link #next()} gives what follows
+     */
+    boolean skimWhole(NumberSkim numbers) {
+        int until = separated();
+        int from = at;
+        numbers.mark();
+        at = numbers.read(window, at, until);
+        if (numbers.closed()) {
+            expect = Expect.COMMA_OR_END;
+            return true;
+        }
+        if (!numbers.refused() && !last && end - at <= MOST_UNSEPARATED) {
+            return true;
+        }
+        numbers.reset();
+        for (int level = 1; level < numbers.level(); level++) {
+            open(false);
+        }
+        at = from;
+        expect = numbers.opening() ? Expect.VALUE_OR_END : numbers.comma() ? Expect.VALUE : Expect.COMMA_OR_END;
+        return false;
+    }
+
+    /** Behind the last comma or bracket that has come. */
+    private int separated() {
+        for (int i = end; i > at && i > end - MOST_UNSEPARATED; i--) {
+            byte c = window[i - 1];
+            if (c == ',' || c == ']' || c == '[') {
+                return i;
+            }
+        }
+        return at;
     }
 
     private boolean string(int limit) {

@@ -14,10 +14,12 @@ import java.util.Map;
 final class JsonWriter {
     private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
 
+    private final ByteBufAllocator allocator;
     private ByteBuf out;
     private boolean comma;
 
     JsonWriter(ByteBufAllocator allocator) {
+        this.allocator = allocator;
         this.out = allocator.buffer(1024);
     }
 
@@ -87,9 +89,9 @@ final class JsonWriter {
         return close(']');
     }
 
-    /** Elements of a tensor's raw form as numbers, as long as they are finite; gives where the next one is. */
-    int numbers(DataType type, ByteBuf data, int at) {
-        int next = NumberText.write(type, data, at, !comma, out);
+    /** Elements of a tensor's raw form up to there as numbers, as long as they are finite; gives where the next one is. */
+    int numbers(DataType type, ByteBuf data, int at, int end) {
+        int next = NumberText.write(type, data, at, end, !comma, out);
         comma |= next > at;
         return next;
     }
@@ -178,6 +180,13 @@ final class JsonWriter {
             out.writeByte(',');
         }
         comma = true;
+    }
+
+    /** What was written, owned by the caller; what follows goes into another buffer of about so many bytes. */
+    ByteBuf takePart(int bytes) {
+        ByteBuf taken = out;
+        out = allocator.buffer(bytes);
+        return taken;
     }
 
     /** The buffer, owned by the caller. */

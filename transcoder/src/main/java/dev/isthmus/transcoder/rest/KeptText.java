@@ -32,6 +32,11 @@ final class KeptText implements ValueReader {
         text.write(window, from, to - from);
     }
 
+    /** Whether NaN or an infinity is in it, which are no JSON. */
+    boolean hasWord() {
+        return value.hasWord();
+    }
+
     int size() {
         return text.size();
     }

@@ -22,6 +22,12 @@ final class Nesting {
 
     private final long[] extents = new long[Shape.MAX_RANK + 2];
 
+    private final long[] markedItems = new long[Shape.MAX_RANK + 2];
+    private final long[] markedExtents = new long[Shape.MAX_RANK + 2];
+    private long markedCount;
+    private int markedDeepest;
+    private boolean markedElementSeen;
+
     Nesting(TensorCheck check, String tensor) {
         this.check = check;
         this.tensor = tensor;
@@ -72,6 +78,24 @@ final class Nesting {
         deepest = outer;
         elementSeen = true;
         count++;
+    }
+
+    /** Remembers what there is now, for {@link #reset()}. */
+    void mark() {
+        System.arraycopy(items, 0, markedItems, 0, items.length);
+        System.arraycopy(extents, 0, markedExtents, 0, extents.length);
+        markedCount = count;
+        markedDeepest = deepest;
+        markedElementSeen = elementSeen;
+    }
+
+    /** Forgets what came since {@link #mark()}. */
+    void reset() {
+        System.arraycopy(markedItems, 0, items, 0, items.length);
+        System.arraycopy(markedExtents, 0, extents, 0, extents.length);
+        count = markedCount;
+        deepest = markedDeepest;
+        elementSeen = markedElementSeen;
     }
 
     /** Elements so far. */

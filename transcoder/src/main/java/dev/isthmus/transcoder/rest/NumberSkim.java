@@ -1,11 +1,16 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.transcoder.WireLimits;
+
 /**
  * Steps over arrays of numbers, eight bytes at a time, checks their grammar (RFC 8259, 6) and counts them, without reading
  * their values. It refuses what must be read to be judged: exponents that are not negative, and {@code -0}, whose sign some
  * servers lose.
  */
 final class NumberSkim {
+    /** Numbers that are longer, or have exponents above zero, may be beyond the range of a float: they are read. */
+    private static final int MOST_CHARACTERS = 38;
+
     private static final long LOW = 0x7f7f_7f7f_7f7f_7f7fL;
     private static final long COMMAS = 0x2c2c_2c2c_2c2c_2c2cL;
 
@@ -21,6 +26,10 @@ final class NumberSkim {
 
     private boolean closed;
 
+    private int markedState;
+    private int markedLevel;
+    private long markedElements;
+
     /**
      * A skim of an array, from after its opening bracket.
      *
@@ -35,6 +44,17 @@ final class NumberSkim {
         nesting.open(1, false);
     }
 
+    /**
+     * A skim of a tensor's {@code data}, from after its opening bracket.
+     *
+     * @param nesting gets the arrays and the elements in them
+     * @param outerDepth of the tensor's object in the document
+     */
+    static NumberSkim of(Nesting nesting, WireLimits limits, int outerDepth) {
+        int mostBytes = Math.min(limits.numberLength(), MOST_CHARACTERS);
+        return new NumberSkim(nesting, limits.jsonDepth() - outerDepth, mostBytes);
+    }
+
     /** Steps over what there is; says where it stopped: at the end, at the closing bracket, or where it refused. */
     int read(byte[] window, int from, int end) {
         int at = from;
@@ -45,6 +65,38 @@ final class NumberSkim {
             at = steps(window, at, Math.min(at + Long.BYTES, end));
         }
         return at;
+    }
+
+    /** Remembers where it stands, which is between numbers. */
+    void mark() {
+        markedState = state;
+        markedLevel = level;
+        markedElements = elements;
+        nesting.mark();
+    }
+
+    /** Goes back to where {@link #mark()} was, and tells the nesting all that came before. */
+    void reset() {
+        state = markedState;
+        level = markedLevel;
+        elements = markedElements;
+        nesting.reset();
+        tell();
+    }
+
+    /** The level of the array that is open, outermost level 1. */
+    int level() {
+        return level;
+    }
+
+    /** Whether nothing has come of the array that is open. */
+    boolean opening() {
+        return state == NumberStates.OPENING;
+    }
+
+    /** Whether a comma came last. */
+    boolean comma() {
+        return state == NumberStates.COMMA;
     }
 
     /** Whether the closing bracket has come; it is not stepped over. */

@@ -22,12 +22,12 @@ final class NumberText {
      * @param type not BYTES
      * @param data raw form
      * @param from where in it
+     * @param end behind the last element
      * @param first whether the first has no comma before it
      * @return behind the last that was written
      */
-    static int write(DataType type, ByteBuf data, int from, boolean first, ByteBuf out) {
+    static int write(DataType type, ByteBuf data, int from, int end, boolean first, ByteBuf out) {
         int size = type.size();
-        int end = data.writerIndex();
         int block = Math.min(BLOCK, (end - from) / size);
         byte[] raw = new byte[block * size];
         byte[] text = new byte[(block + 1) * MAX_BYTES];

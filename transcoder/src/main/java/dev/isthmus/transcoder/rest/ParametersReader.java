@@ -82,23 +82,24 @@ final class ParametersReader implements ValueReader {
         }
     }
 
-    /** Answers go on without what the protocol does not have. */
+    /** Kept as its text, but in an answer that goes on as it came, and where it is no JSON. */
     private void foreign(String name, Token token, JsonTokenizer json) {
+        boolean kept = settings.request() || settings.elements() == ElementUse.READ;
         boolean opens = token == Token.START_OBJECT || token == Token.START_ARRAY;
         if (opens) {
             SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
             nestedKey = name;
-            nested = settings.request() ? new KeptText(value) : value;
+            nested = kept ? new KeptText(value) : value;
         }
         if (nested instanceof KeptText text) {
             text.add(json.window(), json.position() - 1, json.position());
-        } else if (!opens && settings.request()) {
+        } else if (!opens && kept && !SkippedValue.isWord(token)) {
             owner.parameters().put(name, new Parameter.Json(json.token()));
         }
     }
 
     private void keep(@Nullable ValueReader read) {
-        if (read instanceof KeptText text) {
+        if (read instanceof KeptText text && !text.hasWord()) {
             owner.parameters().put(nestedKey, new Parameter.Json(new String(text.utf8(), StandardCharsets.UTF_8)));
         }
     }

@@ -40,18 +40,14 @@ public final class RestResponseReader {
 
     /**
      * A reader of an answer that goes on as it came: it makes sure of structure, shapes and the number of elements, and that
-     * binary data has the sizes that are announced. Tensors in its JSON have no data.
-     *
-     * @param skim whether it is the fast one, which refuses answers that may be valid
+     * binary data has the sizes that are announced. It keeps nothing of the data, and its tensors have none.
      */
     public static RestResponseReader passing(
             ByteBufAllocator allocator,
             long jsonLength,
             WireLimits limits,
-            Map<String, Map<String, Parameter>> sharedOutputs,
-            boolean skim) {
-        ElementUse elements = skim ? ElementUse.SKIMMED : ElementUse.COUNTED;
-        return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, elements);
+            Map<String, Map<String, Parameter>> sharedOutputs) {
+        return new RestResponseReader(allocator, jsonLength, limits, sharedOutputs, ElementUse.COUNTED);
     }
 
     /**
@@ -66,6 +62,16 @@ public final class RestResponseReader {
             reader.release();
             throw e;
         }
+    }
+
+    /** Whether all of the JSON has come. */
+    public boolean complete() {
+        return reader.complete();
+    }
+
+    /** Bytes of binary data that are announced by what has come of the JSON. */
+    public long binarySize() {
+        return reader.document().binarySize();
     }
 
     /** Ends the body; the response is owned by the caller. Throws as {@link #feed}. */

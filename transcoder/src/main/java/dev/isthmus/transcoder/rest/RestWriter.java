@@ -72,15 +72,7 @@ public final class RestWriter {
     public static RestBody response(ByteBufAllocator allocator, InferResponse response, OutputForms forms) {
         JsonWriter json = new JsonWriter(allocator);
         try {
-            json.open('{');
-            if (!response.id().isEmpty()) {
-                json.key("id").text(response.id());
-            }
-            json.key("model_name").text(response.model().name());
-            if (!response.model().version().isEmpty()) {
-                json.key("model_version").text(response.model().version());
-            }
-            json.parameters(response.parameters(), "");
+            head(json, response);
             tensors(json, "outputs", response.outputs(), forms, false);
             json.close('}');
             return body(allocator, json.take(), response.outputs(), forms);
@@ -88,6 +80,19 @@ public final class RestWriter {
             json.release();
             response.release();
         }
+    }
+
+    /** What stands before the outputs. */
+    static void head(JsonWriter json, InferResponse response) {
+        json.open('{');
+        if (!response.id().isEmpty()) {
+            json.key("id").text(response.id());
+        }
+        json.key("model_name").text(response.model().name());
+        if (!response.model().version().isEmpty()) {
+            json.key("model_version").text(response.model().version());
+        }
+        json.parameters(response.parameters(), "");
     }
 
     /** That a server which knows no binary data gets nothing that its JSON would lose. */
@@ -114,29 +119,42 @@ public final class RestWriter {
         for (Tensor tensor : tensors) {
             ByteBuf data = tensor.data();
             boolean apart = forms.binary(tensor.name()) && !(requests && !data.isReadable());
-            boolean base64 = !apart
-                    && tensor.dataType() == DataType.BYTES
-                    && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
-            json.open('{').key("name").text(tensor.name());
-            json.key("datatype").text(tensor.dataType().name());
-            json.key("shape").shape(tensor.shape());
             Map<String, Parameter> parameters = tensor.parameters();
             if (tensor.shared()) {
-                json.parameters(parameters, "");
+                description(json, tensor).parameters(parameters, "");
             } else if (apart) {
-                json.parameters(parameters, "binary_data_size", new Parameter.Int64(data.readableBytes()));
+                description(json, tensor)
+                        .parameters(parameters, "binary_data_size", new Parameter.Int64(data.readableBytes()));
             } else {
-                if (base64) {
-                    json.parameters(parameters, "content_type", new Parameter.Text("base64"));
-                } else {
-                    json.parameters(parameters, "");
-                }
-                json.key("data");
+                boolean base64 = base64(tensor, forms);
+                beforeData(json, tensor, base64);
                 TensorText.write(tensor, base64, forms.nonFinite(), json);
             }
             json.close('}');
         }
         json.close(']');
+    }
+
+    static boolean base64(Tensor tensor, OutputForms forms) {
+        return tensor.dataType() == DataType.BYTES
+                && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
+    }
+
+    private static JsonWriter description(JsonWriter json, Tensor tensor) {
+        json.open('{').key("name").text(tensor.name());
+        json.key("datatype").text(tensor.dataType().name());
+        return json.key("shape").shape(tensor.shape());
+    }
+
+    /** Opens the object of a tensor whose data is JSON; the data comes next. */
+    static void beforeData(JsonWriter json, Tensor tensor, boolean base64) {
+        description(json, tensor);
+        if (base64) {
+            json.parameters(tensor.parameters(), "content_type", new Parameter.Text("base64"));
+        } else {
+            json.parameters(tensor.parameters(), "");
+        }
+        json.key("data");
     }
 
     /** Puts the binary tensors behind the JSON, without copying them. Takes {@code json}; tensors are borrowed. */

@@ -6,6 +6,7 @@ import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
 final class SkippedValue implements ValueReader {
     private final int depth;
     private final boolean words;
+    private boolean hasWord;
 
     /**
      * @param depth at which the value stands
@@ -35,10 +36,18 @@ final class SkippedValue implements ValueReader {
             // Also what is not wanted must be JSON.
             json.utf8();
         }
-        if (!words && isWord(token)) {
-            throw json.failure("only the data of a tensor may have " + shown(token));
+        if (isWord(token)) {
+            hasWord = true;
+            if (!words) {
+                throw json.failure("only the data of a tensor may have " + shown(token));
+            }
         }
         return json.depth() == depth;
+    }
+
+    /** Whether NaN or an infinity was in it. */
+    boolean hasWord() {
+        return hasWord;
     }
 
     static boolean isWord(Token token) {

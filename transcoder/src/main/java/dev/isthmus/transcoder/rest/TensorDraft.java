@@ -30,6 +30,7 @@ final class TensorDraft {
     private @Nullable KeptData kept;
     private @Nullable ByteBuf data;
     private @Nullable Gathering binary;
+    private final ElementWalk walk = new ElementWalk();
     private long binarySize = -1;
     private boolean base64;
 
@@ -82,18 +83,19 @@ final class TensorDraft {
         long expected = expectedBytes(type);
         reader = skims(type)
                 ? new DataSkim(check, name, type, settings.limits(), depth)
-                : counts() ? new ElementCount(check, name, type, depth) : reader(type, expected, depth);
+                : counts()
+                        ? new ElementCount(check, name, type, settings.limits(), depth)
+                        : reader(type, expected, depth);
         return reader;
     }
 
     private boolean skims(DataType type) {
-        boolean numbers = type != DataType.BYTES && type != DataType.BOOL;
-        return settings.elements() == ElementUse.SKIMMED && (settings.request() ? DataSkim.takes(type) : numbers);
+        return settings.elements() == ElementUse.SKIMMED && DataSkim.takes(type);
     }
 
     /** Whether an answer goes on as it came. */
     private boolean counts() {
-        return settings.elements() != ElementUse.READ && !settings.request();
+        return settings.elements() == ElementUse.COUNTED;
     }
 
     private DataReader reader(DataType type, long expectedBytes, int depth) {
@@ -118,7 +120,9 @@ final class TensorDraft {
         }
         check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
-            reader = counts() ? new ElementCount(check, name, type, 0) : reader(type, expectedBytes(type), 0);
+            reader = counts()
+                    ? new ElementCount(check, name, type, settings.limits(), 0)
+                    : reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
         }
         requireOneSource();
@@ -174,12 +178,24 @@ final class TensorDraft {
      * @param part taken
      */
     void addBinary(ByteBuf part) {
+        if (counts()) {
+            countBinary(part);
+            return;
+        }
         Gathering parts = binary;
         if (parts == null) {
             parts = new Gathering(settings.allocator(), SMALL_PARTS);
             binary = parts;
         }
         parts.add(part);
+    }
+
+    /** Looks at the lengths of BYTES; of other types the size, which is known to be right, says all. */
+    private void countBinary(ByteBuf part) {
+        if (required(dataType, "datatype") == DataType.BYTES) {
+            walk.add(part);
+        }
+        part.release();
     }
 
     /** Whether its bytes follow as binary data whose size is known to be right before they have come. */
@@ -207,7 +223,11 @@ final class TensorDraft {
             data = binary.take();
         }
         ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
-        if (!shared() && (reader == null || reader instanceof DataReader)) {
+        if (counts()) {
+            if (reader == null && !shared() && type == DataType.BYTES) {
+                walk.requireComplete(check, name, extents);
+            }
+        } else if (!shared() && (reader == null || reader instanceof DataReader)) {
             check.requireRaw(name, type, extents, complete);
         }
         if (inBase64 && type == DataType.BYTES && binarySize < 0) {

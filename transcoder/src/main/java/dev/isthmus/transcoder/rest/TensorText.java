@@ -56,34 +56,48 @@ final class TensorText {
 
     static void write(Tensor tensor, boolean base64, NonFinite policy, JsonWriter json) {
         json.open('[');
-        if (tensor.dataType() == DataType.BYTES) {
-            strings(tensor.data(), base64, json);
-        } else {
-            elements(tensor, policy, json);
-        }
+        elements(tensor, tensor.data().readerIndex(), Integer.MAX_VALUE, base64, policy, json);
         json.close(']');
     }
 
-    private static void strings(ByteBuf data, boolean base64, JsonWriter json) {
-        for (int at = data.readerIndex(); at < data.writerIndex(); ) {
+    /**
+     * Writes the elements of a part of a tensor's data, without the array around them.
+     *
+     * @param from where the first begins
+     * @param bytes elements that begin after so many are not written
+     * @return where the next one begins; the data's end where there is none
+     */
+    static int elements(Tensor tensor, int from, int bytes, boolean base64, NonFinite policy, JsonWriter json) {
+        ByteBuf data = tensor.data();
+        int to = from + Math.min(data.writerIndex() - from, bytes);
+        return tensor.dataType() == DataType.BYTES
+                ? strings(data, from, to, base64, json)
+                : numbers(tensor, from, to, policy, json);
+    }
+
+    private static int strings(ByteBuf data, int from, int to, boolean base64, JsonWriter json) {
+        int at = from;
+        while (at < to) {
             int length = data.getIntLE(at);
             bytes(data, at + 4, length, base64, json);
             at += 4 + length;
         }
+        return at;
     }
 
-    private static void elements(Tensor tensor, NonFinite policy, JsonWriter json) {
+    private static int numbers(Tensor tensor, int from, int to, NonFinite policy, JsonWriter json) {
         ByteBuf data = tensor.data();
         DataType type = tensor.dataType();
-        int at = data.readerIndex();
-        while (at < data.writerIndex()) {
-            at = json.numbers(type, data, at);
-            while (at < data.writerIndex() && !Double.isFinite(value(type, data, at))) {
+        int at = from;
+        while (at < to) {
+            at = json.numbers(type, data, at, to);
+            while (at < to && !Double.isFinite(value(type, data, at))) {
                 json.item();
                 nonFinite(tensor, value(type, data, at), policy, json.out());
                 at += type.size();
             }
         }
+        return at;
     }
 
     private static void bytes(ByteBuf data, int at, int length, boolean base64, JsonWriter json) {

@@ -24,10 +24,12 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.ByteArrayOutputStream;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -523,6 +525,40 @@ class RestCodecTest {
             assertThat(written.content().toString(UTF_8).split(java.util.regex.Pattern.quote(p), -1))
                     .hasSize(4);
             written.release();
+        }
+    }
+
+    /** Answers may have the words of NaN and the infinities anywhere; a parameter with one is no JSON, and is left out. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "null|null",
+                "[1, 2.50,null]|[1, 2.50,null]",
+                "{\"a\" : {\"b\":[\"\\u0041é\"]}}|{\"a\" : {\"b\":[\"\\u0041é\"]}}",
+                "123456789012345678901234567890|123456789012345678901234567890",
+                "NaN|",
+                "[1,{\"a\":-Infinity}]|",
+            })
+    void parameterOfAnAnswer_cutAnywhere_isKeptAsItCame(String value, @Nullable String kept) {
+        String p = "\"parameters\":{\"p\":" + value + ",\"q\":1}";
+        byte[] body = ("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP16\"," + p
+                        + ",\"data\":[1]}]," + p + "}")
+                .getBytes(UTF_8);
+        for (int cut = 0; cut <= body.length; cut++) {
+            RestResponseReader reader =
+                    new RestResponseReader(ALLOCATOR, RestBody.ALL_JSON, WireLimits.DEFAULT, Map.of());
+            reader.feed(Unpooled.wrappedBuffer(body, 0, cut));
+            reader.feed(Unpooled.wrappedBuffer(body, cut, body.length - cut));
+            InferResponse read = reader.finish();
+            Map<String, Parameter> expected = new HashMap<>(Map.of("q", new Parameter.Int64(1)));
+            if (kept != null) {
+                expected.put("p", new Parameter.Json(kept));
+            }
+            assertThat(read.parameters()).isEqualTo(expected);
+            assertThat(read.outputs().get(0).parameters()).isEqualTo(expected);
+            read.release();
         }
     }
 

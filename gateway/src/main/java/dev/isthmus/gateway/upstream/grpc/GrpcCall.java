@@ -281,7 +281,8 @@ final class GrpcCall implements StreamListener {
         deliver(to);
         if (!over) {
             try {
-                listener.gathered(to.bytes());
+                // All of it at once: of answers that wait for each other's room none would ever be complete.
+                listener.gathered(Math.max(to.bytes(), to.announced()));
             } catch (OipException refused) {
                 fail(refused);
             }

@@ -150,7 +150,8 @@ final class StreamCall implements InferStream, CallListener {
         StreamEnvelope.Content content = StreamEnvelope.open(message);
         ByteBuf response = content.response();
         return response == null
-                ? new Answer.StreamError(new OipException(code(content.error()), content.error()), content.id())
+                ? new Answer.StreamError(
+                        new OipException(code(content.error()), content.error()).confidential(), content.id())
                 : new Answer.Inference(new InferMessage.Protobuf(response));
     }
 

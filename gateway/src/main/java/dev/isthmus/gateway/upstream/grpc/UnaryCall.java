@@ -10,6 +10,7 @@ import dev.isthmus.gateway.http2.Fields;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
@@ -138,7 +139,10 @@ final class UnaryCall implements CallListener, Cancellation {
 
     @Override
     public boolean takesParts() {
-        return reader.passesParts() && message == null && length == 0 && reply.takesParts();
+        return reader.passesParts()
+                && message == null
+                && length == 0
+                && reply.takesParts(Wire.PROTOBUF, Answer.Part.UNKNOWN);
     }
 
     @Override

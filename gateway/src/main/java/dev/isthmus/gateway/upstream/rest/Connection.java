@@ -18,6 +18,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
 
     private final ConnectionPool pool;
     private final Channel channel;
+    private final LimitedReads reads;
     private @Nullable Exchange exchange;
     private @Nullable Throwable failure;
     private int exchanges;
@@ -25,9 +26,11 @@ final class Connection extends ChannelInboundHandlerAdapter {
     private boolean written;
     private boolean returning;
 
-    Connection(ConnectionPool pool, Channel channel) {
+    /** @param reads the channel's */
+    Connection(ConnectionPool pool, Channel channel, LimitedReads reads) {
         this.pool = pool;
         this.channel = channel;
+        this.reads = reads;
     }
 
     /** Whether it has carried an exchange before the next one, so that the server may have closed it meanwhile. */
@@ -77,6 +80,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
      */
     void finished(boolean keepAlive) {
         exchange = null;
+        reads.limit(false);
         channel.config().setAutoRead(true);
         returning = keepAlive && written && channel.isActive();
         if (!returning) {
@@ -96,6 +100,11 @@ final class Connection extends ChannelInboundHandlerAdapter {
     /** Goes on reading from the server, or stops. */
     void read(boolean on) {
         channel.config().setAutoRead(on);
+    }
+
+    /** Reads little at once until the exchange is over, because each read waits for a client that may be slow. */
+    void readLittle() {
+        reads.limit(true);
     }
 
     /** Nobody waits for what is under way here any more. */

@@ -218,7 +218,9 @@ final class ConnectionPool {
                     .setMaxInitialLineLength(MAX_HEAD)
                     .setMaxHeaderSize(MAX_HEAD)
                     .setMaxChunkSize(MAX_CHUNK);
-            connection = new Connection(ConnectionPool.this, channel);
+            LimitedReads reads = new LimitedReads(channel.config().getRecvByteBufAllocator());
+            channel.config().setRecvByteBufAllocator(reads);
+            connection = new Connection(ConnectionPool.this, channel, reads);
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
                     // Not HttpClientCodec: nobody asks with HEAD or CONNECT, which it is there for.

@@ -49,7 +49,7 @@ final class EventReader implements PartReader {
             JsonNode error =
                     JSON.readTree(data.toString(StandardCharsets.UTF_8)).path("error");
             String text = error.isTextual() ? error.textValue() : error.toString();
-            reply.message(new Answer.StreamError(new OipException(ErrorCode.UNKNOWN, text), ""));
+            reply.message(new Answer.StreamError(new OipException(ErrorCode.UNKNOWN, text).confidential(), ""));
         } catch (IOException e) {
             throw failures.badAnswer("sent an event that is not the protocol's", e);
         } finally {

@@ -51,7 +51,7 @@ final class Exchange implements Cancellation {
         this.reply = reply;
         this.failures = failures;
         this.returned = settings.returnedHeaders();
-        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, this::parts);
+        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, new Readers());
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
@@ -107,12 +107,27 @@ final class Exchange implements Cancellation {
         }
     }
 
-    private @Nullable PartReader parts(HttpResponse head) {
-        PartReader parts = reader.parts(head.status().code(), head.headers(), reply);
-        if (parts != null) {
-            reply.headers(ReturnedHeaders.of(head.headers(), returned));
+    private final class Readers implements ResponseCollector.Readers {
+        @Override
+        public @Nullable PartReader parts(HttpResponse head) {
+            return begun(head, reader.parts(head.status().code(), head.headers(), reply));
         }
-        return parts;
+
+        @Override
+        public @Nullable PartReader passed(HttpResponse head, long length) {
+            PartReader parts = begun(head, reader.passed(head.status().code(), head.headers(), length, reply));
+            if (parts != null && connection != null) {
+                connection.readLittle();
+            }
+            return parts;
+        }
+
+        private @Nullable PartReader begun(HttpResponse head, @Nullable PartReader parts) {
+            if (parts != null) {
+                reply.headers(ReturnedHeaders.of(head.headers(), returned));
+            }
+            return parts;
+        }
     }
 
     /** No more is read as long as the client does not take it. */

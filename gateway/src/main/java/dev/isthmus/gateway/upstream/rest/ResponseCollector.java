@@ -2,6 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import static java.util.Objects.requireNonNull;
 
+import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
@@ -18,7 +19,6 @@ import io.netty.handler.codec.http.HttpStatusClass;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Puts one response together from what the codec makes of it, without copying any but small parts. */
@@ -26,28 +26,45 @@ final class ResponseCollector {
     /** More of them to one request are of no use to anybody, and cost time until the deadline. */
     private static final int MOST_INTERIM = 32;
 
+    /** A body that is not longer is not worth passing on in parts, in bytes. */
+    private static final int LARGE = 64 << 10;
+
     private final UpstreamFailures failures;
     private final long maxBytes;
     private final MemoryBudget.Hold memory;
     private @Nullable HttpResponse head;
     private @Nullable ByteBuf body;
     private long length;
+    /** What is counted of a large answer that is gathered, before it has come. */
+    private long reserved;
     private boolean informational;
     private int interim;
-    private final Function<HttpResponse, @Nullable PartReader> readers;
+    private final Readers readers;
     private @Nullable PartReader parts;
+    /** Whether it was asked if what is large is passed on. */
+    private boolean asked;
+
+    /** Who takes a response's body part by part; null where it is gathered. */
+    interface Readers {
+        /** Of a response with this head. */
+        @Nullable
+        PartReader parts(HttpResponse head);
+
+        /**
+         * Of a response that is large, of which not all has come.
+         *
+         * @param length {@link Answer.Part#UNKNOWN} where it is not known
+         */
+        @Nullable
+        PartReader passed(HttpResponse head, long length);
+    }
 
     /**
      * A response of which nothing has come.
      *
      * @param memory counts what is gathered of its body
-     * @param readers says who takes a response's body part by part
      */
-    ResponseCollector(
-            UpstreamFailures failures,
-            long maxBytes,
-            MemoryBudget.Hold memory,
-            Function<HttpResponse, @Nullable PartReader> readers) {
+    ResponseCollector(UpstreamFailures failures, long maxBytes, MemoryBudget.Hold memory, Readers readers) {
         this.failures = failures;
         this.readers = readers;
         this.maxBytes = maxBytes;
@@ -86,7 +103,7 @@ final class ResponseCollector {
             return;
         }
         head = response;
-        parts = readers.apply(response);
+        parts = readers.parts(response);
         if (parts == null && HttpUtil.getContentLength(response, -1L) > maxBytes) {
             throw failures.answerTooLarge(maxBytes, null);
         }
@@ -105,7 +122,7 @@ final class ResponseCollector {
         }
         ByteBuf bytes = content.content();
         PartReader streaming = parts;
-        if (streaming != null) {
+        if (streaming != null && !asked) {
             streaming.part(bytes);
             return last;
         }
@@ -114,13 +131,35 @@ final class ResponseCollector {
             content.release();
             throw failures.answerTooLarge(maxBytes, null);
         }
-        if (bytes.isReadable()) {
+        if (streaming != null) {
+            streaming.part(bytes);
+        } else if (bytes.isReadable()) {
             join(bytes);
-            memory.answer(length);
+            memory.answer(Math.max(length, reserved));
+            if (!last) {
+                pass();
+            }
         } else {
             content.release();
         }
         return last;
+    }
+
+    /** Has a large body passed on from here on, where somebody takes it so. */
+    private void pass() {
+        HttpResponse begun = head();
+        long announced = HttpUtil.getContentLength(begun, Answer.Part.UNKNOWN);
+        if (!asked && Math.max(announced, length) > LARGE) {
+            asked = true;
+            parts = readers.passed(begun, announced);
+            if (parts != null) {
+                parts.part(takeBody());
+            } else {
+                // All of it at once: of answers that wait for each other's room none would ever be complete.
+                reserved = Math.clamp(announced, 0, maxBytes);
+                memory.answer(Math.max(length, reserved));
+            }
+        }
     }
 
     private void join(ByteBuf bytes) {

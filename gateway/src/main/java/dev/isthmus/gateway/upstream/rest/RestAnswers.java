@@ -2,17 +2,20 @@ package dev.isthmus.gateway.upstream.rest;
 
 import dev.isthmus.gateway.call.Answer;
 import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.io.IOException;
 import java.util.List;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** What the responses of a REST server mean. Each method takes the body. */
 record RestAnswers(UpstreamFailures failures) {
@@ -95,10 +98,36 @@ record RestAnswers(UpstreamFailures failures) {
         }
         String text = ErrorText.of(body);
         ErrorCode code = ErrorCode.ofHttpStatus(status);
-        throw text.isEmpty() ? failures.failure(code, "answered " + status, null) : new OipException(code, text);
+        throw text.isEmpty()
+                ? failures.failure(code, "answered " + status, null)
+                : new OipException(code, text).confidential();
     }
 
-    private long jsonLength(HttpHeaders headers, int bodyLength) {
+    /** Who passes on the body of an inference answer; null where it is gathered. */
+    @Nullable
+    PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
+        if (status != OK || !reply.takesParts(Wire.REST, length)) {
+            return null;
+        }
+        long jsonLength = jsonLength(headers, length == Answer.Part.UNKNOWN ? Long.MAX_VALUE : length);
+        return new Passed(reply, length, jsonLength);
+    }
+
+    private record Passed(Reply reply, long length, long jsonLength) implements PartReader {
+        @Override
+        public void part(ByteBuf part) {
+            if (part.isReadable()) {
+                reply.message(new Answer.Part(part, length, jsonLength));
+            } else {
+                part.release();
+            }
+        }
+
+        @Override
+        public void release() {}
+    }
+
+    private long jsonLength(HttpHeaders headers, long bodyLength) {
         if (!headers.contains(HeaderNames.JSON_LENGTH)) {
             return RestBody.ALL_JSON;
         }

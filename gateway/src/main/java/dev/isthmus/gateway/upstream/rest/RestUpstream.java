@@ -87,7 +87,19 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return infer(call, model, "/infer", message, answers::inference, reply);
+        return infer(call, model, "/infer", message, new Inference(), reply);
+    }
+
+    private final class Inference implements AnswerReader {
+        @Override
+        public Answer read(int status, HttpHeaders headers, ByteBuf body) {
+            return answers.inference(status, headers, body);
+        }
+
+        @Override
+        public @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
+            return answers.passed(status, headers, length, reply);
+        }
     }
 
     @Override

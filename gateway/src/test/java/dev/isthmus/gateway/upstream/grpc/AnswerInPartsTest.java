@@ -10,6 +10,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
 import java.io.IOException;
@@ -41,7 +42,7 @@ class AnswerInPartsTest {
         volatile boolean writable = true;
 
         @Override
-        public boolean takesParts() {
+        public boolean takesParts(Wire wire, long length) {
             return true;
         }
 

@@ -1,5 +1,10 @@
-package dev.isthmus.gateway.ingress;
+package dev.isthmus.gateway.net;
 
+import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpVersion;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -10,11 +15,11 @@ import org.jspecify.annotations.Nullable;
  * @param authority host and port
  * @param path with its query
  */
-record RequestTarget(String scheme, String authority, String path) {
+public record RequestTarget(String scheme, String authority, String path) {
     private static final String SCHEME_END = "://";
 
     /** The target; null for one that is not in absolute form. */
-    static @Nullable RequestTarget absolute(String target) {
+    public static @Nullable RequestTarget absolute(String target) {
         if (target.startsWith("/")) {
             return null;
         }
@@ -32,14 +37,29 @@ record RequestTarget(String scheme, String authority, String path) {
         return new RequestTarget(scheme, target.substring(from, end), path.startsWith("/") ? path : "/" + path);
     }
 
+    /** Why the server that an HTTP/1.1 request names is not one server (RFC 9112, 3.2); null where it is. */
+    public static @Nullable OipException refusal(HttpRequest request) {
+        List<String> hosts = request.headers().getAll(HttpHeaderNames.HOST);
+        if (hosts.size() > 1 || (hosts.isEmpty() && request.protocolVersion().equals(HttpVersion.HTTP_1_1))) {
+            return OipException.invalid("one Host header is expected, got " + hosts.size());
+        }
+        String host = hosts.isEmpty() ? null : hosts.getFirst();
+        RequestTarget target = absolute(request.uri());
+        if (target == null || target.agrees(host)) {
+            return null;
+        }
+        return OipException.invalid(
+                "header Host: '" + target.authority() + "' is expected as in the target, got '" + host + "'");
+    }
+
     /** Whether this header Host, null where there is none, names the same server. User information is never taken. */
-    boolean agrees(@Nullable String host) {
+    private boolean agrees(@Nullable String host) {
         boolean plain = !authority.isEmpty() && authority.indexOf('@') < 0;
         return plain && (host == null || same(scheme, authority, host));
     }
 
     /** Whether two authorities are one (RFC 9110, 4.2.3): hosts in any case, the scheme's own port said or not. */
-    static boolean same(String scheme, String one, String other) {
+    public static boolean same(String scheme, String one, String other) {
         return one.equals(other) || normal(scheme, one).equals(normal(scheme, other));
     }
 

@@ -1,0 +1,27 @@
+package dev.isthmus.bench.attack;
+
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Bytes that are made before an attack begins, and kept until it has ended. One thread. */
+final class Payload {
+    private final Supplier<byte[]> made;
+    private byte @Nullable [] bytes;
+
+    Payload(Supplier<byte[]> made) {
+        this.made = made;
+    }
+
+    byte[] get() {
+        byte[] known = bytes;
+        if (known == null) {
+            known = made.get();
+            bytes = known;
+        }
+        return known;
+    }
+
+    void drop() {
+        bytes = null;
+    }
+}

@@ -1,0 +1,50 @@
+package dev.isthmus.bench.attack;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+
+/** Plain requests, each on a connection of its own, which nothing repeats. They block for at most 10 s. */
+public final class Rest {
+    private static final int LIMIT_MILLIS = 10_000;
+
+    private Rest() {}
+
+    /** The status of the answer; with a length of JSON above 0 what follows it is binary. */
+    static String post(int port, String path, byte[] body, int json) throws IOException {
+        byte[] head = json > 0
+                ? Http1.post(
+                        path,
+                        "Content-Length: " + body.length,
+                        "Inference-Header-Content-Length: " + json,
+                        "Connection: close")
+                : Http1.post(path, "Content-Length: " + body.length, "Connection: close");
+        return status(port, Frames.join(head, body));
+    }
+
+    /** The status of the answer to an inference of so many FP32 in binary. */
+    public static String binary(int port, String model, int elements) throws IOException {
+        byte[] json = Messages.binaryHead(elements);
+        return post(port, "/v2/models/" + model + "/infer", Frames.join(json, new byte[4 * elements]), json.length);
+    }
+
+    /** The status of the answer to a GET. */
+    public static String get(int port, String path) throws IOException {
+        return status(port, Http1.text("GET " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"));
+    }
+
+    private static String status(int port, byte[] request) throws IOException {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+            socket.setSoTimeout(LIMIT_MILLIS);
+            socket.getOutputStream().write(request);
+            ByteArrayOutputStream answer = new ByteArrayOutputStream();
+            InputStream in = socket.getInputStream();
+            in.transferTo(answer);
+            String text = answer.toString(StandardCharsets.ISO_8859_1);
+            return text.length() > 12 ? text.substring(9, 12) : "closed";
+        }
+    }
+}

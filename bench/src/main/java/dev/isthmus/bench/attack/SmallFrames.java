@@ -1,0 +1,31 @@
+package dev.isthmus.bench.attack;
+
+import java.io.IOException;
+
+/** Ten gRPC messages in DATA frames of one byte, 35 MB on the wire. */
+record SmallFrames() implements Attack {
+    private static final int STREAMS = 10;
+    private static final int MESSAGE = 350_000;
+
+    @Override
+    public String name() {
+        return "small-frames";
+    }
+
+    @Override
+    public Seen play(Target target) throws IOException, InterruptedException {
+        byte[] message = Messages.infer("m", "", MESSAGE / 4 - 20);
+        byte[] framed = Frames.message(false, message.length, message);
+        Seen.Counts counts = new Seen.Counts();
+        try (Http2 wire = new Http2(target.http2Port())) {
+            for (int i = 0; i < STREAMS && !wire.wentAway(); i++) {
+                int stream = 2 * i + 1;
+                wire.write(Frames.call(stream, "ModelInfer"), 2_000);
+                wire.write(Messages.frames(stream, framed), 5_000);
+            }
+            wire.await(() -> wire.endedStreams() == STREAMS, 10_000);
+            wire.count(counts);
+            return counts.seen(true);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package dev.isthmus.bench.faults;
+
+import io.netty.channel.EventLoop;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+
+/** Small inferences at 200 requests a second in the open loop, gRPC and REST in turn, on connections of their own. */
+final class Bystander implements AutoCloseable {
+    static final int RATE = 200;
+    private static final int LIMIT_MILLIS = 10_000;
+    /** Its schedule is run in parts, between which it may end. */
+    private static final int PART = RATE / 4;
+
+    private final Client grpc;
+    private final Client rest;
+
+    Bystander(EventLoop loop, int port, int http2Port) {
+        grpc = Front.GRPC.client(loop, http2Port, LIMIT_MILLIS);
+        rest = Front.REST.client(loop, port, LIMIT_MILLIS);
+    }
+
+    /** Runs for at least so long, and until something is over; returns how the requests ended. */
+    Tally run(int millis, BooleanSupplier over) throws InterruptedException {
+        Tally tally = new Tally();
+        Load load = new Load(new Turns(), tally, System::nanoTime, false);
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        do {
+            new OpenLoop(RATE, PART, System::nanoTime, LockSupport::parkNanos).run(load::arrive);
+        } while (System.nanoTime() < end || !over.getAsBoolean());
+        load.drain();
+        return tally;
+    }
+
+    private final class Turns implements Client {
+        private boolean first;
+
+        @Override
+        public void send(Request request, Ended ended) {
+            first = !first;
+            (first ? grpc : rest).send(request, ended);
+        }
+
+        @Override
+        public void close() {
+            throw new UnsupportedOperationException("its clients are closed by the bystander");
+        }
+    }
+
+    @Override
+    public void close() {
+        grpc.close();
+        rest.close();
+    }
+}

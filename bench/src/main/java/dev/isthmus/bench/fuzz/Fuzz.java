@@ -1,0 +1,93 @@
+package dev.isthmus.bench.fuzz;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.TreeSet;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** The command {@code bench/fuzz}. Its exit status is 1 where the gateway was hurt. */
+@Command(
+        name = "fuzz",
+        description =
+                "Sends sequences that are made from a seed to a small gateway before servers that answer wrongly.",
+        mixinStandardHelpOptions = true)
+public final class Fuzz implements Callable<Integer> {
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
+    @Option(
+            names = "--home",
+            paramLabel = "DIR",
+            description = "The project, with the packaged gateway.",
+            hidden = true)
+    private Path home = Path.of(".");
+
+    @Parameters(index = "0", arity = "0..1", paramLabel = "SECONDS", description = "How long; 600 by default.")
+    private int seconds = 600;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Plays the sequences of a run again; any other by default.")
+    private @Nullable Long seed;
+
+    @Option(names = "--connections", paramLabel = "N", description = "Clients at a time; 32 by default.")
+    private int connections = 32;
+
+    @Option(names = "--patience", paramLabel = "MS", description = "How long health may take; 1000 by default.")
+    private int patienceMillis = 1_000;
+
+    @Option(
+            names = "--replay",
+            paramLabel = "FILE",
+            description = "Plays the sequences that a failure left, over and over, in place of others.")
+    private @Nullable Path replay;
+
+    @Option(
+            names = "--isolate",
+            description = "Plays one after the other, and tells which leave something over or cost much.")
+    private boolean isolate;
+
+    /**
+     * The program.
+     *
+     * @param arguments see {@code bench/fuzz --help}
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new Fuzz()).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
+        Path file = replay;
+        if (isolate) {
+            Iterable<Long> seeds = file != null ? new TreeSet<>(Sequences.seeds(file)) : alone(chosen);
+            return Isolate.play(home.toAbsolutePath().normalize(), chosen, seeds, out) ? 0 : 1;
+        }
+        Run.Settings settings = new Run.Settings(
+                home.toAbsolutePath().normalize(), seconds, chosen, connections, patienceMillis, replay);
+        return new Run(settings, out).play(Run.ALONE) ? 0 : 1;
+    }
+
+    /** Those of one connection, as long as there is time. */
+    private Iterable<Long> alone(long from) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        return () -> LongStream.iterate(0, number -> number + 1)
+                .takeWhile(number -> System.nanoTime() < end)
+                .mapToObj(number -> Dice.mix(from, number))
+                .iterator();
+    }
+}

@@ -1,0 +1,207 @@
+package dev.isthmus.bench.fuzz;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.bench.RawMethods;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.proto.ServerLiveResponse;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.BufferedInputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** What the bystander asks. Each question waits for its answer for so long at most. */
+final class Questions implements AutoCloseable {
+    private static final int LIMIT_MILLIS = 20_000;
+    private static final int BYTES = 64;
+    private static final Set<Status.Code> NO_ROOM = Set.of(Status.Code.RESOURCE_EXHAUSTED, Status.Code.UNAVAILABLE);
+
+    private final int port;
+    private final ManagedChannel channel;
+    private @Nullable Kept kept;
+
+    Questions(int port) {
+        this.port = port;
+        channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
+                .usePlaintext()
+                .disableRetry()
+                .build();
+    }
+
+    /** A connection over HTTP/1.1. */
+    private static final class Kept implements Closeable {
+        private final Socket socket = new Socket();
+        private final BufferedInputStream in;
+        private final OutputStream out;
+
+        Kept(int port) throws IOException {
+            socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), LIMIT_MILLIS);
+            socket.setSoTimeout(LIMIT_MILLIS);
+            socket.setTcpNoDelay(true);
+            in = new BufferedInputStream(socket.getInputStream());
+            out = socket.getOutputStream();
+        }
+
+        /** Status and body of the answer. */
+        String ask(String head, String body) throws IOException {
+            out.write((head + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
+                    .getBytes(StandardCharsets.US_ASCII));
+            String status = line();
+            int length = 0;
+            for (String field = line(); !field.isEmpty(); field = line()) {
+                if (field.toLowerCase(Locale.ROOT).startsWith("content-length:")) {
+                    length = Integer.parseInt(field.substring(15).strip());
+                }
+            }
+            byte[] answer = in.readNBytes(length);
+            return status.substring(Math.min(9, status.length())) + "\n" + new String(answer, StandardCharsets.UTF_8);
+        }
+
+        private String line() throws IOException {
+            StringBuilder line = new StringBuilder();
+            for (int c = in.read(); c != '\n'; c = in.read()) {
+                if (c < 0) {
+                    throw new IOException("the connection was closed after '" + line + "'");
+                }
+                line.append(c == '\r' ? "" : (char) c);
+            }
+            return line.toString();
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+
+    /** {@code GET path} over a connection of its own. */
+    static boolean fresh(int port, String path) throws IOException {
+        try (Kept connection = new Kept(port)) {
+            return ok(connection.ask("GET " + path, ""));
+        }
+    }
+
+    private static boolean ok(String answer) throws IOException {
+        if (!answer.startsWith("200 ")) {
+            throw new IOException("200 is expected, got " + answer);
+        }
+        return true;
+    }
+
+    /** {@code GET /v2/health/live} over one connection. One thread. */
+    boolean kept() throws IOException {
+        if (kept == null) {
+            kept = new Kept(port);
+        }
+        return ok(kept.ask("GET /v2/health/live", ""));
+    }
+
+    /** ServerLive. */
+    boolean grpcLive() throws IOException {
+        ServerLiveResponse answer = ServerLiveResponse.parseFrom(call("ServerLive", new byte[0]));
+        if (!answer.getLive()) {
+            throw new IOException("ServerLive said no");
+        }
+        return true;
+    }
+
+    private byte[] call(String method, byte[] message) {
+        ClientCall<byte[], byte[]> call = channel.newCall(
+                RawMethods.of(method), CallOptions.DEFAULT.withDeadlineAfter(LIMIT_MILLIS, TimeUnit.MILLISECONDS));
+        CompletableFuture<byte[]> answer = new CompletableFuture<>();
+        call.start(
+                new ClientCall.Listener<>() {
+                    private byte[] received = new byte[0];
+
+                    @Override
+                    public void onMessage(byte[] came) {
+                        received = came;
+                    }
+
+                    @Override
+                    public void onClose(Status status, Metadata trailers) {
+                        if (status.isOk()) {
+                            answer.complete(received);
+                        } else {
+                            answer.completeExceptionally(status.asRuntimeException());
+                        }
+                    }
+                },
+                new Metadata());
+        call.request(2);
+        call.sendMessage(message);
+        call.halfClose();
+        return answer.join();
+    }
+
+    /** An inference over gRPC with random bytes, which must come back. */
+    boolean grpcEcho(String model) throws IOException {
+        byte[] bytes = new byte[BYTES];
+        ThreadLocalRandom.current().nextBytes(bytes);
+        ModelInferRequest request = ModelInferRequest.newBuilder()
+                .setModelName(model)
+                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                        .setName("x")
+                        .setDatatype("UINT8")
+                        .addShape(BYTES))
+                .addRawInputContents(ByteString.copyFrom(bytes))
+                .build();
+        try {
+            List<ByteString> answered = ModelInferResponse.parseFrom(call("ModelInfer", request.toByteArray()))
+                    .getRawOutputContentsList();
+            if (!answered.equals(List.of(ByteString.copyFrom(bytes)))) {
+                throw new IOException(model + " answered " + answered + " to " + Arrays.toString(bytes));
+            }
+            return true;
+        } catch (CompletionException e) {
+            if (NO_ROOM.contains(Status.fromThrowable(e).getCode())) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /** An inference in JSON with a random number, which must come back. */
+    boolean restEcho() throws IOException {
+        int number = ThreadLocalRandom.current().nextInt();
+        try (Kept connection = new Kept(port)) {
+            String answer = connection.ask(
+                    "POST /v2/models/echo/infer",
+                    "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[" + number + "]}]}");
+            if (answer.startsWith("503 ")) {
+                return false;
+            }
+            if (!answer.startsWith("200 ") || !answer.contains("\"data\":[" + number + "]")) {
+                throw new IOException("echo answered to " + number + ": " + answer);
+            }
+            return true;
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        channel.shutdownNow();
+        if (kept != null) {
+            kept.close();
+        }
+    }
+}

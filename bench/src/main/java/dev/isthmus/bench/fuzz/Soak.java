@@ -1,0 +1,106 @@
+package dev.isthmus.bench.fuzz;
+
+import dev.isthmus.bench.process.BenchException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** The command {@code bench/soak}. Its exit status is 1 where something was wrong, or not flat. */
+@Command(
+        name = "soak",
+        description =
+                "Runs valid, cancelled, broken and hostile traffic for long, and looks at what the gateway holds.",
+        mixinStandardHelpOptions = true)
+public final class Soak implements Callable<Integer> {
+    private static final long PERIOD_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // set by picocli
+    private CommandSpec spec;
+
+    @Option(
+            names = "--home",
+            paramLabel = "DIR",
+            description = "The project, with the packaged gateway.",
+            hidden = true)
+    private Path home = Path.of(".");
+
+    @Parameters(index = "0", arity = "0..1", paramLabel = "MINUTES", description = "How long; 30 by default.")
+    private int minutes = 30;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Plays the sequences of a run again; any other by default.")
+    private @Nullable Long seed;
+
+    @Option(names = "--connections", paramLabel = "N", description = "Broken clients at a time; 16 by default.")
+    private int connections = 16;
+
+    @Option(names = "--patience", paramLabel = "MS", description = "How long health may take; 1000 by default.")
+    private int patienceMillis = 1_000;
+
+    /**
+     * The program.
+     *
+     * @param arguments see {@code bench/soak --help}
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new Soak()).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = spec.commandLine().getOut();
+        long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
+        Run.Settings settings = new Run.Settings(
+                home.toAbsolutePath().normalize(), minutes * 60, chosen, connections, patienceMillis, null);
+        return new Run(settings, out).play(new Valid(out, chosen)) ? 0 : 1;
+    }
+
+    /** Valid load, and samples. */
+    private static final class Valid implements Run.Beside {
+        private final PrintWriter out;
+        private final long seed;
+        private final Samples samples;
+        private @Nullable ValidLoad load;
+        private long next = System.nanoTime();
+
+        Valid(PrintWriter out, long seed) {
+            this.out = out;
+            this.seed = seed;
+            this.samples = new Samples(out);
+        }
+
+        @Override
+        public void tick(Site site, Sequences sequences) throws IOException, InterruptedException, BenchException {
+            if (load == null) {
+                load = new ValidLoad(site.port(), seed);
+            }
+            if (System.nanoTime() >= next) {
+                next = System.nanoTime() + PERIOD_NANOS;
+                samples.add(site, sequences);
+            }
+        }
+
+        @Override
+        public List<String> failures() {
+            if (load != null) {
+                load.close();
+                out.println("valid calls, by their ends: " + load.ends());
+            }
+            return samples.risen();
+        }
+    }
+}

@@ -1,0 +1,296 @@
+package dev.isthmus.bench.fuzz;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.proto.ModelMetadataResponse;
+import dev.isthmus.proto.ModelStreamInferResponse;
+import dev.isthmus.proto.RepositoryIndexResponse;
+import dev.isthmus.proto.ServerMetadataResponse;
+import dev.isthmus.proto.ServerReadyResponse;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
+import io.netty.handler.codec.http2.Http2Exception;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** A V2 server over gRPC, frame by frame, that heeds no window of the gateway's. */
+final class WildGrpcServer extends WildServer {
+    private static final int MOST = 4 << 20;
+
+    WildGrpcServer(long seed) throws IOException {
+        super(seed);
+    }
+
+    /** A call that has begun. */
+    private static final class Asked {
+        private final String path;
+        private final ByteArrayOutputStream body = new ByteArrayOutputStream();
+        private boolean headed;
+
+        Asked(String path) {
+            this.path = path;
+        }
+    }
+
+    @Override
+    void serve(Socket socket, BufferedInputStream in, OutputStream out) throws IOException, InterruptedException {
+        new Connection(socket, in, out).run();
+    }
+
+    private final class Connection {
+        private final Socket socket;
+        private final BufferedInputStream in;
+        private final OutputStream out;
+        private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
+        private final Map<Integer, Asked> open = new HashMap<>();
+        private final ByteArrayOutputStream block = new ByteArrayOutputStream();
+        private boolean ends;
+
+        Connection(Socket socket, BufferedInputStream in, OutputStream out) {
+            this.socket = socket;
+            this.in = in;
+            this.out = out;
+        }
+
+        void run() throws IOException, InterruptedException {
+            in.skipNBytes(24);
+            Dice dice = dice("connection", 0, false);
+            out.write(
+                    dice.chance(0.9)
+                            ? Frames.frame(Frames.SETTINGS, 0, 0, new byte[0])
+                            : new Http2Frames(dice).settings());
+            for (byte[] head = in.readNBytes(9); head.length == 9; head = in.readNBytes(9)) {
+                int length = (head[0] & 0xff) << 16 | (head[1] & 0xff) << 8 | head[2] & 0xff;
+                int stream = (head[5] & 0x7f) << 24 | (head[6] & 0xff) << 16 | (head[7] & 0xff) << 8 | head[8] & 0xff;
+                if (!frame(head[3], head[4], stream, in.readNBytes(length))) {
+                    return;
+                }
+            }
+        }
+
+        /** Whether the connection goes on. The gateway neither pads nor sends priorities. */
+        private boolean frame(int type, int flags, int stream, byte[] payload)
+                throws IOException, InterruptedException {
+            switch (type) {
+                case Frames.HEADERS, Frames.CONTINUATION -> {
+                    block.writeBytes(payload);
+                    ends = type == Frames.HEADERS ? (flags & Frames.END_STREAM) != 0 : ends;
+                    if ((flags & Frames.END_HEADERS) != 0) {
+                        open.put(stream, new Asked(path(stream)));
+                        block.reset();
+                        return !ends || answer(stream, true);
+                    }
+                }
+                case Frames.DATA -> {
+                    Asked asked = open.get(stream);
+                    if (asked == null) {
+                        return true;
+                    }
+                    if (asked.body.size() < MOST) {
+                        asked.body.writeBytes(payload);
+                    }
+                    if (payload.length > 0) {
+                        out.write(Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(payload.length)));
+                        out.write(Frames.frame(Frames.WINDOW_UPDATE, 0, stream, Frames.number(payload.length)));
+                    }
+                    boolean end = (flags & Frames.END_STREAM) != 0;
+                    return !(end || asked.path.endsWith("StreamInfer")) || answer(stream, end);
+                }
+                case Frames.SETTINGS -> {
+                    if ((flags & Frames.ACK) == 0) {
+                        out.write(Frames.frame(Frames.SETTINGS, Frames.ACK, 0, new byte[0]));
+                    }
+                }
+                case Frames.PING -> {
+                    if ((flags & Frames.ACK) == 0) {
+                        out.write(Frames.frame(Frames.PING, Frames.ACK, 0, payload));
+                    }
+                }
+                case Frames.RST_STREAM -> open.remove(stream);
+                default -> {}
+            }
+            return true;
+        }
+
+        private String path(int stream) throws IOException {
+            ByteBuf bytes = Unpooled.wrappedBuffer(block.toByteArray());
+            try {
+                CharSequence path = decoder.decodeHeaders(stream, bytes).path();
+                return path == null ? "/" : path.toString();
+            } catch (Http2Exception e) {
+                throw new IOException(e);
+            }
+        }
+
+        private boolean answer(int stream, boolean end) throws IOException, InterruptedException {
+            Asked asked = open.get(stream);
+            if (asked == null) {
+                return true;
+            }
+            boolean inference = asked.path.endsWith("Infer");
+            Dice dice = dice(asked.path, java.util.Arrays.hashCode(asked.body.toByteArray()), inference);
+            boolean right = dice.chance(inference ? 0.4 : 0.93);
+            byte[] message = message(asked.path, dice, !end && asked.path.endsWith("StreamInfer") || asked.headed);
+            byte[] body =
+                    right ? plain(message) : new GrpcMessages(dice).framed(new GrpcMessages(dice).spoiled(message));
+            if (right && end) {
+                open.remove(stream);
+                if (!asked.headed) {
+                    out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS, stream, head("200")));
+                }
+                out.write(Frames.frame(Frames.DATA, 0, stream, body));
+                out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS | Frames.END_STREAM, stream, trailers("0")));
+                return true;
+            }
+            if (right) {
+                if (!asked.headed) {
+                    out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS, stream, head("200")));
+                    asked.headed = true;
+                }
+                out.write(Frames.frame(Frames.DATA, 0, stream, body));
+                return true;
+            }
+            open.remove(stream);
+            return wrong(stream, dice, body);
+        }
+
+        private boolean wrong(int stream, Dice dice, byte[] body) throws IOException, InterruptedException {
+            Http2Frames frames = new Http2Frames(dice);
+            switch (dice.below(10)) {
+                case 0 -> {
+                    int count = dice.size(3_000);
+                    for (int i = 0; i < count; i++) {
+                        out.write(Frames.frame(
+                                Frames.HEADERS, Frames.END_HEADERS, stream, head(dice.pick("100", "103"))));
+                    }
+                }
+                case 1 -> out.write(Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(dice.below(15))));
+                case 2 -> {
+                    byte[] last = new byte[8];
+                    last[3] = dice.pick((byte) 0, (byte) stream, (byte) -1);
+                    last[7] = (byte) dice.below(15);
+                    out.write(Frames.frame(Frames.GOAWAY, 0, 0, last));
+                }
+                case 3 -> out.write(frames.any(stream + 2));
+                case 4 -> Thread.sleep(dice.size(4_000));
+                case 5 -> {
+                    return true; // nothing
+                }
+                default -> {}
+            }
+            byte[] trailers = trailers(dice.pick("0", "0", "3", "8", "13", "14", "99", "x", ""));
+            byte[] head = dice.chance(0.9) ? head("200") : odd(dice);
+            List<byte[]> answer = frames.answer(stream, head, body, trailers);
+            for (byte[] part : answer) {
+                out.write(dice.chance(0.97) ? part : dice.spoil(part));
+                if (dice.chance(0.01)) {
+                    Thread.sleep(dice.below(50));
+                }
+            }
+            if (dice.chance(0.1)) {
+                socket.setSoLinger(true, 0);
+                return false;
+            }
+            return dice.chance(0.9);
+        }
+    }
+
+    private static byte[] plain(byte[] message) {
+        byte[] framed = new byte[5 + message.length];
+        System.arraycopy(Frames.number(message.length), 0, framed, 1, 4);
+        System.arraycopy(message, 0, framed, 5, message.length);
+        return framed;
+    }
+
+    private static byte[] head(String status) {
+        ByteArrayOutputStream block = new ByteArrayOutputStream();
+        Frames.field(block, false, ":status", status);
+        Frames.field(block, false, "content-type", "application/grpc");
+        return block.toByteArray();
+    }
+
+    private static byte[] odd(Dice dice) {
+        ByteArrayOutputStream block = new ByteArrayOutputStream();
+        Frames.field(block, false, ":status", dice.pick("200", "204", "500", "", "99999", "abc"));
+        Frames.field(block, false, "content-type", dice.pick("application/grpc", "text/html", ""));
+        int count = dice.size(800);
+        for (int i = 0; i < count; i++) {
+            Frames.field(
+                    block,
+                    dice.chance(0.5),
+                    dice.pick("x-request-id", "retry-after", "ce-" + i, "grpc-encoding"),
+                    "v".repeat(dice.size(300)));
+        }
+        return block.toByteArray();
+    }
+
+    private static byte[] trailers(String status) {
+        ByteArrayOutputStream block = new ByteArrayOutputStream();
+        Frames.field(block, false, "grpc-status", status);
+        Frames.field(block, false, "grpc-message", "%E4%B8%96 wild %zz");
+        return block.toByteArray();
+    }
+
+    private static byte[] message(String path, Dice dice, boolean stream) {
+        return switch (path.substring(path.lastIndexOf('/') + 1)) {
+            case "ServerLive", "ServerReady", "ModelReady" ->
+                ServerReadyResponse.newBuilder().setReady(true).build().toByteArray();
+            case "ServerMetadata" ->
+                ServerMetadataResponse.newBuilder()
+                        .setName("stub")
+                        .setVersion("1")
+                        .addExtensions("model_repository")
+                        .build()
+                        .toByteArray();
+            case "ModelMetadata" ->
+                ModelMetadataResponse.newBuilder()
+                        .setName("m")
+                        .addVersions("1")
+                        .addInputs(ModelMetadataResponse.TensorMetadata.newBuilder()
+                                .setName("x")
+                                .setDatatype("FP32")
+                                .addShape(-1))
+                        .build()
+                        .toByteArray();
+            case "RepositoryIndex" ->
+                RepositoryIndexResponse.newBuilder()
+                        .addModels(RepositoryIndexResponse.ModelIndex.newBuilder()
+                                .setName("wild")
+                                .setVersion("1")
+                                .setState("READY"))
+                        .build()
+                        .toByteArray();
+            case "ModelInfer" -> inferred(dice).toByteArray();
+            case "ModelStreamInfer" -> {
+                ModelInferResponse inferred = inferred(dice);
+                yield stream || dice.chance(0.7)
+                        ? ModelStreamInferResponse.newBuilder()
+                                .setInferResponse(inferred)
+                                .build()
+                                .toByteArray()
+                        : inferred.toByteArray();
+            }
+            default -> new byte[0];
+        };
+    }
+
+    private static ModelInferResponse inferred(Dice dice) {
+        int elements = dice.size(dice.chance(0.1) ? 200_000 : 1_000);
+        return ModelInferResponse.newBuilder()
+                .setModelName("m")
+                .setModelVersion("1")
+                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
+                        .setName("y")
+                        .setDatatype("FP32")
+                        .addShape(elements))
+                .addRawOutputContents(ByteString.copyFrom(new byte[elements * 4]))
+                .build();
+    }
+}

@@ -1,0 +1,214 @@
+package dev.isthmus.bench.fuzz;
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Locale;
+
+/** A V2 server over REST. What it has of binary data in a request, it answers as binary data. */
+final class WildRestServer extends WildServer {
+    private static final String BINARY = "inference-header-content-length:";
+
+    private final boolean wild;
+
+    /** With {@code wild} false it never answers wrongly. */
+    WildRestServer(long seed, boolean wild) throws IOException {
+        super(seed);
+        this.wild = wild;
+    }
+
+    @Override
+    void serve(Socket socket, BufferedInputStream in, OutputStream out) throws IOException, InterruptedException {
+        for (String line = line(in); !line.isEmpty(); line = line(in)) {
+            long length = 0;
+            int json = -1;
+            boolean chunked = false;
+            for (String field = line(in); !field.isEmpty(); field = line(in)) {
+                String lower = field.toLowerCase(Locale.ROOT);
+                if (lower.startsWith("content-length:")) {
+                    length = Long.parseLong(lower.substring(15).strip());
+                } else if (lower.startsWith(BINARY)) {
+                    json = Integer.parseInt(lower.substring(BINARY.length()).strip());
+                }
+                chunked |= lower.startsWith("transfer-encoding:");
+            }
+            byte[] body = chunked ? chunks(in) : in.readNBytes(Math.toIntExact(length));
+            String[] words = line.split(" ", -1);
+            if (!answer(words.length > 1 ? words[1] : "/", json, body, socket, out)) {
+                return;
+            }
+        }
+    }
+
+    private static String line(BufferedInputStream in) throws IOException {
+        StringBuilder line = new StringBuilder();
+        for (int c = in.read(); c != '\n'; c = in.read()) {
+            if (c < 0) {
+                return "";
+            }
+            if (c != '\r') {
+                line.append((char) c);
+            }
+        }
+        return line.toString();
+    }
+
+    private static byte[] chunks(BufferedInputStream in) throws IOException {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        for (int size = Integer.parseInt(line(in), 16); size > 0; size = Integer.parseInt(line(in), 16)) {
+            body.writeBytes(in.readNBytes(size));
+            if (!line(in).isEmpty()) {
+                throw new EOFException();
+            }
+        }
+        line(in);
+        return body.toByteArray();
+    }
+
+    /** Whether the connection goes on. */
+    private boolean answer(String path, int json, byte[] body, Socket socket, OutputStream out)
+            throws IOException, InterruptedException {
+        boolean inference = path.contains("/infer") || path.contains("/generate");
+        Dice dice = dice(path, Arrays.hashCode(body), inference);
+        boolean right = !wild || dice.chance(inference ? 0.4 : 0.9);
+        StringBuilder head = new StringBuilder();
+        byte[] answer = json >= 0 && (right || dice.chance(0.5)) ? echo(json, body, head) : text(path, dice, right);
+        if (right) {
+            out.write(whole(200, head, answer));
+            return true;
+        }
+        byte[] bytes = wrong(dice, head, answer, path.contains("stream"));
+        int sent = dice.chance(0.8) ? bytes.length : dice.below(bytes.length + 1);
+        if (dice.chance(0.1)) {
+            for (int at = 0; at < Math.min(sent, 300); at++) {
+                out.write(bytes[at]);
+                Thread.sleep(dice.below(3));
+            }
+        } else {
+            out.write(bytes, 0, sent);
+        }
+        switch (dice.below(8)) {
+            case 0 -> socket.setSoLinger(true, 0);
+            case 1 -> Thread.sleep(dice.size(4_000));
+            case 2, 3, 4 -> {
+                return true;
+            }
+            default -> {}
+        }
+        return false;
+    }
+
+    private static byte[] echo(int json, byte[] body, StringBuilder head) {
+        int bytes = Math.max(0, body.length - json);
+        byte[] text = ("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"UINT8\",\"shape\":[" + bytes
+                        + "],\"parameters\":{\"binary_data_size\":" + bytes + "}}]}")
+                .getBytes(StandardCharsets.UTF_8);
+        byte[] answer = Arrays.copyOf(text, text.length + bytes);
+        System.arraycopy(body, body.length - bytes, answer, text.length, bytes);
+        head.append("Content-Type: application/octet-stream\r\nInference-Header-Content-Length: ")
+                .append(text.length)
+                .append("\r\n");
+        return answer;
+    }
+
+    private byte[] text(String path, Dice dice, boolean right) {
+        if (path.contains("/infer") || path.contains("/generate")) {
+            return right
+                    ? "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[0.5]}]}"
+                            .getBytes(StandardCharsets.UTF_8)
+                    : new JsonTexts(dice).inferred();
+        }
+        if (!right && dice.chance(0.5)) {
+            return new JsonTexts(dice).any();
+        }
+        String text = path.equals("/v2")
+                ? "{\"name\":\"stub\",\"version\":\"1\",\"extensions\":[\"binary_tensor_data\",\"model_repository\"]}"
+                : path.endsWith("/index")
+                        ? "[{\"name\":\"wild-rest\",\"version\":\"1\",\"state\":\"READY\"}]"
+                        : path.matches("/v2/models/[^/]*")
+                                ? "{\"name\":\"m\",\"versions\":[\"1\"],\"platform\":\"p\",\"inputs\":[{\"name\":\"x\",\"datatype\":"
+                                        + "\"UINT8\",\"shape\":[-1]}],\"outputs\":[]}"
+                                : "{}";
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        return right ? bytes : dice.spoil(bytes);
+    }
+
+    private static byte[] whole(int status, StringBuilder head, byte[] body) {
+        byte[] first = ("HTTP/1.1 " + status + " X\r\n" + head + "Content-Length: " + body.length + "\r\n\r\n")
+                .getBytes(StandardCharsets.UTF_8);
+        byte[] all = Arrays.copyOf(first, first.length + body.length);
+        System.arraycopy(body, 0, all, first.length, body.length);
+        return all;
+    }
+
+    private static byte[] wrong(Dice dice, StringBuilder head, byte[] body, boolean stream) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        if (dice.chance(0.1)) {
+            int count = dice.size(3_000);
+            for (int i = 0; i < count; i++) {
+                write(
+                        out,
+                        dice.chance(0.9) ? "HTTP/1.1 100 Continue\r\n\r\n" : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
+            }
+        }
+        if (stream && dice.chance(0.7)) {
+            write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+            int events = dice.size(60);
+            for (int i = 0; i < events; i++) {
+                byte[] event = dice.spoil(new JsonTexts(dice).inferred());
+                write(out, Integer.toHexString(event.length + 8) + "\r\n" + dice.pick("data: ", "data: ", "event:"));
+                out.writeBytes(event);
+                write(out, "\n\n\r\n");
+            }
+            write(out, dice.chance(0.7) ? "0\r\n\r\n" : "");
+            return dice.spoil(out.toByteArray());
+        }
+        if (dice.chance(0.15)) {
+            int count = dice.size(2_000);
+            for (int i = 0; i < count; i++) {
+                head.append(dice.pick("retry-after", "server-timing", "ce-" + i, "x-" + i, "set-cookie"))
+                        .append(": ")
+                        .append("v".repeat(dice.size(200)))
+                        .append("\r\n");
+            }
+        }
+        if (dice.chance(0.1)) {
+            head.append("Content-Encoding: gzip\r\n");
+        }
+        if (dice.chance(0.1)) {
+            head.append(dice.text(20)).append(":").append(dice.text(20)).append("\r\n");
+        }
+        byte[] answer = dice.spoil(body);
+        if (dice.chance(0.6)) {
+            int status = dice.chance(0.7) ? 200 : dice.pick(100, 204, 304, 400, 404, 413, 429, 500, 503, 599, 999);
+            out.writeBytes(whole(status, head, answer));
+            out.writeBytes(dice.chance(0.8) ? new byte[0] : dice.bytes(dice.size(100)));
+        } else {
+            write(
+                    out,
+                    dice.pick("HTTP/1.1 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 20", "HTTP/3 200 OK", dice.text(20))
+                            + "\r\n" + head);
+            write(
+                    out,
+                    dice.pick(
+                            "Content-Length: " + dice.number(),
+                            "Transfer-Encoding: chunked\r\n\r\nffffff",
+                            "Transfer-Encoding: chunked\r\n\r\n" + Integer.toHexString(answer.length),
+                            "Content-Length: 1\r\nContent-Length: 2",
+                            "Connection: close"));
+            write(out, "\r\n");
+            write(out, dice.chance(0.7) ? "\r\n" : "");
+            out.writeBytes(answer);
+        }
+        return out.toByteArray();
+    }
+
+    private static void write(ByteArrayOutputStream out, String text) {
+        out.writeBytes(text.getBytes(StandardCharsets.UTF_8));
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.bench.fuzz;
+
+import org.jspecify.annotations.NullMarked;

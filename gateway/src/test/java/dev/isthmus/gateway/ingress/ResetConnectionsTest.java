@@ -1,0 +1,54 @@
+package dev.isthmus.gateway.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.net.Transport;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+/** A client that resets its connection is no event for the log, wherever in its first bytes it does. */
+class ResetConnectionsTest {
+    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
+    private final Logger log = (Logger) LoggerFactory.getLogger(org.slf4j.Logger.ROOT_LOGGER_NAME);
+
+    @BeforeEach
+    void listen() {
+        told.start();
+        log.addAppender(told);
+    }
+
+    @AfterEach
+    void stop() {
+        log.detachAppender(told);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "PR", "PRI ", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET", "GET /v2 HTTP/1.1\r\nHo"})
+    void reset_isNotLogged(String sent) throws Exception {
+        try (Ingress ingress = new Ingress(Transport.best(), new Calls(), 1_000)) {
+            try (Ingress.Client other = ingress.connect()) {
+                try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), ingress.port())) {
+                    socket.getOutputStream().write(sent.getBytes(StandardCharsets.US_ASCII));
+                    // By its answer the bytes before have been read: the reset comes alone.
+                    assertThat(other.get("/v2").read().status()).isEqualTo(200);
+                    socket.setSoLinger(true, 0);
+                }
+                assertThat(other.get("/v2").read().status()).isEqualTo(200);
+                assertThat(other.get("/v2").read().status()).isEqualTo(200);
+            }
+        }
+        assertThat(told.list)
+                .filteredOn(event -> event.getLevel().isGreaterOrEqual(Level.WARN))
+                .isEmpty();
+    }
+}

@@ -3,7 +3,7 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.http2.AbuseLimits;
-import dev.isthmus.gateway.http2.AbuseLimits.Allowance;
+import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -14,20 +14,20 @@ final class AbusePolicies {
 
     static AbusePolicy ofClients(GatewayConfig.Http2Abuse config, MeterRegistry meters) {
         AbuseLimits limits = new AbuseLimits(
-                new Allowance(config.streamResetBurst(), config.streamResetRate()),
-                new Allowance(config.streamErrorBurst(), config.streamErrorRate()),
-                new Allowance(config.controlFrameBurst(), config.controlFrameRate()),
+                new BucketLimit(config.streamResetBurst(), config.streamResetRate()),
+                new BucketLimit(config.streamErrorBurst(), config.streamErrorRate()),
+                new BucketLimit(config.controlFrameBurst(), config.controlFrameRate()),
                 config.controlFramesPerData(),
                 config.maxQueuedFrames());
         return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofClients());
     }
 
     /** Streams that a server resets or breaks harm none but its own calls. */
-    static AbusePolicy ofUpstream(String name, UpstreamConfig.Http2Abuse config, MeterRegistry meters) {
+    static AbusePolicy ofUpstream(String name, UpstreamConfig.UpstreamHttp2Abuse config, MeterRegistry meters) {
         AbuseLimits limits = new AbuseLimits(
-                Allowance.ANY,
-                Allowance.ANY,
-                new Allowance(config.controlFrameBurst(), config.controlFrameRate()),
+                BucketLimit.ANY,
+                BucketLimit.ANY,
+                new BucketLimit(config.controlFrameBurst(), config.controlFrameRate()),
                 config.controlFramesPerData(),
                 config.maxQueuedFrames());
         return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofUpstream(name));

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.isthmus.gateway.admin.AdminAnswer;
+import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRequest;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.config.ConfigDocument;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
-import dev.isthmus.gateway.reload.Reload;
+import dev.isthmus.gateway.reload.ReloadResult;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -22,7 +22,7 @@ final class AdminPages {
     }
 
     void addTo(AdminRoutes routes) {
-        routes.route("GET", "/metrics", request -> AdminAnswer.text(ProcessMetrics.CONTENT_TYPE, metrics.scrape()))
+        routes.route("GET", "/metrics", request -> AdminResponse.text(ProcessMetrics.CONTENT_TYPE, metrics.scrape()))
                 .route("GET", "/live", request -> live())
                 .route("GET", "/ready", request -> ready())
                 .route("GET", "/config", request -> config())
@@ -35,12 +35,12 @@ final class AdminPages {
                 .route("POST", "/reload", this::reload);
     }
 
-    private static AdminAnswer json(JsonNode document) {
-        return AdminAnswer.json(200, document);
+    private static AdminResponse json(JsonNode document) {
+        return AdminResponse.json(200, document);
     }
 
     /** {@code /ramps/MODEL/pause}, resume, restart or rollback. */
-    private AdminAnswer steer(AdminRequest request) {
+    private AdminResponse steer(AdminRequest request) {
         String tail = request.tail();
         int slash = tail.lastIndexOf('/');
         String model = slash < 0 ? tail : tail.substring(0, slash);
@@ -50,49 +50,49 @@ final class AdminPages {
             case "restart" -> gateway.ramps().restart(model);
             case "rollback" -> gateway.ramps().rollBack(model);
             default -> {
-                return AdminAnswer.error(404, "/ramps/MODEL/ and pause, resume, restart or rollback are expected");
+                return AdminResponse.error(404, "/ramps/MODEL/ and pause, resume, restart or rollback are expected");
             }
         }
         return json(gateway.ramps().document());
     }
 
-    private AdminAnswer live() {
+    private AdminResponse live() {
         String failure = gateway.failure();
         return failure == null
-                ? AdminAnswer.json(200, Map.of("live", true))
-                : AdminAnswer.error(503, "the gateway does not work: " + failure);
+                ? AdminResponse.json(200, Map.of("live", true))
+                : AdminResponse.error(503, "the gateway does not work: " + failure);
     }
 
     /** Whether this gateway takes traffic: what its upstreams are is in {@code /servers}. */
-    private AdminAnswer ready() {
+    private AdminResponse ready() {
         String obstacle = gateway.obstacle();
         return obstacle == null
-                ? AdminAnswer.json(200, Map.of("ready", true))
-                : AdminAnswer.error(503, "the gateway is not ready: " + obstacle);
+                ? AdminResponse.json(200, Map.of("ready", true))
+                : AdminResponse.error(503, "the gateway is not ready: " + obstacle);
     }
 
-    private AdminAnswer config() {
+    private AdminResponse config() {
         Generation current = gateway.current();
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("generation", current.number());
         document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - current.madeNanos()));
         document.put("config", ConfigDocument.of(current.config()));
-        return AdminAnswer.json(200, document);
+        return AdminResponse.json(200, document);
     }
 
-    private AdminAnswer reload(AdminRequest request) {
+    private AdminResponse reload(AdminRequest request) {
         Map<String, Object> document = new LinkedHashMap<>();
         switch (gateway.reload()) {
-            case Reload.Applied applied -> {
+            case ReloadResult.Applied applied -> {
                 document.put("generation", applied.generation());
                 document.put("changes", applied.changes());
                 document.put("warnings", applied.warnings());
-                return AdminAnswer.json(200, document);
+                return AdminResponse.json(200, document);
             }
-            case Reload.Rejected rejected -> {
+            case ReloadResult.Rejected rejected -> {
                 document.put("error", "the configuration is refused, and the one before is still served");
                 document.put("problems", rejected.problems());
-                return AdminAnswer.json(rejected.invalid() ? 422 : 409, document);
+                return AdminResponse.json(rejected.invalid() ? 422 : 409, document);
             }
         }
     }

@@ -9,10 +9,10 @@ import dev.isthmus.gateway.config.ConfigException;
 import dev.isthmus.gateway.config.ConfigSource;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
-import dev.isthmus.gateway.dispatch.Traffic;
-import dev.isthmus.gateway.ingress.Entry;
-import dev.isthmus.gateway.memory.AllocationCheck;
-import dev.isthmus.gateway.memory.Buffers;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.memory.AllocationProbe;
+import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
@@ -23,8 +23,8 @@ import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.RampStateFile;
 import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
-import dev.isthmus.gateway.reload.Reload;
-import dev.isthmus.gateway.routing.Choices;
+import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
@@ -68,12 +68,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
-    private final AllocationCheck allocations;
+    private final AllocationProbe allocations;
     private final ProcessMetrics metrics = new ProcessMetrics(Version.current(), Version.commit());
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
-    private final Generation.Ground ground;
+    private final Generation.SharedResources ground;
     private final Listeners listeners;
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
@@ -91,7 +91,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * @throws Exception when a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
-        return start(config, Buffers.shared());
+        return start(config, BufferAllocators.shared());
     }
 
     /**
@@ -118,7 +118,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * @param warm whether it may be called ready yet; asked each time
      */
     public static Gateway start(ConfigSource source, BooleanSupplier warm) throws Exception {
-        return start(source.load(), source, Buffers.shared(), warm);
+        return start(source.load(), source, BufferAllocators.shared(), warm);
     }
 
     private static Gateway start(
@@ -163,12 +163,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         this.source = source;
         this.warm = warm;
         this.loops = loops;
-        allocations = new AllocationCheck(allocator);
-        Buffers.trim(allocator, loops);
+        allocations = new AllocationProbe(allocator);
+        BufferAllocators.trim(allocator, loops);
         CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
-        MemoryBudget memory = new MemoryBudget(0, () -> Buffers.pinned(allocator), metrics.registry());
+        MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
         ramps = new Ramps(metrics.registry(), System::nanoTime, InstantSource.system(), closer, store(config.ramps()));
         shadows = new ShadowRuntime(
                 metrics.registry(),
@@ -176,12 +176,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 System::nanoTime,
                 ramps::differed,
                 ShadowLimits.DEFAULT);
-        ground = new Generation.Ground(
+        ground = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.Ground.real(loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
-                Choices.of(System::nanoTime),
-                new Traffic.Ground(metrics.registry(), System::nanoTime, shadows, ramps, memory),
+                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
+                SelectionState.of(System::nanoTime),
+                new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
                 closer,
                 CALLS_GO_ON,
@@ -193,7 +193,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 transport,
                 loops,
                 allocator,
-                new Entry(
+                new ListenerContext(
                         (call, reply) -> enter().entry().rest().open(call, reply),
                         (call, reply) -> enter().entry().grpc().open(call, reply),
                         () -> current().entry().settings().get(),
@@ -203,7 +203,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         current = new Generation(1, config, ground, false, null);
     }
 
-    private static RampStateStore store(GatewayConfig.Ramps config) {
+    private static RampStateStore store(GatewayConfig.RampsConfig config) {
         Path file = config.stateFile();
         return file == null ? RampStateStore.NONE : new RampStateFile(file);
     }
@@ -238,15 +238,15 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     }
 
     /** Has the configuration read again and served; its outcome is also logged and counted. Blocks. */
-    public synchronized Reload reload() {
+    public synchronized ReloadResult reload() {
         if (source == null) {
             return rejected(
-                    new Reload.Rejected(false, List.of("the gateway was started without a configuration file")));
+                    new ReloadResult.Rejected(false, List.of("the gateway was started without a configuration file")));
         }
         try {
             return reload(source.load());
         } catch (ConfigException e) {
-            return rejected(new Reload.Rejected(true, e.problems()));
+            return rejected(new ReloadResult.Rejected(true, e.problems()));
         }
     }
 
@@ -254,9 +254,9 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
      * Serves another configuration. New calls get it at once; those under way end under the one that they began with. Where
      * it cannot be put into effect, nothing changes. Blocks.
      */
-    public synchronized Reload reload(GatewayConfig config) {
+    public synchronized ReloadResult reload(GatewayConfig config) {
         if (loops.isShuttingDown()) {
-            return rejected(new Reload.Rejected(false, List.of("the gateway is being stopped")));
+            return rejected(new ReloadResult.Rejected(false, List.of("the gateway is being stopped")));
         }
         Generation old = current;
         GatewayConfig wanted =
@@ -273,13 +273,13 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             try {
                 replace(old, wanted);
             } catch (OipException e) {
-                return rejected(new Reload.Rejected(false, List.of(e.message())));
+                return rejected(new ReloadResult.Rejected(false, List.of(e.message())));
             } catch (Exception e) {
                 return rejected(
-                        new Reload.Rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
+                        new ReloadResult.Rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
             }
         }
-        return applied(new Reload.Applied(current.number(), first(changes), warnings));
+        return applied(new ReloadResult.Applied(current.number(), first(changes), warnings));
     }
 
     private static List<String> first(List<String> changes) {
@@ -307,14 +307,14 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         old.retire(next.traffic());
     }
 
-    private Reload applied(Reload.Applied applied) {
+    private ReloadResult applied(ReloadResult.Applied applied) {
         applied.warnings().forEach(LOG::warn);
         LOG.info("configuration {} is served; changes: {}", applied.generation(), applied.changes());
         reloads.applied(applied.generation());
         return applied;
     }
 
-    private Reload rejected(Reload.Rejected rejected) {
+    private ReloadResult rejected(ReloadResult.Rejected rejected) {
         LOG.error(
                 "the new configuration is refused, the one before is still served:\n{}",
                 String.join("\n", rejected.problems()));

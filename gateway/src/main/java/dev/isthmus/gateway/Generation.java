@@ -1,24 +1,24 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
-import dev.isthmus.gateway.catalogue.Places;
+import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.ServerReadiness;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
-import dev.isthmus.gateway.dispatch.GenericErrors;
+import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.dispatch.InferRules;
-import dev.isthmus.gateway.dispatch.Traffic;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.management.FleetService;
-import dev.isthmus.gateway.management.ManageFlow;
-import dev.isthmus.gateway.fleet.Surroundings;
+import dev.isthmus.gateway.management.ManageCall;
+import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.ingress.BodyLimits;
-import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.metrics.CallMetrics;
-import dev.isthmus.gateway.metrics.Protocol;
-import dev.isthmus.gateway.routing.Choices;
+import dev.isthmus.gateway.metrics.ClientProtocol;
+import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
@@ -60,10 +60,10 @@ final class Generation {
     private final Upstreams upstreams;
     private final RoutingTable routes;
     private final Catalogue catalogue;
-    private final Traffic traffic;
-    private volatile @Nullable Traffic next;
-    private final Entry entry;
-    private final Ground ground;
+    private final RoutePolicyTable traffic;
+    private volatile @Nullable RoutePolicyTable next;
+    private final ListenerContext entry;
+    private final SharedResources ground;
     /** The calls under way, and one more until this is retired. */
     private final AtomicInteger holders = new AtomicInteger(1);
 
@@ -77,12 +77,12 @@ final class Generation {
      * @param gateway whether the gateway itself is ready
      * @param closed called when a generation has been closed
      */
-    record Ground(
+    record SharedResources(
             EventLoopGroup loops,
             UpstreamPool pool,
-            Upstreams.Ground upstreams,
-            Choices choices,
-            Traffic.Ground traffic,
+            Upstreams.UpstreamResources upstreams,
+            SelectionState choices,
+            RoutePolicyTable.PolicyResources traffic,
             CallMetrics calls,
             ScheduledExecutorService closer,
             Duration patience,
@@ -97,7 +97,7 @@ final class Generation {
      * @throws OipException when the local backend's repository cannot be read
      * @throws IllegalArgumentException when a name refers to nothing
      */
-    Generation(long number, GatewayConfig config, Ground ground, boolean readyBefore, @Nullable Traffic before) {
+    Generation(long number, GatewayConfig config, SharedResources ground, boolean readyBefore, @Nullable RoutePolicyTable before) {
         this.number = number;
         this.config = config;
         this.ground = ground;
@@ -106,21 +106,21 @@ final class Generation {
         try {
             CallMetrics calls = ground.calls();
             routes = routes();
-            Places places = new ModelPlaces(routes, config.health().modelReady());
+            ModelLocations places = new RoutedModelLocations(routes, config.health().modelReady());
             catalogue = catalogue(places, readyBefore);
             InferRules rules = rules(config);
             Transcoder transcoder = new Transcoder(rules.limits());
-            traffic = new Traffic(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
+            traffic = new RoutePolicyTable(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
             FleetService fleet = new FleetService(places, catalogue, rules.limits());
             Dispatcher dispatcher = new Dispatcher(routes, traffic, fleet, rules, transcoder, ground.gateway());
-            CallHandler handler = config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC
-                    ? new GenericErrors(dispatcher, System::nanoTime)
+            Service handler = config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC
+                    ? new GenericErrorTexts(dispatcher, System::nanoTime)
                     : dispatcher;
             IngressSettings settings =
                     settings(config, ground.upstreams().around().meters());
-            this.entry = new Entry(
-                    calls.around(handler, Protocol.REST, this::routeKey, this::leave),
-                    calls.around(handler, Protocol.GRPC, this::routeKey, this::leave),
+            this.entry = new ListenerContext(
+                    calls.around(handler, ClientProtocol.REST, this::routeKey, this::leave),
+                    calls.around(handler, ClientProtocol.GRPC, this::routeKey, this::leave),
                     () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
@@ -142,7 +142,7 @@ final class Generation {
         return catalogue.discovered();
     }
 
-    private Catalogue catalogue(Places places, boolean readyBefore) {
+    private Catalogue catalogue(ModelLocations places, boolean readyBefore) {
         ServerReadiness policy = switch (config.health().serverReady()) {
             case ALL -> ServerReadiness.ALL;
             case ANY -> ServerReadiness.ANY;
@@ -152,20 +152,20 @@ final class Generation {
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
                 .collect(Collectors.toUnmodifiableSet());
-        Surroundings around = ground.upstreams().around();
+        ClusterResources around = ground.upstreams().around();
         return new Catalogue(
                 upstreams.all(),
                 places,
-                new Catalogue.Rules(
+                new Catalogue.Settings(
                         new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, readyBefore, discovering),
-                new Catalogue.Ground(
+                new Catalogue.CatalogueResources(
                         ground.loops().next(),
                         around.allocator(),
                         around.nanoTime(),
                         around.random(),
                         around.meters(),
                         ground.gateway()),
-                ManageFlow.INDEX);
+                ManageCall.INDEX);
     }
 
     private static InferRules rules(GatewayConfig config) {
@@ -176,15 +176,15 @@ final class Generation {
     }
 
     private static IngressSettings settings(GatewayConfig config, MeterRegistry meters) {
-        GatewayConfig.Answers answers = config.answers();
+        GatewayConfig.ResponseConfig answers = config.answers();
         GatewayConfig.Limits limits = config.limits();
         return new IngressSettings(
                 new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 config.limits().maxHops(),
-                IngressSettings.StreamForm.valueOf(answers.streamForm().name()),
-                new IngressSettings.Health(
+                IngressSettings.IngressStreamForm.valueOf(answers.streamForm().name()),
+                new IngressSettings.HealthResponses(
                         answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
                 answers.compress() ? answers.compressAbove() : -1,
                 AbusePolicies.ofClients(config.limits().http2Abuse(), meters),
@@ -238,7 +238,7 @@ final class Generation {
         return config;
     }
 
-    Traffic traffic() {
+    RoutePolicyTable traffic() {
         return traffic;
     }
 
@@ -248,7 +248,7 @@ final class Generation {
     }
 
     /** Where calls go, each after an {@link #enter()}, and how ingress takes them. */
-    Entry entry() {
+    ListenerContext entry() {
         return entry;
     }
 
@@ -281,7 +281,7 @@ final class Generation {
     }
 
     /** Another generation takes the calls from now on: this one is closed with its last call, or when patience is over. */
-    void retire(@Nullable Traffic successor) {
+    void retire(@Nullable RoutePolicyTable successor) {
         next = successor;
         catalogue.close();
         limit = ground.closer().schedule(this::expire, ground.patience().toMillis(), TimeUnit.MILLISECONDS);

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
@@ -17,12 +17,12 @@ final class Listeners implements AutoCloseable {
     private final Transport transport;
     private final EventLoopGroup loops;
     private final ByteBufAllocator allocator;
-    private final Entry entry;
-    private volatile List<Bound> bound = List.of();
+    private final ListenerContext entry;
+    private volatile List<BoundListener> bound = List.of();
 
-    private record Bound(Listener listener, IngressServer server) {}
+    private record BoundListener(Listener listener, IngressServer server) {}
 
-    Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, Entry entry) {
+    Listeners(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, ListenerContext entry) {
         this.transport = transport;
         this.loops = loops;
         this.allocator = allocator;
@@ -31,19 +31,19 @@ final class Listeners implements AutoCloseable {
 
     /** Other listeners, bound and not yet in place of those before. */
     final class Change {
-        private final List<Bound> next = new ArrayList<>();
-        private final List<Bound> fresh = new ArrayList<>();
-        private final List<Bound> gone = new ArrayList<>(bound);
+        private final List<BoundListener> next = new ArrayList<>();
+        private final List<BoundListener> fresh = new ArrayList<>();
+        private final List<BoundListener> gone = new ArrayList<>(bound);
 
         private void add(Listener listener) throws BindException, InterruptedException {
-            for (Bound each : gone) {
+            for (BoundListener each : gone) {
                 if (each.listener().equals(listener)) {
                     gone.remove(each);
                     next.add(each);
                     return;
                 }
             }
-            Bound made = new Bound(listener, listen(listener));
+            BoundListener made = new BoundListener(listener, listen(listener));
             fresh.add(made);
             next.add(made);
         }
@@ -85,7 +85,7 @@ final class Listeners implements AutoCloseable {
 
     /** Those that are not bound yet. */
     List<Listener> unbound(List<Listener> wanted) {
-        List<Listener> held = bound.stream().map(Bound::listener).toList();
+        List<Listener> held = bound.stream().map(BoundListener::listener).toList();
         return wanted.stream().filter(each -> !held.contains(each)).toList();
     }
 

@@ -12,14 +12,14 @@ import java.util.function.Supplier;
  * of the servers outlive a reload; one is closed when nobody holds it any more. May be used by any thread but an event loop.
  */
 final class UpstreamPool implements AutoCloseable {
-    private final Map<Object, Held> byKey = new HashMap<>();
+    private final Map<Object, LeasedUpstream> byKey = new HashMap<>();
 
     /** One upstream and the number of its leases. */
-    private static final class Held {
+    private static final class LeasedUpstream {
         private final Upstream upstream;
         private int leases;
 
-        Held(Upstream upstream) {
+        LeasedUpstream(Upstream upstream) {
             this.upstream = upstream;
         }
     }
@@ -27,10 +27,10 @@ final class UpstreamPool implements AutoCloseable {
     /** The right to use an upstream until {@link #close()}, which may be called more than once. */
     final class Lease implements AutoCloseable {
         private final Object key;
-        private final Held held;
+        private final LeasedUpstream held;
         private boolean over;
 
-        private Lease(Object key, Held held) {
+        private Lease(Object key, LeasedUpstream held) {
             this.key = key;
             this.held = held;
         }
@@ -58,9 +58,9 @@ final class UpstreamPool implements AutoCloseable {
      * @param key all that its making depends on
      */
     synchronized Lease lease(Object key, Supplier<Upstream> making) {
-        Held held = byKey.get(key);
+        LeasedUpstream held = byKey.get(key);
         if (held == null) {
-            held = new Held(making.get());
+            held = new LeasedUpstream(making.get());
             byKey.put(key, held);
         }
         held.leases++;
@@ -70,7 +70,7 @@ final class UpstreamPool implements AutoCloseable {
     /** Closes all of them, whoever holds them. */
     @Override
     public void close() {
-        List<Held> all;
+        List<LeasedUpstream> all;
         synchronized (this) {
             all = new ArrayList<>(byKey.values());
             byKey.clear();

@@ -1,18 +1,18 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.UpstreamPool.Lease;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.LocalConfig;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.fleet.Cluster;
-import dev.isthmus.gateway.fleet.Opening;
+import dev.isthmus.gateway.fleet.ReplicaFactory;
 import dev.isthmus.gateway.fleet.ReplicaSet;
-import dev.isthmus.gateway.fleet.Surroundings;
+import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.http2.AbusePolicy;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -21,7 +21,7 @@ import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.LocalSettings;
-import dev.isthmus.local.LocalSettings.ModelControl;
+import dev.isthmus.local.LocalSettings.ModelControlMode;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -46,27 +46,27 @@ final class Upstreams implements AutoCloseable {
      *
      * @param checked the models that servers are asked for
      */
-    record Ground(Surroundings around, CheckedModels checked) {
+    record UpstreamResources(ClusterResources around, CheckedModels checked) {
 
         /**
          * Real time and this machine's name servers; nothing is checked yet. Not to be called on a loop.
          *
          * @param ending whether the gateway is being stopped
          */
-        static Ground real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
-            Surroundings around = Surroundings.real(
+        static UpstreamResources real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
+            ClusterResources around = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
-            return new Ground(around, new CheckedModels());
+            return new UpstreamResources(around, new CheckedModels());
         }
     }
 
     /** All that a remote upstream is made of: where this is equal, it stays. */
-    private record Remote(String name, UpstreamConfig config, int maxBodySize, HeaderNames returned) {}
+    private record RemoteUpstreamKey(String name, UpstreamConfig config, int maxBodySize, HeaderAllowList returned) {}
 
-    Upstreams(GatewayConfig config, UpstreamPool pool, Ground ground) {
+    Upstreams(GatewayConfig config, UpstreamPool pool, UpstreamResources ground) {
         try {
             config.upstreams().forEach((name, upstream) -> {
-                Remote remote = new Remote(
+                RemoteUpstreamKey remote = new RemoteUpstreamKey(
                         name,
                         upstream,
                         config.limits().maxBodySize(),
@@ -83,13 +83,13 @@ final class Upstreams implements AutoCloseable {
         }
     }
 
-    private static Upstream remote(Remote remote, Ground ground) {
-        Surroundings around = ground.around();
+    private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources ground) {
+        ClusterResources around = ground.around();
         UpstreamConfig config = remote.config();
         String name = remote.name();
-        var knowledge = new PeerKnowledge(config.dialect(), config.binaryTensorData(), config.sharedMemory());
+        var knowledge = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
         AbusePolicy abuse = AbusePolicies.ofUpstream(name, config.http2Abuse(), around.meters());
-        Opening opening = (address, authority) -> {
+        ReplicaFactory opening = (address, authority) -> {
             UpstreamSettings settings = new UpstreamSettings(
                     name,
                     address,
@@ -130,9 +130,9 @@ final class Upstreams implements AutoCloseable {
     private static LocalBackend local(LocalConfig config) {
         int threads =
                 config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
-        ModelControl control = switch (config.modelControl()) {
-            case NONE -> ModelControl.NONE;
-            case EXPLICIT -> ModelControl.EXPLICIT;
+        ModelControlMode control = switch (config.modelControl()) {
+            case NONE -> ModelControlMode.NONE;
+            case EXPLICIT -> ModelControlMode.EXPLICIT;
         };
         return LocalBackend.start(new LocalSettings(
                 config.modelRepository(),

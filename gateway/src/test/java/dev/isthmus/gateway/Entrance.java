@@ -1,13 +1,13 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.ingress.Entry;
+import dev.isthmus.gateway.ingress.ListenerContext;
 
 /** What a gateway's own listeners lead to, for further ones. */
 public final class Entrance {
     private Entrance() {}
 
-    public static Entry of(Gateway gateway) {
-        return new Entry(
+    public static ListenerContext of(Gateway gateway) {
+        return new ListenerContext(
                 (call, reply) -> entered(gateway).entry().rest().open(call, reply),
                 (call, reply) -> entered(gateway).entry().grpc().open(call, reply),
                 () -> gateway.current().entry().settings().get());

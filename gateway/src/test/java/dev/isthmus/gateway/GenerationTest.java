@@ -2,18 +2,18 @@ package dev.isthmus.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.dispatch.Traffic;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
-import dev.isthmus.gateway.routing.Choices;
+import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
@@ -58,13 +58,13 @@ class GenerationTest {
         return new Generation(
                 1,
                 GatewayConfig.embedded(),
-                new Generation.Ground(
+                new Generation.SharedResources(
                         loops,
                         pool,
-                        Upstreams.Ground.real(
+                        Upstreams.UpstreamResources.real(
                                 loops.next(), ByteBufAllocator.DEFAULT, new SimpleMeterRegistry(), () -> false),
-                        Choices.of(System::nanoTime),
-                        new Traffic.Ground(meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
+                        SelectionState.of(System::nanoTime),
+                        new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,
                         closer,
                         patience,
@@ -81,7 +81,7 @@ class GenerationTest {
                 new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), Runnable::run, ByteBufAllocator.DEFAULT);
         return generation.entry().rest().open(call, new Reply() {
             @Override
-            public void message(Answer answer) {
+            public void message(ReplyMessage answer) {
                 answer.release();
             }
 

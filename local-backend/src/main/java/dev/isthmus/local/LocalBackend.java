@@ -1,6 +1,6 @@
 package dev.isthmus.local;
 
-import dev.isthmus.local.LocalSettings.ModelControl;
+import dev.isthmus.local.LocalSettings.ModelControlMode;
 import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelRepository;
@@ -72,8 +72,8 @@ public final class LocalBackend implements AutoCloseable {
     private final LoadedModels models = new LoadedModels();
     private final ModelLoader loader;
     private final LocalExecutor executor;
-    private final Background changes = new Background("changes", CHANGES);
-    private final Background listing = new Background("listing", LISTINGS);
+    private final BackgroundThread changes = new BackgroundThread("changes", CHANGES);
+    private final BackgroundThread listing = new BackgroundThread("listing", LISTINGS);
     /** What was to be loaded at start and was not unloaded since. */
     private final Set<String> wanted = ConcurrentHashMap.newKeySet();
 
@@ -86,7 +86,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private Collection<String> atStart() {
-        boolean all = settings.control() == ModelControl.NONE || settings.load().contains(ALL);
+        boolean all = settings.control() == ModelControlMode.NONE || settings.load().contains(ALL);
         return all ? repository.names() : settings.load();
     }
 
@@ -225,7 +225,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private void change(String name, Outcome<String> outcome, Function<String, String> change) {
-        if (settings.control() != ModelControl.EXPLICIT) {
+        if (settings.control() != ModelControlMode.EXPLICIT) {
             outcome.failed(new OipException(
                     ErrorCode.FAILED_PRECONDITION,
                     "the local backend loads and unloads with 'model_control: explicit' only, and has 'none'"));
@@ -251,7 +251,7 @@ public final class LocalBackend implements AutoCloseable {
             return () -> {};
         }
         long rows = ModelCounts.rows(request, served.model().settings().maxBatchSize());
-        Counted counted = new Counted(callback, served.counts(), rows);
+        CountingReply counted = new CountingReply(callback, served.counts(), rows);
         return executor.submit(served.model(), request, deadlineNanos, allocator, counted);
     }
 

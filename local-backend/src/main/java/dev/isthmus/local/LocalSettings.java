@@ -19,12 +19,12 @@ public record LocalSettings(
         boolean embedded,
         int threads,
         int queueSize,
-        ModelControl control,
+        ModelControlMode control,
         List<String> load,
         String device) {
 
     /** Who decides what is loaded. */
-    public enum ModelControl {
+    public enum ModelControlMode {
         /** Everything is loaded at start. */
         NONE,
         /** What is named is loaded at start, all else by load and unload. */
@@ -37,12 +37,12 @@ public record LocalSettings(
 
     /** Everything is loaded at start, on the CPU. */
     public static LocalSettings of(@Nullable Path repository, boolean embedded, int threads, int queueSize) {
-        return new LocalSettings(repository, embedded, threads, queueSize, ModelControl.NONE, List.of(), "cpu");
+        return new LocalSettings(repository, embedded, threads, queueSize, ModelControlMode.NONE, List.of(), "cpu");
     }
 
     /** The same, of which only these models are loaded at start. */
     public LocalSettings explicit(String... models) {
         return new LocalSettings(
-                repository, embedded, threads, queueSize, ModelControl.EXPLICIT, List.of(models), device);
+                repository, embedded, threads, queueSize, ModelControlMode.EXPLICIT, List.of(models), device);
     }
 }

@@ -2,7 +2,7 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.ort.RunHandle;
-import dev.isthmus.local.repository.WarmUp;
+import dev.isthmus.local.repository.WarmUpRequest;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
@@ -40,8 +40,8 @@ final class WarmUpRun {
      *
      * @throws OipException of a sample
      */
-    void run(List<WarmUp> samples) {
-        for (WarmUp sample : samples) {
+    void run(List<WarmUpRequest> samples) {
+        for (WarmUpRequest sample : samples) {
             for (int i = 0; i < sample.count(); i++) {
                 run(sample);
             }
@@ -55,12 +55,12 @@ final class WarmUpRun {
         }
     }
 
-    private WarmUp zeros() {
-        return new WarmUp(
+    private WarmUpRequest zeros() {
+        return new WarmUpRequest(
                 "zeros", 1, model.inputs().stream().map(WarmUpRun::zeros).toList());
     }
 
-    private static WarmUp.Input zeros(TensorMetadata input) {
+    private static WarmUpRequest.Input zeros(TensorMetadata input) {
         long[] extents = input.shape().toArray();
         for (int i = 0; i < extents.length; i++) {
             extents[i] = extents[i] < 0 ? 1 : extents[i];
@@ -68,13 +68,13 @@ final class WarmUpRun {
         DataType type = DataType.byName(input.dataType())
                 .orElseThrow(() -> new OipException(
                         ErrorCode.FAILED_PRECONDITION, "input '" + input.name() + "' is " + input.dataType()));
-        return new WarmUp.Input(input.name(), type, Shape.of(extents), false);
+        return new WarmUpRequest.Input(input.name(), type, Shape.of(extents), false);
     }
 
-    private void run(WarmUp sample) {
+    private void run(WarmUpRequest sample) {
         List<Tensor> inputs = new ArrayList<>();
         try (RunHandle handle = new RunHandle()) {
-            for (WarmUp.Input input : sample.inputs()) {
+            for (WarmUpRequest.Input input : sample.inputs()) {
                 inputs.add(new Tensor(input.name(), input.type(), input.shape(), Map.of(), data(input)));
             }
             InferRequest request = new InferRequest(model.ref(), "", Map.of(), inputs, List.of());
@@ -87,7 +87,7 @@ final class WarmUpRun {
         }
     }
 
-    private ByteBuf data(WarmUp.Input input) {
+    private ByteBuf data(WarmUpRequest.Input input) {
         long elements = elements(input);
         DataType type = input.type();
         int word = input.random() ? WORD : 0;
@@ -109,7 +109,7 @@ final class WarmUpRun {
         return data;
     }
 
-    private static long elements(WarmUp.Input input) {
+    private static long elements(WarmUpRequest.Input input) {
         try {
             return input.shape().elementCount();
         } catch (ArithmeticException e) {

@@ -30,7 +30,7 @@ public sealed interface InferMessage {
     }
 
     /** A REST body. */
-    record Rest(RestBody body) implements InferMessage {
+    record RestMessage(RestBody body) implements InferMessage {
         @Override
         public Wire wire() {
             return Wire.REST;
@@ -47,13 +47,13 @@ public sealed interface InferMessage {
         }
 
         @Override
-        public Rest retained() {
-            return new Rest(body.retained());
+        public RestMessage retained() {
+            return new RestMessage(body.retained());
         }
     }
 
     /** An encoded ModelInferRequest or ModelInferResponse, without gRPC's prefix. */
-    record Protobuf(ByteBuf message) implements InferMessage {
+    record ProtobufMessage(ByteBuf message) implements InferMessage {
         @Override
         public Wire wire() {
             return Wire.PROTOBUF;
@@ -70,8 +70,8 @@ public sealed interface InferMessage {
         }
 
         @Override
-        public Protobuf retained() {
-            return new Protobuf(Splice.retained(message));
+        public ProtobufMessage retained() {
+            return new ProtobufMessage(MessageSplice.retained(message));
         }
     }
 
@@ -80,14 +80,14 @@ public sealed interface InferMessage {
      *
      * @param plainInputs the names of the inputs that came as JSON which every server reads alike
      */
-    record Request(InferRequest request, Set<String> plainInputs) implements InferMessage {
+    record DecodedRequest(InferRequest request, Set<String> plainInputs) implements InferMessage {
 
-        public Request {
+        public DecodedRequest {
             plainInputs = Set.copyOf(plainInputs);
         }
 
         /** A request that came as no JSON. */
-        public Request(InferRequest request) {
+        public DecodedRequest(InferRequest request) {
             this(request, Set.of());
         }
 
@@ -107,8 +107,8 @@ public sealed interface InferMessage {
         }
 
         @Override
-        public Request retained() {
-            return new Request(request.retained(), plainInputs);
+        public DecodedRequest retained() {
+            return new DecodedRequest(request.retained(), plainInputs);
         }
     }
 

@@ -47,7 +47,7 @@ public final class RestParts {
 
     /** What can go on now and was not taken before, owned by the caller; empty where nothing has come. */
     public ByteBuf take() {
-        Splice out = new Splice(allocator);
+        MessageSplice out = new MessageSplice(allocator);
         if (!headGone) {
             headGone = true;
             out.tail().writeBytes(head);
@@ -61,7 +61,7 @@ public final class RestParts {
     }
 
     /** Takes what has come of the input whose turn it is; whether that was the rest of it. */
-    private boolean tookAll(Splice out) {
+    private boolean tookAll(MessageSplice out) {
         if (left < 0) {
             left = data.binarySize(input);
             ProtobufWriter.rawInputHead(out.tail(), left);

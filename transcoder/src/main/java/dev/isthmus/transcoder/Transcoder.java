@@ -12,7 +12,7 @@ import dev.isthmus.transcoder.protobuf.RawRequest;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
-import dev.isthmus.transcoder.rest.RestText;
+import dev.isthmus.transcoder.rest.JsonResponseText;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -37,24 +37,24 @@ public final class Transcoder {
      * @param message taken; no REST message, for REST bodies are read as they arrive
      * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
      */
-    public InferMessage request(ByteBufAllocator allocator, InferMessage message, Peer peer) {
+    public InferMessage request(ByteBufAllocator allocator, InferMessage message, ServerFeatures peer) {
         WireLimits allowed = limits.withSharedMemory(peer.sharedMemory());
-        if (message instanceof InferMessage.Protobuf encoded
+        if (message instanceof InferMessage.ProtobufMessage encoded
                 && peer.wire() == Wire.PROTOBUF
                 && takesAsItIs(encoded, peer, allowed)) {
             return encoded;
         }
         InferRequest request = switch (message) {
-            case InferMessage.Protobuf encoded -> ProtobufReader.request(encoded.message(), allowed);
-            case InferMessage.Request decoded -> permitted(decoded.request(), allowed);
-            case InferMessage.Rest rest -> throw unexpected(rest);
+            case InferMessage.ProtobufMessage encoded -> ProtobufReader.request(encoded.message(), allowed);
+            case InferMessage.DecodedRequest decoded -> permitted(decoded.request(), allowed);
+            case InferMessage.RestMessage rest -> throw unexpected(rest);
             case InferMessage.Response response -> throw unexpected(response);
         };
         return switch (peer.wire()) {
-            case DECODED -> new InferMessage.Request(request);
-            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.request(allocator, request, peer.dialect()));
+            case DECODED -> new InferMessage.DecodedRequest(request);
+            case PROTOBUF -> new InferMessage.ProtobufMessage(ProtobufWriter.request(allocator, request, peer.dialect()));
             case REST ->
-                new InferMessage.Rest(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
+                new InferMessage.RestMessage(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
         };
     }
 
@@ -65,7 +65,7 @@ public final class Transcoder {
      * @param data what reads the binary data
      * @throws OipException INVALID_ARGUMENT when the peer cannot be sent it
      */
-    public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, Peer peer) {
+    public RestParts parts(ByteBufAllocator allocator, InferRequest head, RestRequestReader data, ServerFeatures peer) {
         InferRequest permitted = permitted(head, limits.withSharedMemory(peer.sharedMemory()));
         return new RestParts(
                 allocator,
@@ -101,7 +101,7 @@ public final class Transcoder {
     }
 
     /** Whether this server may be sent the request as it is. */
-    public static boolean takesAsItIs(RawRequest request, Peer peer) {
+    public static boolean takesAsItIs(RawRequest request, ServerFeatures peer) {
         return peer.wire() == Wire.PROTOBUF && takesAsItIs(request.contested(), peer.dialect());
     }
 
@@ -120,13 +120,13 @@ public final class Transcoder {
     }
 
     /** The inputs that a server with binary data is sent as JSON all the same, because its models may look at it. */
-    private static Set<String> plainInputs(InferMessage message, Peer peer) {
-        return message instanceof InferMessage.Request request && peer.dialect().keepsJson()
+    private static Set<String> plainInputs(InferMessage message, ServerFeatures peer) {
+        return message instanceof InferMessage.DecodedRequest request && peer.dialect().keepsJson()
                 ? request.plainInputs()
                 : Set.of();
     }
 
-    private static boolean takesAsItIs(InferMessage.Protobuf encoded, Peer peer, WireLimits limits) {
+    private static boolean takesAsItIs(InferMessage.ProtobufMessage encoded, ServerFeatures peer, WireLimits limits) {
         try {
             return takesAsItIs(ProtobufReader.check(encoded.message(), limits), peer.dialect());
         } catch (RuntimeException e) {
@@ -147,9 +147,9 @@ public final class Transcoder {
      *
      * @param message taken
      */
-    public InferMessage response(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
+    public InferMessage response(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
         if (message.wire() == form.wire() && form.untouched()) {
-            if (message instanceof InferMessage.Rest rest) {
+            if (message instanceof InferMessage.RestMessage rest) {
                 requireWhole(allocator, rest.body(), form);
             }
             return form.model() == null ? message : renamed(allocator, message, form.model());
@@ -157,25 +157,25 @@ public final class Transcoder {
         InferResponse named = decoded(allocator, message, form);
         return switch (form.wire()) {
             case DECODED -> new InferMessage.Response(named);
-            case PROTOBUF -> new InferMessage.Protobuf(ProtobufWriter.response(allocator, named, form.typed()));
-            case REST -> new InferMessage.Rest(RestWriter.response(allocator, named, form.outputs()));
+            case PROTOBUF -> new InferMessage.ProtobufMessage(ProtobufWriter.response(allocator, named, form.typed()));
+            case REST -> new InferMessage.RestMessage(RestWriter.response(allocator, named, form.outputs()));
         };
     }
 
-    private InferResponse decoded(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
+    private InferResponse decoded(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
-            case InferMessage.Protobuf encoded ->
+            case InferMessage.ProtobufMessage encoded ->
                 ProtobufReader.response(encoded.message(), limits.withSharedMemory(true), form.sharedOutputs());
-            case InferMessage.Rest rest -> read(allocator, rest.body(), form);
-            case InferMessage.Request request -> throw unexpected(request);
+            case InferMessage.RestMessage rest -> read(allocator, rest.body(), form);
+            case InferMessage.DecodedRequest request -> throw unexpected(request);
         };
         InferResponse echoed = form.id() == null ? response : response.withId(form.id());
         return form.model() == null ? echoed : echoed.withModelName(form.model());
     }
 
     /** Whether {@link #text} can be had of this answer: it is transcoded for a REST client. */
-    public static boolean writesText(InferMessage message, AnswerForm form) {
+    public static boolean writesText(InferMessage message, ResponseForm form) {
         return form.wire() == Wire.REST && !(message.wire() == Wire.REST && form.untouched());
     }
 
@@ -184,23 +184,23 @@ public final class Transcoder {
      *
      * @param message taken
      */
-    public RestText text(ByteBufAllocator allocator, InferMessage message, AnswerForm form) {
-        return new RestText(allocator, decoded(allocator, message, form), form.outputs());
+    public JsonResponseText text(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
+        return new JsonResponseText(allocator, decoded(allocator, message, form), form.outputs());
     }
 
     private static InferMessage renamed(ByteBufAllocator allocator, InferMessage message, String model) {
         return switch (message) {
-            case InferMessage.Protobuf encoded ->
-                new InferMessage.Protobuf(ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
-            case InferMessage.Rest rest -> new InferMessage.Rest(ModelSplice.json(allocator, rest.body(), model));
+            case InferMessage.ProtobufMessage encoded ->
+                new InferMessage.ProtobufMessage(ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
+            case InferMessage.RestMessage rest -> new InferMessage.RestMessage(ModelSplice.json(allocator, rest.body(), model));
             case InferMessage.Response decoded ->
                 new InferMessage.Response(decoded.response().withModelName(model));
-            case InferMessage.Request request -> throw unexpected(request);
+            case InferMessage.DecodedRequest request -> throw unexpected(request);
         };
     }
 
     /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
-    private void requireWhole(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
+    private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form) {
         try {
             read(passing(allocator, body.jsonLength(), form), body.content()).release();
         } catch (RuntimeException e) {
@@ -210,15 +210,15 @@ public final class Transcoder {
     }
 
     /**
-     * What makes sure of a REST answer that goes on as it comes; see {@link AnswerForm#passesParts}.
+     * What makes sure of a REST answer that goes on as it comes; see {@link ResponseForm#passesParts}.
      *
      * @param jsonLength as in {@link RestBody#jsonLength()}
      */
-    public RestResponseReader passing(ByteBufAllocator allocator, long jsonLength, AnswerForm form) {
+    public RestResponseReader passing(ByteBufAllocator allocator, long jsonLength, ResponseForm form) {
         return RestResponseReader.passing(allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
     }
 
-    private InferResponse read(ByteBufAllocator allocator, RestBody body, AnswerForm form) {
+    private InferResponse read(ByteBufAllocator allocator, RestBody body, ResponseForm form) {
         try {
             WireLimits allowed = limits.withSharedMemory(true);
             var reader = new RestResponseReader(allocator, body.jsonLength(), allowed, form.sharedOutputs());

@@ -22,8 +22,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Answers of REST servers that go on to REST clients as they came, once they were looked at. */
 class PassedAnswersTest {
-    private static final AnswerForm UNTOUCHED =
-            new AnswerForm(Wire.REST, true, OutputForms.JSON, false, Map.of(), null, null);
+    private static final ResponseForm UNTOUCHED =
+            new ResponseForm(Wire.REST, true, OutputForms.JSON, false, Map.of(), null, null);
     private static final String WHOLE = "{\"model_name\":\"m\",\"outputs\":["
             + "{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[2,2],\"data\":[[1.5,2],[3,-4e-3]]}]}";
 
@@ -40,8 +40,8 @@ class PassedAnswersTest {
     }
 
     private String passed(RestBody body) {
-        var answer = new Transcoder(WireLimits.DEFAULT).response(allocator, new InferMessage.Rest(body), UNTOUCHED);
-        ByteBuf content = ((InferMessage.Rest) answer).body().content();
+        var answer = new Transcoder(WireLimits.DEFAULT).response(allocator, new InferMessage.RestMessage(body), UNTOUCHED);
+        ByteBuf content = ((InferMessage.RestMessage) answer).body().content();
         try {
             return content.toString(UTF_8);
         } finally {

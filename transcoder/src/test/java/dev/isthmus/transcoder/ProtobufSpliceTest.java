@@ -243,7 +243,7 @@ class ProtobufSpliceTest {
         Received received = new Received();
         received.addComponent(true, Unpooled.wrappedBuffer(named("a", "")));
         received.addComponent(true, Unpooled.wrappedBuffer(new byte[] {0x1a, 1, 'i'}));
-        InferMessage.Protobuf first = new InferMessage.Protobuf(received.slice());
+        InferMessage.ProtobufMessage first = new InferMessage.ProtobufMessage(received.slice());
         ByteBuf enveloped =
                 StreamEnvelope.wrap(ALLOCATOR, first.retained().retained().message());
         first.release();

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RestPartsTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
-    private static final Peer GRPC = Peer.of(Wire.PROTOBUF);
+    private static final ServerFeatures GRPC = ServerFeatures.of(Wire.PROTOBUF);
     private static final ModelRef MODEL = new ModelRef("m", "2");
 
     /** A body, its JSON in front. */
@@ -55,9 +55,9 @@ class RestPartsTest {
             ByteBuf whole = part(0, bytes.length);
             reader.feed(whole);
             whole.release();
-            InferMessage.Request request =
-                    new InferMessage.Request(reader.finish().request());
-            ByteBuf message = ((InferMessage.Protobuf) TRANSCODER.request(ALLOCATOR, request, GRPC)).message();
+            InferMessage.DecodedRequest request =
+                    new InferMessage.DecodedRequest(reader.finish().request());
+            ByteBuf message = ((InferMessage.ProtobufMessage) TRANSCODER.request(ALLOCATOR, request, GRPC)).message();
             byte[] encoded = ByteBufUtil.getBytes(message);
             message.release();
             return encoded;

@@ -38,12 +38,12 @@ class RetainedMessageTest {
     static final List<Kind> KINDS = List.of(
             new Kind(
                     "rest",
-                    content -> new InferMessage.Rest(new RestBody(content, 2)),
-                    message -> ((InferMessage.Rest) message).body().content()),
-            new Kind("protobuf", InferMessage.Protobuf::new, message -> ((InferMessage.Protobuf) message).message()),
+                    content -> new InferMessage.RestMessage(new RestBody(content, 2)),
+                    message -> ((InferMessage.RestMessage) message).body().content()),
+            new Kind("protobuf", InferMessage.ProtobufMessage::new, message -> ((InferMessage.ProtobufMessage) message).message()),
             new Kind(
                     "request",
-                    data -> new InferMessage.Request(
+                    data -> new InferMessage.DecodedRequest(
                             new InferRequest(
                                     new ModelRef("m", "1"),
                                     "i",
@@ -51,7 +51,7 @@ class RetainedMessageTest {
                                     List.of(empty(), tensor(data)),
                                     List.of(new RequestedOutput("y", PARAMETERS))),
                             Set.of("x")),
-                    message -> ((InferMessage.Request) message)
+                    message -> ((InferMessage.DecodedRequest) message)
                             .request()
                             .inputs()
                             .getLast()

@@ -55,8 +55,8 @@ class SharedMemoryTest {
     }
 
     private InferMessage to(Wire wire, boolean sharedMemory, InferRequest request) {
-        Peer peer = new Peer(wire, Dialect.TRITON, true, sharedMemory);
-        return transcoder.request(ALLOCATOR, new InferMessage.Request(request), peer);
+        ServerFeatures peer = new ServerFeatures(wire, Dialect.TRITON, true, sharedMemory);
+        return transcoder.request(ALLOCATOR, new InferMessage.DecodedRequest(request), peer);
     }
 
     @ParameterizedTest
@@ -87,14 +87,14 @@ class SharedMemoryTest {
 
     @Test
     void readers_refuseInTheSameWords() {
-        Peer with = new Peer(Wire.REST, Dialect.TRITON, true, true);
+        ServerFeatures with = new ServerFeatures(Wire.REST, Dialect.TRITON, true, true);
         for (boolean input : new boolean[] {true, false}) {
             String message = input ? INPUT_REFUSED : OUTPUT_REFUSED;
             ByteBuf encoded =
                     ProtobufWriter.request(ALLOCATOR, request(input, true).retained(), Dialect.TRITON);
             for (Wire wire : Wire.values()) {
-                InferMessage again = new InferMessage.Protobuf(encoded.retainedDuplicate());
-                Peer without = new Peer(wire, Dialect.TRITON, true, false);
+                InferMessage again = new InferMessage.ProtobufMessage(encoded.retainedDuplicate());
+                ServerFeatures without = new ServerFeatures(wire, Dialect.TRITON, true, false);
                 assertThatThrownBy(() -> transcoder.request(ALLOCATOR, again, without))
                         .hasMessage(message);
             }

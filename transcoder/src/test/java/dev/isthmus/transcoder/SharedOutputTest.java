@@ -35,8 +35,8 @@ class SharedOutputTest {
 
     private final Transcoder transcoder = new Transcoder(WireLimits.DEFAULT);
 
-    private static AnswerForm form(Wire wire, Map<String, Map<String, Parameter>> shared) {
-        return new AnswerForm(wire, false, OutputForms.JSON, false, shared, null, null);
+    private static ResponseForm form(Wire wire, Map<String, Map<String, Parameter>> shared) {
+        return new ResponseForm(wire, false, OutputForms.JSON, false, shared, null, null);
     }
 
     private static ModelInferResponse.InferOutputTensor output(String name) {
@@ -49,7 +49,7 @@ class SharedOutputTest {
 
     /** As Triton answers over gRPC: a raw content for each output, an empty one for one in shared memory. */
     private static InferMessage protobuf(ByteString shared) {
-        return new InferMessage.Protobuf(Unpooled.wrappedBuffer(ModelInferResponse.newBuilder()
+        return new InferMessage.ProtobufMessage(Unpooled.wrappedBuffer(ModelInferResponse.newBuilder()
                 .setModelName("m")
                 .addOutputs(output("y"))
                 .addOutputs(output("z"))
@@ -64,7 +64,7 @@ class SharedOutputTest {
         byte[] json = """
                 {"model_name":"m","outputs":[{"name":"y","datatype":"INT32","shape":[1]},\
                 {"name":"z","datatype":"INT32","shape":[1],"data":[7]}]}""".getBytes(StandardCharsets.US_ASCII);
-        return new InferMessage.Rest(new RestBody(Unpooled.wrappedBuffer(json), RestBody.ALL_JSON));
+        return new InferMessage.RestMessage(new RestBody(Unpooled.wrappedBuffer(json), RestBody.ALL_JSON));
     }
 
     private static InferMessage answer(Wire wire) {
@@ -76,13 +76,13 @@ class SharedOutputTest {
     void answer_ofSharedOutput_isTranscoded(Wire from) throws Exception {
         for (Wire to : List.of(Wire.REST, Wire.PROTOBUF)) {
             InferMessage message = transcoder.response(ALLOCATOR, answer(from), form(to, Map.of("y", REGION)));
-            if (message instanceof InferMessage.Rest json) {
+            if (message instanceof InferMessage.RestMessage json) {
                 assertThat(json.body().content().toString(StandardCharsets.UTF_8))
                         .isEqualTo("{\"model_name\":\"m\",\"outputs\":["
                                 + "{\"name\":\"y\",\"datatype\":\"INT32\",\"shape\":[1],"
                                 + "\"parameters\":{\"shared_memory_region\":\"region\"}},"
                                 + "{\"name\":\"z\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[7]}]}");
-            } else if (message instanceof InferMessage.Protobuf encoded) {
+            } else if (message instanceof InferMessage.ProtobufMessage encoded) {
                 ModelInferResponse parsed = ModelInferResponse.parseFrom(ByteBufUtil.getBytes(encoded.message()));
                 assertThat(parsed.getRawOutputContentsList()).containsExactly(ByteString.EMPTY, PLAIN);
                 assertThat(parsed.getOutputs(0).getParametersMap()).containsOnlyKeys("shared_memory_region");
@@ -107,10 +107,10 @@ class SharedOutputTest {
 
     private String json(Dialect dialect, RequestedOutput... outputs) {
         InferRequest request = new InferRequest(ModelRef.of("m"), "", Map.of(), List.of(), List.of(outputs));
-        Peer peer = new Peer(Wire.REST, dialect, true, true);
-        InferMessage message = transcoder.request(ALLOCATOR, new InferMessage.Request(request), peer);
+        ServerFeatures peer = new ServerFeatures(Wire.REST, dialect, true, true);
+        InferMessage message = transcoder.request(ALLOCATOR, new InferMessage.DecodedRequest(request), peer);
         try {
-            return message instanceof InferMessage.Rest rest
+            return message instanceof InferMessage.RestMessage rest
                     ? rest.body().content().toString(StandardCharsets.UTF_8)
                     : "";
         } finally {

@@ -58,7 +58,7 @@ class SmallPartsTest {
     void gathering_ofTinyParts_hasFew() {
         for (IntSupplier length : lengths()) {
             read.retain();
-            Gathering gathering = new Gathering(ALLOCATOR);
+            BufferCollector gathering = new BufferCollector(ALLOCATOR);
             expect(add(length, gathering::add), gathering::take);
         }
         read.release();
@@ -101,7 +101,7 @@ class SmallPartsTest {
     void smallPart_alone_doesNotKeepTheReadItCameIn() {
         read.retain();
         ByteBuf kept = SmallParts.kept(ALLOCATOR, read.retainedSlice(7, 1));
-        Gathering gathering = new Gathering(ALLOCATOR);
+        BufferCollector gathering = new BufferCollector(ALLOCATOR);
         gathering.add(read.retainedSlice(7, 1));
         assertThat(read.refCnt()).isEqualTo(2);
         assertThat(kept.readByte()).isEqualTo(content[7]);

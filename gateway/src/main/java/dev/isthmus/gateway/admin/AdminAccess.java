@@ -16,23 +16,23 @@ record AdminAccess(AdminHosts hosts) {
 
     /** Why a request is refused; null where it is not. */
     @Nullable
-    AdminAnswer refusal(HttpRequest request) {
+    AdminResponse refusal(HttpRequest request) {
         OipException malformed = RequestTarget.refusal(request);
         if (malformed != null) {
-            return AdminAnswer.error(malformed.code().httpStatus(), malformed.message());
+            return AdminResponse.error(malformed.code().httpStatus(), malformed.message());
         }
         RequestTarget target = RequestTarget.absolute(request.uri());
         String host = target == null ? request.headers().get(HttpHeaderNames.HOST) : target.authority();
         // No browser leaves the host out, which only HTTP/1.0 may.
         if (host != null && !hosts.accepts(host)) {
-            return AdminAnswer.error(
+            return AdminResponse.error(
                     MISDIRECTED,
                     "header Host: " + hosts.expected() + " is expected, got '" + host
                             + "'; add it to admin.allowed_hosts if it is a name of this gateway");
         }
         for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
             if (host == null || !same(origin, host)) {
-                return AdminAnswer.error(
+                return AdminResponse.error(
                         403,
                         "header Origin: requests of other sites are refused, got '" + origin + "' for the host '" + host
                                 + "'");
@@ -41,7 +41,7 @@ record AdminAccess(AdminHosts hosts) {
         String site = request.headers().get(FETCH_SITE);
         return site == null || !site.equalsIgnoreCase("cross-site")
                 ? null
-                : AdminAnswer.error(
+                : AdminResponse.error(
                         403, "header Sec-Fetch-Site: requests of other sites are refused, got '" + site + "'");
     }
 

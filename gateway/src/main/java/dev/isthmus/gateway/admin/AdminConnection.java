@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.admin;
 
-import dev.isthmus.gateway.admin.AdminRoutes.Found;
+import dev.isthmus.gateway.admin.AdminRoutes.RouteMatch;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.Unpooled;
@@ -47,8 +47,8 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     }
 
     /** A request as it is handed to another thread. */
-    private record Asked(
-            Found route,
+    private record PendingRequest(
+            RouteMatch route,
             AdminRequest request,
             boolean changes,
             @Nullable String authorization) {}
@@ -61,36 +61,36 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         }
         boolean keepAlive =
                 HttpUtil.isKeepAlive(request) && request.decoderResult().isSuccess();
-        AdminAnswer refusal = request.decoderResult().isSuccess()
+        AdminResponse refusal = request.decoderResult().isSuccess()
                 ? begin(ctx, request, keepAlive)
-                : AdminAnswer.error(400, "malformed HTTP request");
+                : AdminResponse.error(400, "malformed HTTP request");
         if (refusal != null) {
             write(ctx, refusal, keepAlive);
         }
     }
 
-    private @Nullable AdminAnswer begin(ChannelHandlerContext ctx, FullHttpRequest request, boolean keepAlive) {
-        AdminAnswer refused = access.refusal(request);
+    private @Nullable AdminResponse begin(ChannelHandlerContext ctx, FullHttpRequest request, boolean keepAlive) {
+        AdminResponse refused = access.refusal(request);
         if (refused != null) {
             return refused;
         }
         RequestTarget target = RequestTarget.absolute(request.uri());
         QueryStringDecoder uri = new QueryStringDecoder(target == null ? request.uri() : target.path());
         String method = request.method().name();
-        Found route = routes.find(method, uri.rawPath());
+        RouteMatch route = routes.find(method, uri.rawPath());
         if (route == null) {
             return unknown(method, uri.rawPath());
         }
-        Asked asked;
+        PendingRequest asked;
         try {
             String tail = new QueryStringDecoder(route.tail()).path();
-            asked = new Asked(
+            asked = new PendingRequest(
                     route,
                     new AdminRequest(tail, uri.parameters(), request.content().toString(StandardCharsets.UTF_8)),
                     method.equals(AdminRoutes.POST),
                     request.headers().get(HttpHeaderNames.AUTHORIZATION));
         } catch (IllegalArgumentException malformed) {
-            return AdminAnswer.error(400, "malformed URL");
+            return AdminResponse.error(400, "malformed URL");
         }
         try {
             answering = true;
@@ -98,32 +98,32 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             return null;
         } catch (RejectedExecutionException busy) {
             answering = false;
-            return AdminAnswer.error(503, "too many requests wait for an answer here");
+            return AdminResponse.error(503, "too many requests wait for an answer here");
         }
     }
 
-    private AdminAnswer unknown(String method, String path) {
+    private AdminResponse unknown(String method, String path) {
         List<String> methods = routes.methods(path);
         return methods.isEmpty()
-                ? AdminAnswer.json(404, Map.of("error", "there is no such path here", "paths", routes.all()))
-                : AdminAnswer.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method);
+                ? AdminResponse.json(404, Map.of("error", "there is no such path here", "paths", routes.all()))
+                : AdminResponse.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method);
     }
 
-    private AdminAnswer answer(Asked asked) {
+    private AdminResponse answer(PendingRequest asked) {
         try {
             if (asked.changes()) {
                 token.require(asked.authorization());
             }
             return asked.route().handler().answer(asked.request());
         } catch (OipException refused) {
-            return AdminAnswer.error(refused.code().httpStatus(), refused.message());
+            return AdminResponse.error(refused.code().httpStatus(), refused.message());
         } catch (RuntimeException fault) {
             LOG.error("admin request", fault);
-            return AdminAnswer.error(500, "internal error");
+            return AdminResponse.error(500, "internal error");
         }
     }
 
-    private void handOver(ChannelHandlerContext ctx, AdminAnswer answer, boolean keepAlive) {
+    private void handOver(ChannelHandlerContext ctx, AdminResponse answer, boolean keepAlive) {
         try {
             ctx.executor().execute(() -> answered(ctx, answer, keepAlive));
         } catch (RejectedExecutionException ended) {
@@ -131,14 +131,14 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         }
     }
 
-    private void answered(ChannelHandlerContext ctx, AdminAnswer answer, boolean keepAlive) {
+    private void answered(ChannelHandlerContext ctx, AdminResponse answer, boolean keepAlive) {
         answering = false;
         if (ctx.channel().isActive()) {
             write(ctx, answer, keepAlive);
         }
     }
 
-    private static void write(ChannelHandlerContext ctx, AdminAnswer answer, boolean keepAlive) {
+    private static void write(ChannelHandlerContext ctx, AdminResponse answer, boolean keepAlive) {
         byte[] body = answer.body().getBytes(StandardCharsets.UTF_8);
         FullHttpResponse response = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1, HttpResponseStatus.valueOf(answer.status()), Unpooled.wrappedBuffer(body));

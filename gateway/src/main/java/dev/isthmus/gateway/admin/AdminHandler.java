@@ -11,5 +11,5 @@ public interface AdminHandler {
      *
      * @throws OipException for what is refused; its code's HTTP status is answered
      */
-    AdminAnswer answer(AdminRequest request);
+    AdminResponse answer(AdminRequest request);
 }

@@ -15,7 +15,7 @@ public final class AdminRoutes {
     private final Map<String, AdminHandler> handlers = new ConcurrentHashMap<>();
 
     /** A route that was found. */
-    record Found(AdminHandler handler, String tail) {}
+    record RouteMatch(AdminHandler handler, String tail) {}
 
     /**
      * Adds a route, or replaces the one that was there.
@@ -34,15 +34,15 @@ public final class AdminRoutes {
 
     /** @param path without the query, not decoded */
     @Nullable
-    Found find(String method, String path) {
+    RouteMatch find(String method, String path) {
         AdminHandler exact = handlers.get(method + " " + path);
         if (exact != null) {
-            return new Found(exact, "");
+            return new RouteMatch(exact, "");
         }
         for (int slash = path.lastIndexOf('/'); slash >= 0; slash = path.lastIndexOf('/', slash - 1)) {
             AdminHandler below = handlers.get(method + " " + path.substring(0, slash) + "/*");
             if (below != null && slash + 1 < path.length()) {
-                return new Found(below, path.substring(slash + 1));
+                return new RouteMatch(below, path.substring(slash + 1));
             }
         }
         return null;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.admin;
 
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
-import dev.isthmus.gateway.memory.Buffers;
+import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
@@ -99,7 +99,7 @@ public final class AdminServer implements AutoCloseable {
         channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
-                .childOption(ChannelOption.ALLOCATOR, Buffers.shared())
+                .childOption(ChannelOption.ALLOCATOR, BufferAllocators.shared())
                 .childHandler(new Pipeline())
                 .bind(address)
                 .sync()

@@ -16,7 +16,7 @@ public sealed interface BodyForm {
      * @param bodyLength of the whole body as it is taken in; -1 where it is not known before it ends
      * @param nonFinite how the client wants NaN and the infinities in JSON; null leaves it to the configuration
      */
-    record Rest(long jsonLength, long bodyLength, @Nullable NonFinite nonFinite) implements BodyForm {}
+    record RestForm(long jsonLength, long bodyLength, @Nullable NonFinite nonFinite) implements BodyForm {}
 
     /**
      * One encoded ModelInferRequest.
@@ -25,6 +25,6 @@ public sealed interface BodyForm {
      * @param inParts the checks of a message that is given in parts, the first of which has all its head, so that it need not be
      *     complete before it goes on; null for one that is given in one piece. Of this call only: it knows what has been checked
      */
-    record Protobuf(
+    record ProtobufForm(
             ProtobufReader.Outline outline, @Nullable RawRequest inParts) implements BodyForm {}
 }

@@ -25,7 +25,7 @@ public record Call(
         boolean sequence,
         Executor loop,
         ByteBufAllocator allocator,
-        MemoryBudget.Hold memory) {
+        MemoryBudget.MemoryReservation memory) {
 
     public static final long NO_AFFINITY = 0;
     public static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -50,7 +50,7 @@ public record Call(
                 false,
                 loop,
                 allocator,
-                MemoryBudget.Hold.UNCOUNTED);
+                MemoryBudget.MemoryReservation.UNCOUNTED);
     }
 
     /** The same call of a client with these headers. */

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.Map;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class HopCount {
     /** The header, in lower case. */
-    public static final String NAME = HeaderNames.HOPS;
+    public static final String NAME = HeaderAllowList.HOPS;
     /** What the first gateway sends, where it passes on no other header. */
     public static final Map<String, String> FIRST = Map.of(NAME, "1");
 

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.gateway.config.NameRule;
+import dev.isthmus.gateway.config.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 
-/** What a client asks for. A model that is named obeys {@link NameRule}. */
+/** What a client asks for. A model that is named obeys {@link NameGrammar}. */
 public sealed interface Operation {
 
     record ServerLive() implements Operation {}
@@ -13,17 +13,17 @@ public sealed interface Operation {
     /** Whether the gateway itself takes traffic, however its upstreams are. */
     record GatewayReady() implements Operation {}
 
-    record ServerMetadata() implements Operation {}
+    record ReadServerMetadata() implements Operation {}
 
     record ModelReady(ModelRef model) implements Operation {
         public ModelReady {
-            NameRule.checked(model);
+            NameGrammar.checked(model);
         }
     }
 
-    record ModelMetadata(ModelRef model) implements Operation {
-        public ModelMetadata {
-            NameRule.checked(model);
+    record ReadModelMetadata(ModelRef model) implements Operation {
+        public ReadModelMetadata {
+            NameGrammar.checked(model);
         }
     }
 
@@ -34,7 +34,7 @@ public sealed interface Operation {
      */
     record Infer(ModelRef model, BodyForm form, boolean stream) implements Operation {
         public Infer {
-            NameRule.checked(model);
+            NameGrammar.checked(model);
         }
     }
 
@@ -49,7 +49,7 @@ public sealed interface Operation {
     /** The generate extension, known over REST only: body and answers go through as they are. */
     record Generate(ModelRef model, boolean stream) implements Operation {
         public Generate {
-            NameRule.checked(model);
+            NameGrammar.checked(model);
         }
     }
 
@@ -65,7 +65,7 @@ public sealed interface Operation {
             implements Operation {
         public Manage {
             if (extension.ofOneModel() || !model.name().isEmpty()) {
-                NameRule.checked(model);
+                NameGrammar.checked(model);
             }
         }
 

@@ -18,7 +18,7 @@ public interface Reply {
     default void headers(Map<String, String> headers) {}
 
     /** Takes one answer (its buffers are taken). */
-    void message(Answer answer);
+    void message(ReplyMessage answer);
 
     void complete();
 
@@ -30,10 +30,10 @@ public interface Reply {
     }
 
     /**
-     * Whether an inference answer on this wire may come as {@code Answer.Part}s; the next is given only while
+     * Whether an inference answer on this wire may come as {@code ReplyMessage.Part}s; the next is given only while
      * {@link #writable()}. Asked before the first one.
      *
-     * @param length of the answer, or of its tensors, in bytes; {@link Answer.Part#UNKNOWN} where it is not known
+     * @param length of the answer, or of its tensors, in bytes; {@link ReplyMessage.Part#UNKNOWN} where it is not known
      */
     default boolean takesParts(Wire wire, long length) {
         return false;
@@ -43,7 +43,7 @@ public interface Reply {
     default void readMore() {}
 
     /** The only answer. */
-    default void only(Answer answer) {
+    default void only(ReplyMessage answer) {
         message(answer);
         complete();
     }

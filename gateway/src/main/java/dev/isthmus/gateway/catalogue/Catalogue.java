@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.catalogue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.catalogue.Shared.Found;
-import dev.isthmus.gateway.fleet.Member;
+import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -44,13 +44,13 @@ public final class Catalogue implements AutoCloseable {
     private static final int UNDER_WAY = 4;
 
     private final List<Upstream> upstreams;
-    private final Places places;
+    private final ModelLocations places;
     private final ScheduledExecutorService loop;
-    private final Watches watches;
-    private final Snapshots snapshots;
+    private final ServerRecords watches;
+    private final FleetSnapshots snapshots;
     private final ReadyChecks checks;
-    private final Indexes indexes;
-    private final Models models;
+    private final RepositoryIndexes indexes;
+    private final ModelMetadataCache models;
     private final CatalogueMeters meters;
     private final GatewayReadiness gateway;
     private final boolean readyBefore;
@@ -64,9 +64,9 @@ public final class Catalogue implements AutoCloseable {
      * @param readyBefore what is said until every server was asked, unless it is known to be ready
      * @param discovering the upstreams whose models are all routed to them
      */
-    public record Rules(ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
+    public record Settings(ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
 
-        public Rules {
+        public Settings {
             discovering = Set.copyOf(discovering);
         }
     }
@@ -78,7 +78,7 @@ public final class Catalogue implements AutoCloseable {
      * @param random spreads its questions; used on the loop
      * @param gateway without which nothing is called ready
      */
-    public record Ground(
+    public record CatalogueResources(
             ScheduledExecutorService loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime,
@@ -91,27 +91,27 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param upstreams in the order that decides where servers disagree
      */
-    public Catalogue(List<Upstream> upstreams, Places places, Rules rules, Ground ground, IndexQuestion index) {
+    public Catalogue(List<Upstream> upstreams, ModelLocations places, Settings rules, CatalogueResources ground, IndexRequest index) {
         this.upstreams = List.copyOf(upstreams);
         this.places = places;
         this.loop = ground.loop();
-        this.watches = new Watches(upstreams);
-        this.snapshots = new Snapshots(rules, places, watches, loop);
+        this.watches = new ServerRecords(upstreams);
+        this.snapshots = new FleetSnapshots(rules, places, watches, loop);
         this.meters = new CatalogueMeters(ground.meters());
         this.gateway = ground.gateway();
         this.readyBefore = rules.readyBefore();
         LongSupplier time = ground.nanoTime();
-        Questions questions = new Questions(loop, ground.allocator(), meters::failed, index);
-        Lane lane = new Lane(UNDER_WAY);
-        this.indexes = new Indexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
-        this.models = new Models(watches, places, questions, lane, new DriftLog(), time, ground.random());
+        CatalogueRequests questions = new CatalogueRequests(loop, ground.allocator(), meters::failed, index);
+        ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
+        this.indexes = new RepositoryIndexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
+        this.models = new ModelMetadataCache(watches, places, questions, lane, new DriftLog(), time, ground.random());
         this.checks =
                 new ReadyChecks(watches, places, questions, time, ground.random(), this::returned, snapshots::changed);
         meters.register(places.configured(), this::readiness, models.drift()::count);
     }
 
     /** A server is ready at last, or again: it may say other things than before. */
-    private void returned(Watch watch) {
+    private void returned(ServerRecord watch) {
         indexes.returned(watch);
         models.hurry(Set.of(watch.upstream));
     }
@@ -151,7 +151,7 @@ public final class Catalogue implements AutoCloseable {
         if (obstacle != null) {
             return obstacle;
         }
-        Snapshot now = snapshots.now();
+        FleetSnapshot now = snapshots.now();
         return readyBefore && !now.settled() ? "" : now.server().reason();
     }
 
@@ -166,53 +166,53 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /**
-     * Tells whether a model is ready: the reply gets one {@code Answer.ModelReady}.
+     * Tells whether a model is ready: the reply gets one {@code ReplyMessage.ModelReadyState}.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
-        Place place = places.of(model);
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
+        ModelLocation place = places.of(model);
         if (place.configured() && model.version().isEmpty()) {
             Boolean ready = snapshots.now().models().get(model.name());
             if (ready != null) {
-                return answered(reply, new Answer.ModelReady(model, ready));
+                return answered(reply, new ReplyMessage.ModelReadyState(model, ready));
             }
         }
         Consumer<Target> asItsClient = target -> target.upstream().modelReady(call, target.model(), reply);
-        Consumer<Found<Boolean>> tell =
-                found -> tell(model, found, ready -> new Answer.ModelReady(model, ready), asItsClient, reply);
-        Optional<Found<Boolean>> known = models.ready().known(model);
+        Consumer<LookupResult<Boolean>> tell =
+                found -> tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), asItsClient, reply);
+        Optional<LookupResult<Boolean>> known = models.ready().known(model);
         if (known.isPresent()) {
             tell.accept(known.get());
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
-        return new Awaited<>(call, reply, tell).begin(loop, then -> models.ready(model, then));
+        return new PendingClient<>(call, reply, tell).begin(loop, then -> models.ready(model, then));
     }
 
     /**
-     * Tells the metadata of a model: the reply gets one {@code Answer.Model}.
+     * Tells the metadata of a model: the reply gets one {@code ReplyMessage.Model}.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         // What was known of a model that routing knows no more is not told.
         places.of(model);
         Consumer<Target> asItsClient = target -> target.upstream().modelMetadata(call, target.model(), reply);
-        Consumer<Found<ModelMetadata>> tell = found -> tell(model, found, Answer.Model::new, asItsClient, reply);
-        Optional<Found<ModelMetadata>> known = models.metadata().known(model);
+        Consumer<LookupResult<ModelMetadata>> tell = found -> tell(model, found, ReplyMessage.Model::new, asItsClient, reply);
+        Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
             tell.accept(known.get());
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
-        return new Awaited<>(call, reply, tell).begin(loop, then -> models.describe(model, then));
+        return new PendingClient<>(call, reply, tell).begin(loop, then -> models.describe(model, then));
     }
 
     /** @param asItsClient asks the target with what the client says of itself */
     private <T> void tell(
-            ModelRef model, Found<T> found, Function<T, Answer> answer, Consumer<Target> asItsClient, Reply reply) {
+            ModelRef model, LookupResult<T> found, Function<T, ReplyMessage> answer, Consumer<Target> asItsClient, Reply reply) {
         switch (found) {
-            case Found.Value<T> value -> reply.only(answer.apply(value.value()));
-            case Found.Failure<T> failure -> {
+            case LookupResult.Value<T> value -> reply.only(answer.apply(value.value()));
+            case LookupResult.Failure<T> failure -> {
                 if (forItsClient(failure.failure())) {
                     asItsClient.accept(places.of(model).targets().getFirst());
                 } else {
@@ -227,9 +227,9 @@ public final class Catalogue implements AutoCloseable {
         return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
     }
 
-    private static Cancellation answered(Reply reply, Answer answer) {
+    private static Subscription answered(Reply reply, ReplyMessage answer) {
         reply.only(answer);
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
     /**
@@ -237,8 +237,8 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param then on the call's loop; never after the call was cancelled
      */
-    public Cancellation index(Call call, Reply reply, Consumer<RepositoryIndex> then) {
-        return new Awaited<>(call, reply, then).begin(loop, indexes::fresh);
+    public Subscription index(Call call, Reply reply, Consumer<RepositoryIndex> then) {
+        return new PendingClient<>(call, reply, then).begin(loop, indexes::fresh);
     }
 
     /** Everything behind the gateway. */
@@ -249,7 +249,7 @@ public final class Catalogue implements AutoCloseable {
     /** The upstreams whose servers tell which models they have. */
     public List<Upstream> repositories() {
         return upstreams.stream()
-                .filter(upstream -> Repositories.indexed(upstream) || Repositories.listed(upstream))
+                .filter(upstream -> RepositoryUpstreams.indexed(upstream) || RepositoryUpstreams.listed(upstream))
                 .toList();
     }
 
@@ -283,9 +283,9 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /** The servers of an upstream, as they were when they were last asked. */
-    public List<Member> members(Upstream upstream) {
-        Map<Upstream, Member> seen = snapshots.now().members();
-        return Watches.members(upstream).stream()
+    public List<ReplicaStatus> members(Upstream upstream) {
+        Map<Upstream, ReplicaStatus> seen = snapshots.now().members();
+        return ServerRecords.members(upstream).stream()
                 .map(member -> seen.getOrDefault(member.server(), member))
                 .toList();
     }

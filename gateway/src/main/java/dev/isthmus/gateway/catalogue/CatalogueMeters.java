@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,11 +10,11 @@ import java.util.function.ToDoubleFunction;
 /** The catalogue's meters, by configured model and by upstream. Those that a later catalogue took over stay when this closes. */
 final class CatalogueMeters implements AutoCloseable {
     private final MeterRegistry registry;
-    private final OwnMeters gauges;
+    private final ReplaceableMeters gauges;
 
     CatalogueMeters(MeterRegistry registry) {
         this.registry = registry;
-        this.gauges = new OwnMeters(registry);
+        this.gauges = new ReplaceableMeters(registry);
     }
 
     /** @param ready 1 or 0 for a model */

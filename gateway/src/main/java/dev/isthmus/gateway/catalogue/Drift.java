@@ -7,16 +7,16 @@ package dev.isthmus.gateway.catalogue;
  * @param merged what the merged metadata say; empty for nothing
  * @param said what the server says; empty for nothing
  */
-public record Drift(Source source, Kind kind, String subject, String merged, String said) {
+public record Drift(ServerId source, DriftKind kind, String subject, String merged, String said) {
 
     public Drift {
-        subject = Bounds.reason(subject);
-        merged = Bounds.reason(merged);
-        said = Bounds.reason(said);
+        subject = MetadataLimits.reason(subject);
+        merged = MetadataLimits.reason(merged);
+        said = MetadataLimits.reason(said);
     }
 
     /** What differs. */
-    public enum Kind {
+    public enum DriftKind {
         PLATFORM,
         /** The server lacks versions that others have. */
         VERSIONS,

@@ -47,11 +47,11 @@ final class DriftLog {
                     .append("', merged '")
                     .append(one.merged())
                     .append('\'');
-            if (text.length() > Bounds.REPORT) {
+            if (text.length() > MetadataLimits.REPORT) {
                 break;
             }
         }
-        return Bounds.cut(text.toString(), Bounds.REPORT);
+        return MetadataLimits.cut(text.toString(), MetadataLimits.REPORT);
     }
 
     /** How many differences the model has. */

@@ -9,7 +9,7 @@ package dev.isthmus.gateway.catalogue;
 public record IndexEntry(String name, String version, ModelState state, String reason) {
 
     public IndexEntry {
-        reason = Bounds.reason(reason);
+        reason = MetadataLimits.reason(reason);
     }
 
     /** The same under the name that clients ask for. */

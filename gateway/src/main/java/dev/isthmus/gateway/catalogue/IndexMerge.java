@@ -16,48 +16,48 @@ import java.util.TreeMap;
  * should as well. That a repository has a model of which nothing is loaded is told only where no version of it is known.
  */
 final class IndexMerge {
-    private static final Comparator<Key> ORDER =
-            Comparator.comparing(Key::name).thenComparing(Key::version, Versions.ORDER);
+    private static final Comparator<ModelVersion> ORDER =
+            Comparator.comparing(ModelVersion::name).thenComparing(ModelVersion::version, VersionOrder.ORDER);
     private static final String NOT_LOADED = "not loaded";
 
-    private final List<Server> servers = new ArrayList<>();
+    private final List<ServerIndex> servers = new ArrayList<>();
 
-    private final List<Listing.Failed> failures = new ArrayList<>();
+    private final List<IndexListing.FailedListing> failures = new ArrayList<>();
     /** Which servers each upstream has. */
-    private final Map<String, List<Server>> upstreams = new LinkedHashMap<>();
+    private final Map<String, List<ServerIndex>> upstreams = new LinkedHashMap<>();
     /** Which upstreams list each model. */
-    private final Map<Key, Set<String>> keys = new TreeMap<>(ORDER);
+    private final Map<ModelVersion, Set<String>> keys = new TreeMap<>(ORDER);
     /** Names of which a version is known. */
     private final Set<String> versioned = new HashSet<>();
 
     private boolean cut;
 
     /** A name and a version. */
-    private record Key(String name, String version) {}
+    private record ModelVersion(String name, String version) {}
 
     /** One server and what it says. */
-    private record Server(Listing listing, Map<Key, IndexEntry> entries) {}
+    private record ServerIndex(IndexListing listing, Map<ModelVersion, IndexEntry> entries) {}
 
-    IndexMerge(List<Listing> listings) {
+    IndexMerge(List<IndexListing> listings) {
         listings.forEach(this::add);
     }
 
-    private void add(Listing listing) {
-        Map<Key, IndexEntry> entries = new HashMap<>();
+    private void add(IndexListing listing) {
+        Map<ModelVersion, IndexEntry> entries = new HashMap<>();
         switch (listing) {
-            case Listing.Failed failed -> failures.add(failed);
-            case Listing.Listed listed -> listed.entries().forEach(entry -> add(listed.source(), entry, entries));
+            case IndexListing.FailedListing failed -> failures.add(failed);
+            case IndexListing.ListedModels listed -> listed.entries().forEach(entry -> add(listed.source(), entry, entries));
         }
-        Server server = new Server(listing, entries);
+        ServerIndex server = new ServerIndex(listing, entries);
         servers.add(server);
         upstreams
                 .computeIfAbsent(listing.source().upstream(), name -> new ArrayList<>())
                 .add(server);
     }
 
-    private void add(Source source, IndexEntry entry, Map<Key, IndexEntry> entries) {
-        Key key = new Key(entry.name(), entry.version());
-        if (!keys.containsKey(key) && keys.size() == Bounds.ENTRIES) {
+    private void add(ServerId source, IndexEntry entry, Map<ModelVersion, IndexEntry> entries) {
+        ModelVersion key = new ModelVersion(entry.name(), entry.version());
+        if (!keys.containsKey(key) && keys.size() == MetadataLimits.ENTRIES) {
             cut = true;
             return;
         }
@@ -79,13 +79,13 @@ final class IndexMerge {
         return new RepositoryIndex(models, failures, servers.size(), cut);
     }
 
-    private IndexedModel model(Key key, Set<String> listing) {
+    private IndexedModel model(ModelVersion key, Set<String> listing) {
         List<ReplicaState> replicas = new ArrayList<>();
-        Map<String, Tally> tallies = new LinkedHashMap<>();
+        Map<String, ReadyCount> tallies = new LinkedHashMap<>();
         upstreams.forEach((upstream, group) -> {
             if (listing.contains(upstream)) {
-                Tally tally = Tally.NONE;
-                for (Server server : group) {
+                ReadyCount tally = ReadyCount.NONE;
+                for (ServerIndex server : group) {
                     ReplicaState state = state(server, key);
                     replicas.add(state);
                     tally = tally.plus(state.state() == ModelState.READY);
@@ -99,9 +99,9 @@ final class IndexMerge {
     }
 
     /** The most advanced state that a server gives; one that could not be asked gives none. */
-    private ModelState best(Key key) {
+    private ModelState best(ModelVersion key) {
         ModelState best = ModelState.NONE;
-        for (Server server : servers) {
+        for (ServerIndex server : servers) {
             IndexEntry entry = server.entries().get(key);
             if (entry != null && entry.state().compareTo(best) > 0) {
                 best = entry.state();
@@ -110,24 +110,24 @@ final class IndexMerge {
         return best;
     }
 
-    private static ReplicaState state(Server server, Key key) {
+    private static ReplicaState state(ServerIndex server, ModelVersion key) {
         IndexEntry entry = server.entries().get(key);
-        Source source = server.listing().source();
+        ServerId source = server.listing().source();
         if (entry != null) {
             return new ReplicaState(source, entry.state(), entry.reason());
         }
         return switch (server.listing()) {
-            case Listing.Failed failed ->
+            case IndexListing.FailedListing failed ->
                 new ReplicaState(
                         source,
                         ModelState.UNKNOWN,
-                        Bounds.reason(failed.failure().message()));
-            case Listing.Listed listed -> new ReplicaState(source, ModelState.NONE, NOT_LOADED);
+                        MetadataLimits.reason(failed.failure().message()));
+            case IndexListing.ListedModels listed -> new ReplicaState(source, ModelState.NONE, NOT_LOADED);
         };
     }
 
-    private static String readyReason(List<ReplicaState> replicas, Map<String, Tally> tallies) {
-        Tally all = tallies.values().stream().reduce(Tally.NONE, Tally::plus);
+    private static String readyReason(List<ReplicaState> replicas, Map<String, ReadyCount> tallies) {
+        ReadyCount all = tallies.values().stream().reduce(ReadyCount.NONE, ReadyCount::plus);
         if (all.ready() == all.total()) {
             return firstReason(replicas, ModelState.READY);
         }

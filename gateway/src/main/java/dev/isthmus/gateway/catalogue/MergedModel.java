@@ -29,58 +29,58 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
      * @param sources in the order of the configuration, which decides where servers disagree
      * @return empty where there is no source
      */
-    public static Optional<MergedModel> of(String name, List<Described> sources) {
+    public static Optional<MergedModel> of(String name, List<ModelDescription> sources) {
         if (sources.isEmpty()) {
             return Optional.empty();
         }
         return Optional.of(new MergedModel(merged(name, sources), drift(name, sources)));
     }
 
-    private static ModelMetadata merged(String name, List<Described> sources) {
+    private static ModelMetadata merged(String name, List<ModelDescription> sources) {
         ModelMetadata form = form(sources).metadata();
         return new ModelMetadata(
                 name, versions(sources), platform(sources), form.inputs(), form.outputs(), form.parameters());
     }
 
     /** Replicas are compared with each other; targets with other names or versions differ because they are to. */
-    private static List<Drift> drift(String name, List<Described> sources) {
-        Map<ModelRef, List<Described>> replicas = new LinkedHashMap<>();
+    private static List<Drift> drift(String name, List<ModelDescription> sources) {
+        Map<ModelRef, List<ModelDescription>> replicas = new LinkedHashMap<>();
         sources.forEach(source -> replicas.computeIfAbsent(source.asked(), asked -> new ArrayList<>())
                 .add(source));
         List<Drift> drift = new ArrayList<>();
         replicas.values().forEach(same -> {
             ModelMetadata together = merged(name, same);
-            same.forEach(source -> new DriftSearch(source, together, drift).search());
+            same.forEach(source -> new DriftDetector(source, together, drift).search());
         });
         return drift;
     }
 
-    private static Described form(List<Described> sources) {
-        Optional<Described> best =
-                first(sources.stream().filter(Described::namesTensors).toList());
+    private static ModelDescription form(List<ModelDescription> sources) {
+        Optional<ModelDescription> best =
+                first(sources.stream().filter(ModelDescription::namesTensors).toList());
         return best.or(() -> first(sources)).orElse(sources.getFirst());
     }
 
-    private static Optional<Described> first(List<Described> sources) {
+    private static Optional<ModelDescription> first(List<ModelDescription> sources) {
         return sources.stream()
-                .filter(Described::ready)
+                .filter(ModelDescription::ready)
                 .findFirst()
                 .or(() -> sources.stream().findFirst());
     }
 
-    private static List<String> versions(Collection<Described> sources) {
+    private static List<String> versions(Collection<ModelDescription> sources) {
         return sources.stream()
                 .flatMap(source -> source.metadata().versions().stream())
                 .distinct()
-                .sorted(Versions.ORDER)
-                .limit(Bounds.ENTRIES)
+                .sorted(VersionOrder.ORDER)
+                .limit(MetadataLimits.ENTRIES)
                 .toList();
     }
 
     /** The one named most often, of several the one named first. */
-    private static String platform(Collection<Described> sources) {
+    private static String platform(Collection<ModelDescription> sources) {
         Map<String, Integer> votes = new LinkedHashMap<>();
-        for (Described source : sources) {
+        for (ModelDescription source : sources) {
             if (!source.metadata().platform().isEmpty()) {
                 votes.merge(source.metadata().platform(), 1, Integer::sum);
             }

@@ -14,7 +14,7 @@ public enum ModelReadiness {
      *
      * @param replicas the servers of all targets of the model together
      */
-    public boolean ready(Tally replicas) {
+    public boolean ready(ReadyCount replicas) {
         return switch (this) {
             case ANY -> replicas.ready() > 0;
             case ALL -> replicas.total() > 0 && replicas.ready() == replicas.total();

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
@@ -24,12 +24,12 @@ final class ReadyChecks {
     private static final Duration METADATA_PERIOD = Duration.ofSeconds(30);
     private static final int UNDER_WAY = 16;
 
-    private final Watches watches;
-    private final Questions questions;
-    private final Consumer<Watch> returned;
+    private final ServerRecords watches;
+    private final CatalogueRequests questions;
+    private final Consumer<ServerRecord> returned;
     private final Runnable changed;
-    private final Lane lane = new Lane(UNDER_WAY);
-    private final Rounds<Upstream> metadataRounds;
+    private final ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
+    private final PollSchedule<Upstream> metadataRounds;
     private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
 
     /**
@@ -37,18 +37,18 @@ final class ReadyChecks {
      * @param changed called when something is not as it was
      */
     ReadyChecks(
-            Watches watches,
-            Places places,
-            Questions questions,
+            ServerRecords watches,
+            ModelLocations places,
+            CatalogueRequests questions,
             LongSupplier nanoTime,
             RandomGenerator random,
-            Consumer<Watch> returned,
+            Consumer<ServerRecord> returned,
             Runnable changed) {
         this.watches = watches;
         this.questions = questions;
         this.returned = returned;
         this.changed = changed;
-        this.metadataRounds = new Rounds<>(METADATA_PERIOD, nanoTime, random);
+        this.metadataRounds = new PollSchedule<>(METADATA_PERIOD, nanoTime, random);
         for (String name : places.configured()) {
             for (Target target : places.of(ModelRef.of(name)).targets()) {
                 models.computeIfAbsent(target.upstream(), upstream -> new LinkedHashSet<>())
@@ -58,7 +58,7 @@ final class ReadyChecks {
     }
 
     void tick() {
-        for (Watch watch : watches.all()) {
+        for (ServerRecord watch : watches.all()) {
             if (watch.checked()) {
                 note(watch, watch.member.asked() ? watch.member.ready() : null, watch.member.reason());
             } else {
@@ -66,29 +66,29 @@ final class ReadyChecks {
             }
             Upstream server = watch.server();
             if ((watch.isReady() || !watch.checked()) && metadataRounds.begin(server)) {
-                lane.ask(() -> questions.serverMetadata(server, new Introduction(watch)));
+                lane.ask(() -> questions.serverMetadata(server, new ServerMetadataReply(watch)));
             }
         }
         metadataRounds.retain(watches.servers());
     }
 
     /** The local backend knows the answers and gives them before this returns. */
-    private void ask(Watch watch) {
-        Verdict ofServer = (ready, reason) -> note(watch, ready, reason);
+    private void ask(ServerRecord watch) {
+        ReadyReply ofServer = (ready, reason) -> note(watch, ready, reason);
         questions.serverReady(watch.server(), ofServer);
         for (ModelRef model : models.getOrDefault(watch.upstream, Set.of())) {
-            Verdict ofModel = (ready, reason) -> note(watch, model, ready);
+            ReadyReply ofModel = (ready, reason) -> note(watch, model, ready);
             questions.modelReady(watch.server(), model, ofModel);
         }
     }
 
     /** @param now null as long as the server was not asked */
-    private void note(Watch watch, @Nullable Boolean now, String reason) {
+    private void note(ServerRecord watch, @Nullable Boolean now, String reason) {
         if (Objects.equals(watch.ready, now)) {
             return;
         }
         watch.ready = now;
-        watch.reason = Bounds.reason(reason);
+        watch.reason = MetadataLimits.reason(reason);
         if (Boolean.TRUE.equals(now)) {
             metadataRounds.hurry(watch.server());
             returned.accept(watch);
@@ -96,7 +96,7 @@ final class ReadyChecks {
         changed.run();
     }
 
-    private void note(Watch watch, ModelRef model, boolean now) {
+    private void note(ServerRecord watch, ModelRef model, boolean now) {
         Boolean before = watch.models.put(model, now);
         if (before == null || before != now) {
             changed.run();
@@ -104,13 +104,13 @@ final class ReadyChecks {
     }
 
     /** Whether something is ready. */
-    private interface Verdict extends Questions.Heard {
+    private interface ReadyReply extends CatalogueRequests.ResultHandler {
         void note(boolean ready, String reason);
 
         @Override
-        default void answer(Answer answer) {
-            boolean ready = (answer instanceof Answer.Ready server && server.ready())
-                    || (answer instanceof Answer.ModelReady model && model.ready());
+        default void answer(ReplyMessage answer) {
+            boolean ready = (answer instanceof ReplyMessage.Ready server && server.ready())
+                    || (answer instanceof ReplyMessage.ModelReadyState model && model.ready());
             answer.release();
             note(ready, "it says that it is not ready");
         }
@@ -121,16 +121,16 @@ final class ReadyChecks {
         }
     }
 
-    private final class Introduction implements Questions.Heard {
-        private final Watch watch;
+    private final class ServerMetadataReply implements CatalogueRequests.ResultHandler {
+        private final ServerRecord watch;
 
-        Introduction(Watch watch) {
+        ServerMetadataReply(ServerRecord watch) {
             this.watch = watch;
         }
 
         @Override
-        public void answer(Answer answer) {
-            if (answer instanceof Answer.Server server && !server.metadata().equals(watch.metadata)) {
+        public void answer(ReplyMessage answer) {
+            if (answer instanceof ReplyMessage.Server server && !server.metadata().equals(watch.metadata)) {
                 watch.metadata = server.metadata();
                 changed.run();
             }

@@ -6,4 +6,4 @@ package dev.isthmus.gateway.catalogue;
  * @param state {@link ModelState#NONE} where nothing of the model is loaded, {@link ModelState#UNKNOWN} where it could not
  *     be asked
  */
-public record ReplicaState(Source source, ModelState state, String reason) {}
+public record ReplicaState(ServerId source, ModelState state, String reason) {}

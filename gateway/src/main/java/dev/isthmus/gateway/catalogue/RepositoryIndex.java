@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param asked how many servers were
  * @param cut whether there were more models
  */
-public record RepositoryIndex(List<IndexedModel> models, List<Listing.Failed> failures, int asked, boolean cut) {
+public record RepositoryIndex(List<IndexedModel> models, List<IndexListing.FailedListing> failures, int asked, boolean cut) {
 
     public RepositoryIndex {
         models = List.copyOf(models);
@@ -29,7 +29,7 @@ public record RepositoryIndex(List<IndexedModel> models, List<Listing.Failed> fa
      *
      * @param listings in the order of the configuration, names as clients ask for them
      */
-    public static RepositoryIndex of(List<Listing> listings) {
+    public static RepositoryIndex of(List<IndexListing> listings) {
         return new IndexMerge(listings).merged();
     }
 
@@ -37,8 +37,8 @@ public record RepositoryIndex(List<IndexedModel> models, List<Listing.Failed> fa
     public Optional<OipException> failure() {
         return asked == 0 || failures.size() < asked
                 ? Optional.empty()
-                : Optional.of(Severity.worst(
-                        failures.stream().map(Listing.Failed::failure).toList()));
+                : Optional.of(FailureSeverity.worst(
+                        failures.stream().map(IndexListing.FailedListing::failure).toList()));
     }
 
     /** What clients are told. */
@@ -76,15 +76,15 @@ public record RepositoryIndex(List<IndexedModel> models, List<Listing.Failed> fa
             }
         }
         ArrayNode unasked = json.putArray("failures");
-        for (Listing.Failed failed : failures) {
+        for (IndexListing.FailedListing failed : failures) {
             source(unasked.addObject(), failed.source())
                     .put("code", failed.failure().code().name())
-                    .put("reason", Bounds.reason(failed.failure().message()));
+                    .put("reason", MetadataLimits.reason(failed.failure().message()));
         }
         return json.put("cut", cut);
     }
 
-    private static ObjectNode source(ObjectNode node, Source source) {
+    private static ObjectNode source(ObjectNode node, ServerId source) {
         return node.put("upstream", source.upstream()).put("server", source.label());
     }
 

@@ -18,7 +18,7 @@ public enum ServerReadiness {
      * @param servers by name, whether each is ready
      * @param models by name, whether each configured model is ready ({@link ModelReadiness})
      */
-    public Verdict judge(Map<String, Boolean> servers, Map<String, Boolean> models) {
+    public ReadinessReport judge(Map<String, Boolean> servers, Map<String, Boolean> models) {
         return switch (this) {
             case ANY -> any(servers);
             case ALL -> servers.isEmpty() ? any(servers) : all("upstreams without a server that is ready: ", servers);
@@ -26,15 +26,15 @@ public enum ServerReadiness {
         };
     }
 
-    private static Verdict any(Map<String, Boolean> states) {
+    private static ReadinessReport any(Map<String, Boolean> states) {
         return states.containsValue(true)
-                ? Verdict.READY
-                : Verdict.missing("no upstream has a server that is ready: ", missing(states));
+                ? ReadinessReport.READY
+                : ReadinessReport.missing("no upstream has a server that is ready: ", missing(states));
     }
 
-    private static Verdict all(String what, Map<String, Boolean> states) {
+    private static ReadinessReport all(String what, Map<String, Boolean> states) {
         List<String> missing = missing(states);
-        return missing.isEmpty() ? Verdict.READY : Verdict.missing(what, missing);
+        return missing.isEmpty() ? ReadinessReport.READY : ReadinessReport.missing(what, missing);
     }
 
     private static List<String> missing(Map<String, Boolean> states) {
@@ -51,14 +51,14 @@ public enum ServerReadiness {
      * @param reason why it is not; empty when it is ready
      * @param missing the servers or models that would have to be for it, sorted; empty when it is ready
      */
-    public record Verdict(boolean ready, String reason, List<String> missing) {
-        static final Verdict READY = new Verdict(true, "", List.of());
+    public record ReadinessReport(boolean ready, String reason, List<String> missing) {
+        static final ReadinessReport READY = new ReadinessReport(true, "", List.of());
 
-        static Verdict missing(String what, List<String> names) {
-            return new Verdict(false, Bounds.reason(what + String.join(", ", names)), names);
+        static ReadinessReport missing(String what, List<String> names) {
+            return new ReadinessReport(false, MetadataLimits.reason(what + String.join(", ", names)), names);
         }
 
-        public Verdict {
+        public ReadinessReport {
             missing = List.copyOf(missing);
         }
     }

@@ -21,12 +21,12 @@ final class ConfigCommands {
     private ConfigCommands() {}
 
     /** Does something with the standard output, or tells what is wrong with a file. */
-    private abstract static class OfConfig implements Command {
+    private abstract static class ConfigCommand implements Command {
         private final String name;
         private final List<String> operands;
         private final List<String> description;
 
-        OfConfig(String name, List<String> operands, String... description) {
+        ConfigCommand(String name, List<String> operands, String... description) {
             this.name = name;
             this.operands = operands;
             this.description = List.of(description);
@@ -61,7 +61,7 @@ final class ConfigCommands {
     }
 
     /** Checks a file. */
-    static final class Validate extends OfConfig {
+    static final class Validate extends ConfigCommand {
         Validate() {
             super("validate", List.of("FILE"), "Checks a configuration file.");
         }
@@ -76,7 +76,7 @@ final class ConfigCommands {
     }
 
     /** Prints the JSON Schema. */
-    static final class Schema extends OfConfig {
+    static final class Schema extends ConfigCommand {
         Schema() {
             super("schema", List.of(), "Prints the JSON Schema of the configuration.");
         }
@@ -90,7 +90,7 @@ final class ConfigCommands {
     }
 
     /** Compares the file of a configuration that runs with one that is to be loaded. */
-    static final class Diff extends OfConfig {
+    static final class Diff extends ConfigCommand {
         Diff() {
             super(
                     "diff",
@@ -109,7 +109,7 @@ final class ConfigCommands {
     }
 
     /** Explains a route. */
-    static final class Explain extends OfConfig {
+    static final class Explain extends ConfigCommand {
         private static final Option VERSION = option("version", "V", "The version or label that the client asks for.");
         private static final Option HEADER = option("header", "NAME=VALUE", "A header of the call.");
         private static final Option PARAMETER = option("parameter", "NAME=VALUE", "A request parameter of the call.");
@@ -142,10 +142,10 @@ final class ConfigCommands {
             Map<String, String> headers = new TreeMap<>();
             arguments.pairs(HEADER).forEach((name, value) -> headers.put(name.toLowerCase(Locale.ROOT), value));
             String model = arguments.operand(1);
-            Explanation.Question question =
-                    new Explanation.Question(model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
+            RouteExplanation.ExplainedCall question =
+                    new RouteExplanation.ExplainedCall(model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
             GatewayConfig config = ConfigLoader.load(arguments.file(0));
-            List<String> lines = new Explanation(config, question).lines();
+            List<String> lines = new RouteExplanation(config, question).lines();
             lines.forEach(out::println);
             if (lines.isEmpty()) {
                 out.println("model '" + model + "' is unknown: 404");

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.cli;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
@@ -18,9 +18,9 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
@@ -65,14 +65,14 @@ final class Demo {
         UpstreamSettings settings =
                 UpstreamSettings.of("isthmus", self, Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_ANSWER);
         try (Upstream rest = new RestUpstream(
-                        settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
-                Upstream grpc = new GrpcUpstream(settings, PeerKnowledge.unknown(), ByteBufAllocator.DEFAULT)) {
+                        settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
+                Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), ByteBufAllocator.DEFAULT)) {
             out.println();
             out.println("A handwritten digit, sent to the embedded model 'digits':");
             RestBody body = new RestBody(Unpooled.copiedBuffer(sample), RestBody.ALL_JSON);
-            show("REST  POST /v2/models/digits/infer", ask(rest, loops, new InferMessage.Rest(body)));
+            show("REST  POST /v2/models/digits/infer", ask(rest, loops, new InferMessage.RestMessage(body)));
             InferMessage encoded = transcoder.request(
-                    ByteBufAllocator.DEFAULT, new InferMessage.Request(decode(sample)), Peer.of(Wire.PROTOBUF));
+                    ByteBufAllocator.DEFAULT, new InferMessage.DecodedRequest(decode(sample)), ServerFeatures.of(Wire.PROTOBUF));
             show("gRPC  inference.GRPCInferenceService/ModelInfer", ask(grpc, loops, encoded));
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -102,14 +102,14 @@ final class Demo {
         CompletableFuture<InferMessage> answer = new CompletableFuture<>();
         var loop = loops.next();
         Call call = new Call(
-                new Operation.Infer(DIGITS, new BodyForm.Rest(RestBody.ALL_JSON, -1, null), false),
+                new Operation.Infer(DIGITS, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false),
                 Call.NO_DEADLINE,
                 Map.of(),
                 loop,
                 ByteBufAllocator.DEFAULT);
-        loop.execute(() -> gateway.infer(call, DIGITS, request, new Outcome(answer)));
+        loop.execute(() -> gateway.infer(call, DIGITS, request, new InferenceResult(answer)));
         InferMessage message = answer.get(10, TimeUnit.SECONDS);
-        InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, AnswerForm.DECODED);
+        InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, ResponseForm.DECODED);
         return ((InferMessage.Response) decoded).response();
     }
 
@@ -145,10 +145,10 @@ final class Demo {
     }
 
     /** Waits for one inference answer. */
-    private record Outcome(CompletableFuture<InferMessage> answer) implements Reply {
+    private record InferenceResult(CompletableFuture<InferMessage> answer) implements Reply {
         @Override
-        public void message(Answer message) {
-            if (message instanceof Answer.Inference inference) {
+        public void message(ReplyMessage message) {
+            if (message instanceof ReplyMessage.Inference inference) {
                 answer.complete(inference.message());
             }
         }

@@ -16,8 +16,8 @@ public final class IsthmusCommand {
             .desc("Print version information and exit.")
             .get();
     private static final List<Command> COMMANDS = List.of(
-            new Serve(),
-            new Training(Duration.ofSeconds(10)),
+            new ServeCommand(),
+            new TrainingRun(Duration.ofSeconds(10)),
             new ConfigCommands.Validate(),
             new ConfigCommands.Explain(),
             new ConfigCommands.Diff(),
@@ -40,7 +40,7 @@ public final class IsthmusCommand {
     /** Does what the arguments say; returns the exit code. */
     static int run(Console console, String... arguments) {
         if (arguments.length == 0) {
-            return new Serving(null, null, null, false).run(console);
+            return new GatewayProcess(null, null, null, false).run(console);
         }
         String first = arguments[0];
         Command command = named(first);
@@ -53,7 +53,7 @@ public final class IsthmusCommand {
                 yield 0;
             }
             case "-h", "--help" -> {
-                Help.of(COMMANDS, List.of(Arguments.HELP, VERSION), console.out());
+                HelpText.of(COMMANDS, List.of(Arguments.HELP, VERSION), console.out());
                 yield 0;
             }
             default -> {
@@ -80,13 +80,13 @@ public final class IsthmusCommand {
         try {
             Arguments arguments = Arguments.of(command, given);
             if (arguments.help()) {
-                Help.of(command, console.out());
+                HelpText.of(command, console.out());
                 return 0;
             }
             return command.run(arguments, console);
         } catch (UsageException e) {
             console.err().println("isthmus " + command.name() + ": " + e.getMessage());
-            console.err().println(Help.usage(command));
+            console.err().println(HelpText.usage(command));
             return REFUSED;
         } catch (Exception e) {
             console.err().println("isthmus " + command.name() + ": " + e);

@@ -65,7 +65,7 @@ public enum ContentCoding {
     }
 
     /** A decoder of one body. */
-    public Inflation decoder(ByteBufAllocator allocator, InflationLimits limits) {
-        return new Inflation(this == GZIP, allocator, limits);
+    public ContentInflater decoder(ByteBufAllocator allocator, InflationLimits limits) {
+        return new ContentInflater(this == GZIP, allocator, limits);
     }
 }

@@ -16,7 +16,7 @@ final class GzipHeader {
     private static final int HAS_COMMENT = 1 << 4;
     private static final int RESERVED = 0xe0;
 
-    private enum Part {
+    private enum HeaderPart {
         FIXED,
         EXTRA_LENGTH,
         EXTRA,
@@ -27,8 +27,8 @@ final class GzipHeader {
     }
 
     private final CRC32 crc = new CRC32();
-    private final Iterator<Part> parts = List.of(Part.values()).iterator();
-    private Part part = parts.next();
+    private final Iterator<HeaderPart> parts = List.of(HeaderPart.values()).iterator();
+    private HeaderPart part = parts.next();
     /** Bytes taken of the part. */
     private int taken;
 
@@ -37,17 +37,17 @@ final class GzipHeader {
 
     /** Whether nothing of it has come. */
     boolean empty() {
-        return part == Part.FIXED && taken == 0;
+        return part == HeaderPart.FIXED && taken == 0;
     }
 
     boolean complete() {
-        return part == Part.END;
+        return part == HeaderPart.END;
     }
 
     /** @throws DataFormatException where this is no such header */
     void take(byte octet) throws DataFormatException {
         int value = octet & 0xff;
-        if (part == Part.CRC) {
+        if (part == HeaderPart.CRC) {
             number |= value << (8 * taken++);
             if (taken == Short.BYTES) {
                 require(number == (crc.getValue() & 0xffff), "header's checksum");
@@ -88,7 +88,7 @@ final class GzipHeader {
             part = parts.next();
         } while (!announced());
         taken = 0;
-        if (part != Part.EXTRA) {
+        if (part != HeaderPart.EXTRA) {
             number = 0;
         }
     }

@@ -22,12 +22,12 @@ import org.yaml.snakeyaml.nodes.Node;
  */
 final class ConfigChecks {
     private final YamlReader yaml;
-    private final Places places;
+    private final SectionPositions places;
     private final GatewayConfig config;
     private final Set<String> upstreams;
-    private SoundNodes nodes;
+    private ReadableNodes nodes;
 
-    ConfigChecks(YamlReader yaml, Places places, GatewayConfig config) {
+    ConfigChecks(YamlReader yaml, SectionPositions places, GatewayConfig config) {
         this.yaml = yaml;
         this.places = places;
         this.config = config;
@@ -48,7 +48,7 @@ final class ConfigChecks {
         if (config.local() != null) {
             local(config.local());
         }
-        new ModelChecks(this, yaml, places, config).run();
+        new ModelConfigChecks(this, yaml, places, config).run();
         String other = config.defaultUpstream();
         if (other != null) {
             reference(places.of(config, "default_upstream"), "default_upstream", other);
@@ -203,7 +203,7 @@ final class ConfigChecks {
             if (!seen.add(all.get(i)) && nodes.readable(node)) {
                 yaml.problem(node, what + ": endpoint: " + all.get(i) + " is given twice");
             }
-            if (all.get(i) instanceof ServerAddress.Service service
+            if (all.get(i) instanceof ServerAddress.SrvAddress service
                     && nodes.readable(node)
                     && NetUtil.createByteArrayFromIpAddressString(service.name()) != null) {
                 yaml.problem(

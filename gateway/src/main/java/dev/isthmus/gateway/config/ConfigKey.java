@@ -20,7 +20,7 @@ record ConfigKey(
         String doc,
         boolean required,
         @Nullable Object byDefault,
-        Shape shape,
+        ValueShape shape,
         @Nullable DefaultsKey defaults,
         Method accessor) {
 
@@ -30,7 +30,7 @@ record ConfigKey(
             Record defaults = type.cast(type.getField("DEFAULT").get(null));
             List<ConfigKey> keys = new ArrayList<>();
             for (RecordComponent component : type.getRecordComponents()) {
-                Shape shape = Shapes.of(component.getGenericType(), component);
+                ValueShape shape = ValueShapes.of(component.getGenericType(), component);
                 keys.add(new ConfigKey(
                         name(component),
                         doc(component, shape),
@@ -53,8 +53,8 @@ record ConfigKey(
     }
 
     /** Of a map of sections: what each of them has. */
-    Shape.Section sections() {
-        return (Shape.Section) ((Shape.Names) shape).value();
+    ValueShape.Section sections() {
+        return (ValueShape.Section) ((ValueShape.Names) shape).value();
     }
 
     /** Its name, and that of its {@link #defaults}. */
@@ -78,11 +78,11 @@ record ConfigKey(
                 : component.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
     }
 
-    private static String doc(RecordComponent component, Shape shape) {
+    private static String doc(RecordComponent component, ValueShape shape) {
         Doc doc = component.getAnnotation(Doc.class);
         if (doc != null) {
             return doc.value();
         }
-        return shape instanceof Shape.Section section ? doc(section.type()) : "";
+        return shape instanceof ValueShape.Section section ? doc(section.type()) : "";
     }
 }

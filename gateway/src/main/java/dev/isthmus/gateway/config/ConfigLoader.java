@@ -36,7 +36,7 @@ public final class ConfigLoader {
         Node root = compose(name, text);
         YamlReader yaml = new YamlReader(name);
         yaml.merge(root);
-        Places places = new Places(root);
+        SectionPositions places = new SectionPositions(root);
         GatewayConfig config = new SectionReader(yaml, places, folder).read(GatewayConfig.class, root, "");
         new ConfigChecks(yaml, places, config).run();
         if (!yaml.problems().isEmpty()) {

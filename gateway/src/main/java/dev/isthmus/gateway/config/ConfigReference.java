@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.config.Shape.Choice;
-import dev.isthmus.gateway.config.Shape.Items;
-import dev.isthmus.gateway.config.Shape.Names;
-import dev.isthmus.gateway.config.Shape.Scalar;
-import dev.isthmus.gateway.config.Shape.Section;
+import dev.isthmus.gateway.config.ValueShape.Choice;
+import dev.isthmus.gateway.config.ValueShape.Items;
+import dev.isthmus.gateway.config.ValueShape.Names;
+import dev.isthmus.gateway.config.ValueShape.Scalar;
+import dev.isthmus.gateway.config.ValueShape.Section;
 import java.util.List;
 import java.util.Map;
 
@@ -46,7 +46,7 @@ public final class ConfigReference {
         text.append(byDefault).append(" | ").append(escaped(doc)).append(" |\n");
     }
 
-    private void below(String path, Shape shape) {
+    private void below(String path, ValueShape shape) {
         switch (shape) {
             case Section inner -> section("`" + path + "`", inner);
             case Items items -> below(path + "[]", items.item());
@@ -60,7 +60,7 @@ public final class ConfigReference {
         return heading.substring(1, heading.length() - 1);
     }
 
-    private static String takes(Shape shape) {
+    private static String takes(ValueShape shape) {
         return switch (shape) {
             case Scalar scalar -> scalar.expectation();
             case Choice choice -> String.join(", ", choice.names());

@@ -4,11 +4,11 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.config.Shape.Choice;
-import dev.isthmus.gateway.config.Shape.Items;
-import dev.isthmus.gateway.config.Shape.Names;
-import dev.isthmus.gateway.config.Shape.Scalar;
-import dev.isthmus.gateway.config.Shape.Section;
+import dev.isthmus.gateway.config.ValueShape.Choice;
+import dev.isthmus.gateway.config.ValueShape.Items;
+import dev.isthmus.gateway.config.ValueShape.Names;
+import dev.isthmus.gateway.config.ValueShape.Scalar;
+import dev.isthmus.gateway.config.ValueShape.Section;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -106,7 +106,7 @@ public final class ConfigSchema {
         return schema;
     }
 
-    private Map<String, Object> of(Shape shape) {
+    private Map<String, Object> of(ValueShape shape) {
         return switch (shape) {
             case Scalar scalar -> scalar.schema();
             case Choice choice -> Map.of("enum", words(choice));
@@ -127,7 +127,7 @@ public final class ConfigSchema {
     private Map<String, Object> names(Names names) {
         Map<String, Object> schema = new LinkedHashMap<>();
         schema.put("type", List.of("object", "null"));
-        schema.put("propertyNames", Map.of("pattern", names.headers() ? "^" + Shapes.HEADER + "$" : "\\S"));
+        schema.put("propertyNames", Map.of("pattern", names.headers() ? "^" + ValueShapes.HEADER + "$" : "\\S"));
         schema.put("additionalProperties", of(names.value()));
         return schema;
     }

@@ -18,9 +18,9 @@ public record GatewayConfig(
         Limits limits,
         Connections connections,
         Headers headers,
-        Answers answers,
-        Health health,
-        Ramps ramps,
+        ResponseConfig answers,
+        HealthConfig health,
+        RampsConfig ramps,
 
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
@@ -46,9 +46,9 @@ public record GatewayConfig(
             Limits.DEFAULT,
             Connections.DEFAULT,
             Headers.DEFAULT,
-            Answers.DEFAULT,
-            Health.DEFAULT,
-            Ramps.DEFAULT,
+            ResponseConfig.DEFAULT,
+            HealthConfig.DEFAULT,
+            RampsConfig.DEFAULT,
             Map.of(),
             null,
             Map.of(),
@@ -68,9 +68,9 @@ public record GatewayConfig(
                 Limits.DEFAULT,
                 Connections.DEFAULT,
                 Headers.DEFAULT,
-                Answers.DEFAULT,
-                Health.DEFAULT,
-                Ramps.DEFAULT,
+                ResponseConfig.DEFAULT,
+                HealthConfig.DEFAULT,
+                RampsConfig.DEFAULT,
                 Map.of(),
                 LocalConfig.EMBEDDED,
                 Map.of(),
@@ -112,7 +112,7 @@ public record GatewayConfig(
     }
 
     /** The same with ramps kept elsewhere. */
-    public GatewayConfig withRamps(Ramps other) {
+    public GatewayConfig withRamps(RampsConfig other) {
         return new GatewayConfig(
                 listeners,
                 admin,
@@ -136,7 +136,7 @@ public record GatewayConfig(
         String name = String.valueOf(file.getFileName());
         int dot = name.lastIndexOf('.');
         String stem = dot < 1 ? name : name.substring(0, dot);
-        return withRamps(new Ramps(file.resolveSibling(stem + ".ramps.json")));
+        return withRamps(new RampsConfig(file.resolveSibling(stem + ".ramps.json")));
     }
 
     /** An address that takes REST and gRPC. */
@@ -253,23 +253,23 @@ public record GatewayConfig(
     @Doc("The headers that are passed on, whichever protocol either side speaks.")
     public record Headers(
             @Doc(value = "Of requests. A name may end in *.", key = "forward")
-            HeaderNames forwarded,
+            HeaderAllowList forwarded,
 
             @Doc(value = "Of answers, gRPC's trailers among them.", key = "return")
-            HeaderNames returned) {
+            HeaderAllowList returned) {
         public static final Headers DEFAULT = new Headers(
-                HeaderNames.of(List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization")),
-                HeaderNames.of(
+                HeaderAllowList.of(List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization")),
+                HeaderAllowList.of(
                         List.of("traceparent", "tracestate", "x-request-id", "retry-after", "server-timing", "ce-*")));
     }
 
     /** How answers are written for clients that do not say. */
     @Doc("How answers are written for clients that do not say.")
-    public record Answers(
+    public record ResponseConfig(
             @Doc("NaN and the infinities in JSON.") NonFinite nonFinite,
 
             @Doc("The message that gRPC clients get from ModelStreamInfer.")
-            StreamForm streamForm,
+            StreamMessageForm streamForm,
 
             @Doc("REST answers to inferences of more bytes are compressed.") @Size
             int compressAbove,
@@ -287,13 +287,13 @@ public record GatewayConfig(
                     + " place of them, the full ones going to the log (generic). What the gateway says of a request"
                     + " itself is always seen.")
             ErrorTexts errors) {
-        public static final Answers DEFAULT =
-                new Answers(NonFinite.TOKEN, StreamForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
+        public static final ResponseConfig DEFAULT =
+                new ResponseConfig(NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */
     @Doc("When V2 clients are told that the gateway and its models are ready.")
-    public record Health(
+    public record HealthConfig(
             @Doc(
                     "What V2 clients are told: any or all of the upstreams have a server that is ready, or every configured"
                             + " model is. Probes of the gateway itself ask /readyz.")
@@ -306,18 +306,18 @@ public record GatewayConfig(
                     + " meanwhile, but is not ready. 0s: not at all.")
             @OrZero
             Duration warmUp) {
-        public static final Health DEFAULT =
-                new Health(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
+        public static final HealthConfig DEFAULT =
+                new HealthConfig(ServerReadyPolicy.ANY, ModelConfig.ReadyPolicy.ANY, Duration.ofSeconds(30));
     }
 
     /** What all ramps have in common. */
     @Doc("What all ramps have in common.")
-    public record Ramps(
+    public record RampsConfig(
             @Doc("The file that keeps where ramps stand, so that a restart neither begins them again nor undoes a"
                     + " rollback. Default is NAME.ramps.json beside the configuration NAME.yaml.")
             @Nullable
             Path stateFile) {
-        public static final Ramps DEFAULT = new Ramps(null);
+        public static final RampsConfig DEFAULT = new RampsConfig(null);
     }
 
     /** What makes the server ready. */
@@ -340,7 +340,7 @@ public record GatewayConfig(
     }
 
     /** The message of a stream's answers. */
-    public enum StreamForm {
+    public enum StreamMessageForm {
         TRITON,
         OIP
     }
@@ -355,7 +355,7 @@ public record GatewayConfig(
     }
 
     /** The protocol that an upstream is spoken to in. */
-    public enum Protocol {
+    public enum UpstreamProtocol {
         GRPC,
         REST
     }

@@ -21,7 +21,7 @@ public record ModelConfig(
         String version,
 
         @Doc("Several targets with weights, instead of upstream, model and version.")
-        List<Target> targets,
+        List<TargetConfig> targets,
 
         @Doc("Further names of the model.") List<String> aliases,
 
@@ -38,17 +38,17 @@ public record ModelConfig(
         ExplicitVersion explicitVersion,
 
         @Doc("Calls that match go to a target of their own; the first rule that matches counts.")
-        List<Rule> rules,
+        List<RuleConfig> rules,
 
         @Doc("What keeps a client on one target and one server: the hash of a header or of a request parameter.")
         @Nullable
-        Key sticky,
+        RequestKey sticky,
 
         @Doc("Targets that get a copy of the traffic, whose answers nobody gets.")
-        List<Shadow> shadow,
+        List<ShadowConfig> shadow,
 
         @Doc("Raises the weight of one target step by step, and takes it back where it does worse.") @Nullable
-        Ramp ramp,
+        RampConfig ramp,
 
         @Doc("Takes calls that failed as a fleet fails: unreachable, timed out, 503.") @Nullable
         Fallback fallback,
@@ -111,16 +111,16 @@ public record ModelConfig(
     }
 
     /** The targets, also where there is but one. */
-    public List<Target> allTargets() {
-        return upstream == null ? targets : List.of(new Target(upstream, upstream, model, version, 1));
+    public List<TargetConfig> allTargets() {
+        return upstream == null ? targets : List.of(new TargetConfig(upstream, upstream, model, version, 1));
     }
 
     /** The targets that may serve a version which a call names itself: those that have it, or else those that have none. */
-    public List<Target> serving(String named) {
+    public List<TargetConfig> serving(String named) {
         if (explicitVersion == ExplicitVersion.OVERRIDE) {
             return allTargets();
         }
-        List<Target> exact = allTargets().stream()
+        List<TargetConfig> exact = allTargets().stream()
                 .filter(target -> named.equals(target.version()))
                 .toList();
         return exact.isEmpty()
@@ -132,7 +132,7 @@ public record ModelConfig(
 
     /** A model of an upstream that takes a share of the calls. */
     @Doc("A model of an upstream that takes a share of the calls.")
-    public record Target(
+    public record TargetConfig(
             @Doc("What rules, ramps and metrics call it; default is the upstream's name.") @Nullable
             String name,
 
@@ -148,7 +148,7 @@ public record ModelConfig(
             @Doc("Its share of the calls is its weight among all weights.") @Range(max = 1_000_000)
             int weight) {
         /** All that has a default; without an upstream. */
-        public static final Target DEFAULT = new Target(null, "", null, null, 1);
+        public static final TargetConfig DEFAULT = new TargetConfig(null, "", null, null, 1);
 
         /** What it is called. */
         public String label() {
@@ -158,7 +158,7 @@ public record ModelConfig(
 
     /** Which calls go to one target. All that is named must match. */
     @Doc("Calls whose headers and request parameters have all these values go to the target.")
-    public record Rule(
+    public record RuleConfig(
             @Doc("Values by header: exact, a beginning with * after it, or * for any.") @HeaderName
             Map<String, String> headers,
 
@@ -167,9 +167,9 @@ public record ModelConfig(
 
             @Doc("The name of a target.") @Required String target) {
         /** All that has a default; without a target. */
-        public static final Rule DEFAULT = new Rule(Map.of(), Map.of(), "");
+        public static final RuleConfig DEFAULT = new RuleConfig(Map.of(), Map.of(), "");
 
-        public Rule {
+        public RuleConfig {
             headers = Map.copyOf(headers);
             parameters = Map.copyOf(parameters);
         }
@@ -192,17 +192,17 @@ public record ModelConfig(
 
     /** A value of a request: one of the two is named. */
     @Doc("A header or a request parameter.")
-    public record Key(
+    public record RequestKey(
             @Doc("Name of a header.") @HeaderName @Nullable String header,
 
             @Doc("Name of a request parameter.") @Nullable String parameter) {
         /** Nothing named. */
-        public static final Key DEFAULT = new Key(null, null);
+        public static final RequestKey DEFAULT = new RequestKey(null, null);
     }
 
     /** A target that gets a copy of the traffic. */
     @Doc("A target that gets a copy of the traffic.")
-    public record Shadow(
+    public record ShadowConfig(
             @Doc("What metrics call it; default is the upstream's name.") @Nullable
             String name,
 
@@ -224,7 +224,7 @@ public record ModelConfig(
             @Doc("Copied calls under way at once; more are left out.") @Range(min = 1, max = 10_000)
             int maxInFlight) {
         /** All that has a default; without an upstream. */
-        public static final Shadow DEFAULT = new Shadow(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
+        public static final ShadowConfig DEFAULT = new ShadowConfig(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
 
         /** What it is called. */
         public String label() {
@@ -235,7 +235,7 @@ public record ModelConfig(
     /** A guarded ramp. */
     @Doc(
             "Raises the share of one target step by step, and takes it back to nothing where it does worse than the others.")
-    public record Ramp(
+    public record RampConfig(
             @Doc("The name of the target.") @Required String target,
 
             @Doc("The shares, one after the other.") @Share @NotEmpty
@@ -259,10 +259,10 @@ public record ModelConfig(
             @Range(max = 1_000_000_000)
             Double maxDifference) {
         /** All that has a default; without a target. */
-        public static final Ramp DEFAULT =
-                new Ramp("", List.of(0.01, 0.05, 0.25, 0.5, 1.0), Duration.ofMinutes(5), 100, 0.01, 1.5, null);
+        public static final RampConfig DEFAULT =
+                new RampConfig("", List.of(0.01, 0.05, 0.25, 0.5, 1.0), Duration.ofMinutes(5), 100, 0.01, 1.5, null);
 
-        public Ramp {
+        public RampConfig {
             steps = List.copyOf(steps);
         }
     }

@@ -12,7 +12,7 @@ import java.util.TreeMap;
  */
 public final class ModelNames {
     /** How a name was found. */
-    public enum By {
+    public enum MatchKind {
         NAME,
         ALIAS,
         PATTERN
@@ -23,7 +23,7 @@ public final class ModelNames {
      *
      * @param key of the entry among the models
      */
-    public record Match(String key, By by) {}
+    public record Match(String key, MatchKind by) {}
 
     private final Map<String, Match> exact;
     private final List<ModelPattern> patterns;
@@ -32,10 +32,10 @@ public final class ModelNames {
         Map<String, Match> names = new HashMap<>();
         new TreeMap<>(models)
                 .forEach((key, model) ->
-                        model.aliases().forEach(alias -> names.putIfAbsent(alias, new Match(key, By.ALIAS))));
+                        model.aliases().forEach(alias -> names.putIfAbsent(alias, new Match(key, MatchKind.ALIAS))));
         for (String key : models.keySet()) {
             if (!ModelPattern.is(key)) {
-                names.put(key, new Match(key, By.NAME));
+                names.put(key, new Match(key, MatchKind.NAME));
             }
         }
         this.exact = Map.copyOf(names);
@@ -67,6 +67,6 @@ public final class ModelNames {
         return patterns.stream()
                 .filter(pattern -> pattern.matches(name))
                 .findFirst()
-                .map(pattern -> new Match(pattern.text(), By.PATTERN));
+                .map(pattern -> new Match(pattern.text(), MatchKind.PATTERN));
     }
 }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.config.Shape.Section;
+import dev.isthmus.gateway.config.ValueShape.Section;
 import java.util.ArrayList;
 import java.util.List;
 import org.yaml.snakeyaml.nodes.MappingNode;

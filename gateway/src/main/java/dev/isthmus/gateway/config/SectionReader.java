@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.config.Shape.Choice;
-import dev.isthmus.gateway.config.Shape.Items;
-import dev.isthmus.gateway.config.Shape.Names;
-import dev.isthmus.gateway.config.Shape.Scalar;
-import dev.isthmus.gateway.config.Shape.Section;
+import dev.isthmus.gateway.config.ValueShape.Choice;
+import dev.isthmus.gateway.config.ValueShape.Items;
+import dev.isthmus.gateway.config.ValueShape.Names;
+import dev.isthmus.gateway.config.ValueShape.Scalar;
+import dev.isthmus.gateway.config.ValueShape.Section;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -21,11 +21,11 @@ import org.yaml.snakeyaml.nodes.NodeTuple;
 /** Reads records out of YAML nodes: a section for each record, a key for each component. */
 final class SectionReader {
     private final YamlReader yaml;
-    private final Places places;
+    private final SectionPositions places;
     private final Path folder;
 
     /** @param folder that paths are relative to */
-    SectionReader(YamlReader yaml, Places places, Path folder) {
+    SectionReader(YamlReader yaml, SectionPositions places, Path folder) {
         this.yaml = yaml;
         this.places = places;
         this.folder = folder;
@@ -88,7 +88,7 @@ final class SectionReader {
     }
 
     /** Null where something is wrong, which has been noted. */
-    private @Nullable Object value(Shape shape, Node node, String parent, String name) {
+    private @Nullable Object value(ValueShape shape, Node node, String parent, String name) {
         String what = child(parent, name);
         return switch (shape) {
             case Scalar scalar -> scalar(scalar, node, what);
@@ -117,7 +117,7 @@ final class SectionReader {
         Map<String, Object> values = new LinkedHashMap<>();
         yaml.members(node, child(parent, name)).forEach((key, each) -> {
             Object value = value(names.value(), each, parent, singular(name) + " '" + key + "'");
-            if (key.isBlank() || (names.headers() && !key.matches(Shapes.HEADER))) {
+            if (key.isBlank() || (names.headers() && !key.matches(ValueShapes.HEADER))) {
                 yaml.problem(each, child(parent, name) + ": a name is expected as the key, got '" + key + "'");
             } else if (value != null) {
                 values.put(names.headers() ? key.toLowerCase(Locale.ROOT) : key, value);

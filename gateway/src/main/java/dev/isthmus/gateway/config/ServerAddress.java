@@ -4,7 +4,7 @@ package dev.isthmus.gateway.config;
 public sealed interface ServerAddress {
 
     /** A host and its port; each address of a host's name is a server of its own. */
-    record At(Endpoint endpoint) implements ServerAddress {
+    record HostAddress(Endpoint endpoint) implements ServerAddress {
         @Override
         public String toString() {
             return endpoint.authority();
@@ -12,7 +12,7 @@ public sealed interface ServerAddress {
     }
 
     /** The servers that the SRV records of this name list; written {@code srv:name}. */
-    record Service(String name) implements ServerAddress {
+    record SrvAddress(String name) implements ServerAddress {
         @Override
         public String toString() {
             return "srv:" + name;

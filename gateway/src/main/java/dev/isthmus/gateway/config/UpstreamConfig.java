@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.config;
 
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import java.time.Duration;
 import java.util.List;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 @Doc("One or more servers of one kind that serve the same models.")
 public record UpstreamConfig(
         @Doc("The protocol that the servers are spoken to in.") @Required
-        Protocol protocol,
+        UpstreamProtocol protocol,
 
         @Doc("host:port of each server; every address of a host's name is a server. srv:NAME asks SRV records.")
         @Required
@@ -50,11 +50,11 @@ public record UpstreamConfig(
         Outliers outliers,
         Retry retry,
         Breaker breaker,
-        Http2Abuse http2Abuse) {
+        UpstreamHttp2Abuse http2Abuse) {
 
     /** All that has a default; without endpoints. */
     public static final UpstreamConfig DEFAULT = new UpstreamConfig(
-            Protocol.GRPC,
+            UpstreamProtocol.GRPC,
             List.of(),
             Duration.ofSeconds(30),
             BinaryTensorData.AUTO,
@@ -70,7 +70,7 @@ public record UpstreamConfig(
             Outliers.DEFAULT,
             Retry.DEFAULT,
             Breaker.DEFAULT,
-            Http2Abuse.DEFAULT);
+            UpstreamHttp2Abuse.DEFAULT);
 
     public UpstreamConfig {
         endpoints = List.copyOf(endpoints);
@@ -193,7 +193,7 @@ public record UpstreamConfig(
     @Doc(
             "A server spoken to in gRPC whose connection costs more than this is closed with ENHANCE_YOUR_CALM, and with it"
                     + " the calls on it. Streams that it resets are not counted.")
-    public record Http2Abuse(
+    public record UpstreamHttp2Abuse(
             @Doc("Frames at once that carry nothing: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed"
                     + " streams; 0: any number.")
             @Range(max = 100_000_000)
@@ -209,6 +209,6 @@ public record UpstreamConfig(
             @Doc("Frames for the server that may wait while it reads nothing, DATA aside; 0: any number.")
             @Range(max = 100_000_000)
             int maxQueuedFrames) {
-        public static final Http2Abuse DEFAULT = new Http2Abuse(100_000, 10_000, 100, 100_000);
+        public static final UpstreamHttp2Abuse DEFAULT = new UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000);
     }
 }

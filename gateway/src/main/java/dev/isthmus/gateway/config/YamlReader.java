@@ -37,8 +37,8 @@ final class YamlReader {
     }
 
     /** What could be read so far. */
-    SoundNodes soundNodes() {
-        return new SoundNodes(wrong);
+    ReadableNodes soundNodes() {
+        return new ReadableNodes(wrong);
     }
 
     void problem(Node at, String what) {
@@ -154,7 +154,7 @@ final class YamlReader {
 
     /** Text that the shape reads; null where it does not. */
     @Nullable
-    Object scalar(Node node, String what, Shape.Scalar shape) {
+    Object scalar(Node node, String what, ValueShape.Scalar shape) {
         String text = node instanceof ScalarNode scalar && !isNull(node) ? scalar.getValue() : null;
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
@@ -19,14 +19,14 @@ import org.jspecify.annotations.Nullable;
 final class AdmittedCall implements Reply {
     private final Admission admission;
     private final boolean stream;
-    private final MemoryBudget.Hold memory;
+    private final MemoryBudget.MemoryReservation memory;
     private final Reply client;
     private RequestSink request = RequestSink.ENDED;
     private Admission.@Nullable Permit permit;
     private boolean over;
 
     /** @param stream whether the request is a stream of messages */
-    AdmittedCall(Admission admission, boolean stream, MemoryBudget.Hold memory, Reply client) {
+    AdmittedCall(Admission admission, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
         this.admission = admission;
         this.stream = stream;
         this.memory = memory;
@@ -36,7 +36,7 @@ final class AdmittedCall implements Reply {
     /** The call's request, which was opened with this as its reply. */
     RequestSink around(RequestSink opened) {
         request = opened;
-        return new Request(opened);
+        return new AdmittedSink(opened);
     }
 
     private void leave() {
@@ -63,7 +63,7 @@ final class AdmittedCall implements Reply {
     }
 
     @Override
-    public void message(Answer answer) {
+    public void message(ReplyMessage answer) {
         client.message(answer);
     }
 
@@ -86,10 +86,10 @@ final class AdmittedCall implements Reply {
         client.fail(failure);
     }
 
-    private final class Request implements RequestSink {
+    private final class AdmittedSink implements RequestSink {
         private final RequestSink sink;
 
-        Request(RequestSink sink) {
+        AdmittedSink(RequestSink sink) {
             this.sink = sink;
         }
 

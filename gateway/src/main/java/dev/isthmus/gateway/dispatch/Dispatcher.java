@@ -1,15 +1,15 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallHandler;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.routing.Attributes;
-import dev.isthmus.gateway.routing.Pick;
+import dev.isthmus.gateway.routing.RequestAttributes;
+import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
@@ -20,10 +20,10 @@ import java.util.Map;
 import java.util.function.Function;
 
 /** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
-public final class Dispatcher implements CallHandler {
+public final class Dispatcher implements Service {
     private final RoutingTable routes;
-    private final Traffic traffic;
-    private final CallHandler fleet;
+    private final RoutePolicyTable traffic;
+    private final Service fleet;
     private final InferRules rules;
     private final Transcoder transcoder;
     private final GatewayReadiness gateway;
@@ -35,8 +35,8 @@ public final class Dispatcher implements CallHandler {
      */
     public Dispatcher(
             RoutingTable routes,
-            Traffic traffic,
-            CallHandler fleet,
+            RoutePolicyTable traffic,
+            Service fleet,
             InferRules rules,
             Transcoder transcoder,
             GatewayReadiness gateway) {
@@ -52,43 +52,43 @@ public final class Dispatcher implements CallHandler {
     public RequestSink open(Call call, Reply reply) {
         try {
             return switch (call.operation()) {
-                case Operation.ServerLive live -> QuerySink.answering(reply, live());
-                case Operation.GatewayReady ask -> QuerySink.answering(reply, gatewayReady());
+                case Operation.ServerLive live -> EmptyBodySink.answering(reply, live());
+                case Operation.GatewayReady ask -> EmptyBodySink.answering(reply, gatewayReady());
                 case Operation.ServerReady ask -> fleet.open(call, reply);
-                case Operation.ServerMetadata ask -> fleet.open(call, reply);
+                case Operation.ReadServerMetadata ask -> fleet.open(call, reply);
                 case Operation.ModelReady ask -> fleet.open(call, reply);
-                case Operation.ModelMetadata ask -> fleet.open(call, reply);
+                case Operation.ReadModelMetadata ask -> fleet.open(call, reply);
                 case Operation.Infer infer -> admitted(call, reply, false, placed -> inference(call, infer, placed));
                 case Operation.InferStream ask ->
                     admitted(
                             call,
                             reply,
                             true,
-                            placed -> new StreamFlow(call, ask.separate(), routes, traffic, transcoder, placed));
+                            placed -> new StreamCallFlow(call, ask.separate(), routes, traffic, transcoder, placed));
                 case Operation.Generate generate ->
                     admitted(call, reply, false, placed -> generate(call, generate, placed));
                 case Operation.Manage manage -> admitted(call, reply, false, placed -> fleet.open(call, placed));
             };
         } catch (OipException failure) {
             reply.fail(failure);
-            return new QuerySink(() -> Cancellation.NONE);
+            return new EmptyBodySink(() -> Subscription.NONE);
         }
     }
 
-    private Answer live() {
+    private ReplyMessage live() {
         String failure = gateway.failure();
         if (failure != null) {
             throw new OipException(ErrorCode.UNAVAILABLE, "the gateway does not work: " + failure);
         }
-        return new Answer.Live(true);
+        return new ReplyMessage.Live(true);
     }
 
-    private Answer gatewayReady() {
+    private ReplyMessage gatewayReady() {
         String obstacle = gateway.obstacle();
         if (obstacle != null) {
             throw new OipException(ErrorCode.UNAVAILABLE, "the gateway is not ready: " + obstacle);
         }
-        return new Answer.Ready(true);
+        return new ReplyMessage.Ready(true);
     }
 
     /** Opens a call that needs a place: health and metadata are told however much is under way. */
@@ -100,23 +100,23 @@ public final class Dispatcher implements CallHandler {
 
     private RequestSink inference(Call call, Operation.Infer infer, Reply reply) {
         RouteCall routed = new RouteCall(call, routes.route(infer.model()), infer.model(), traffic);
-        return Intake.of(call, infer, routed, reply, transcoder, rules);
+        return IncomingRequest.of(call, infer, routed, reply, transcoder, rules);
     }
 
     private RequestSink generate(Call call, Operation.Generate generate, Reply reply) {
         RouteCall routed = new RouteCall(call, routes.route(generate.model()), generate.model(), traffic);
-        Pick pick = routed.pick(new Attributes(call.client(), Map.of(), ""));
+        TargetSelection pick = routed.pick(new RequestAttributes(call.client(), Map.of(), ""));
         Target target = pick.target();
         Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());
         Call placed = call.withAffinity(pick.affinity());
-        return new PassedBody(call.allocator(), JsonCheck.passed(rules.limits()), reply, body -> {
+        return new PassThroughBody(call.allocator(), JsonCheck.passed(rules.limits()), reply, body -> {
             routed.received(body.readableBytes());
             try {
                 routed.complete();
             } catch (OipException limited) {
                 body.release();
                 reply.fail(limited);
-                return Cancellation.NONE;
+                return Subscription.NONE;
             }
             return target.upstream().generate(placed, asked, body, reply);
         });

@@ -6,10 +6,10 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
-import dev.isthmus.transcoder.AnswerForm;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.RestParts;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -33,10 +33,10 @@ final class JsonBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
     private final ModelRef asked;
-    private final BodyForm.Rest sent;
+    private final BodyForm.RestForm sent;
     private final NonFinite nonFinite;
     private final boolean events;
-    private @Nullable InParts parts;
+    private @Nullable BinaryPartsRequest parts;
 
     /**
      * A body that will come.
@@ -48,10 +48,10 @@ final class JsonBody implements RequestBody {
             Transcoder transcoder,
             ByteBufAllocator allocator,
             ModelRef asked,
-            BodyForm.Rest sent,
+            BodyForm.RestForm sent,
             NonFinite nonFinite,
             boolean events,
-            Reading reading,
+            JsonReadMode reading,
             WireLimits limits) {
         this.text = new JsonText(allocator, asked, sent.jsonLength(), reading, limits);
         this.transcoder = transcoder;
@@ -68,11 +68,11 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public @Nullable Passing passing() {
+    public @Nullable StreamedRequest passing() {
         if (parts == null) {
             RestRequest head = text.head(sent.bodyLength());
             if (head != null && head.foreignParameter() == null) {
-                parts = new InParts(head);
+                parts = new BinaryPartsRequest(head);
             }
         }
         return parts;
@@ -107,17 +107,17 @@ final class JsonBody implements RequestBody {
     }
 
     @Override
-    public Prepared prepare(Peer peer, ModelRef model) {
+    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
         RestRequest complete = text.request();
         OutputForms wanted = complete.outputForms().with(nonFinite);
         // Binary data has no place in a server-sent event.
         OutputForms outputs = events ? wanted.withoutBinary() : wanted;
         ByteBuf asItCame = text.text();
-        boolean untouched = asItCame != null && AsItCame.goesTo(peer, complete);
+        boolean untouched = asItCame != null && PassThroughRule.goesTo(peer, complete);
         boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
-        AnswerForm form = form(complete, model, outputs, answerUntouched);
+        ResponseForm form = form(complete, model, outputs, answerUntouched);
         if (asItCame != null && untouched) {
-            return new Prepared(new InferMessage.Rest(new RestBody(asItCame, sent.jsonLength())).retained(), form);
+            return new UpstreamMessage(new InferMessage.RestMessage(new RestBody(asItCame, sent.jsonLength())).retained(), form);
         }
         RestRequest full = text.inFull();
         String foreign = full.foreignParameter();
@@ -126,13 +126,13 @@ final class JsonBody implements RequestBody {
                     + "': a string, a number of at most 64 bits or a boolean is expected in a request to this model");
         }
         InferRequest request = full.request().retained().withModel(model);
-        return new Prepared(
-                transcoder.request(allocator, new InferMessage.Request(request, full.plainInputs()), peer), form);
+        return new UpstreamMessage(
+                transcoder.request(allocator, new InferMessage.DecodedRequest(request, full.plainInputs()), peer), form);
     }
 
-    private AnswerForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean untouched) {
+    private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean untouched) {
         String answered = model.name().equals(asked.name()) ? null : asked.name();
-        return new AnswerForm(
+        return new ResponseForm(
                 Wire.REST,
                 untouched,
                 outputs,
@@ -151,11 +151,11 @@ final class JsonBody implements RequestBody {
     }
 
     /** The request as one whose JSON has come, and whose binary data need not be gathered. */
-    private final class InParts implements Passing {
+    private final class BinaryPartsRequest implements StreamedRequest {
         private final RestRequest head;
         private @Nullable RestParts message;
 
-        InParts(RestRequest head) {
+        BinaryPartsRequest(RestRequest head) {
             this.head = head;
         }
 
@@ -169,13 +169,13 @@ final class JsonBody implements RequestBody {
         }
 
         @Override
-        public @Nullable Begun start(Peer peer, ModelRef model) {
+        public @Nullable StreamedMessage start(ServerFeatures peer, ModelRef model) {
             if (peer.wire() != Wire.PROTOBUF) {
                 return null;
             }
             RestParts begun = transcoder.parts(allocator, head.request().withModel(model), text.inParts(), peer);
             message = begun;
-            return new Begun(
+            return new StreamedMessage(
                     begun.length(), form(head, model, head.outputForms().with(nonFinite), false));
         }
 

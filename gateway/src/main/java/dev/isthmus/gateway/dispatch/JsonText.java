@@ -2,7 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Gathering;
+import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.RestRequest;
 import dev.isthmus.transcoder.rest.RestRequestReader;
@@ -19,21 +19,21 @@ final class JsonText {
     private final ByteBufAllocator allocator;
     private final ModelRef model;
     private final long jsonLength;
-    private final Reading reading;
+    private final JsonReadMode reading;
     private final WireLimits limits;
-    private @Nullable Gathering original;
+    private @Nullable BufferCollector original;
     private RestRequestReader reader;
     private boolean skimmed;
     private @Nullable ByteBuf text;
     private @Nullable RestRequest read;
 
-    JsonText(ByteBufAllocator allocator, ModelRef model, long jsonLength, Reading reading, WireLimits limits) {
+    JsonText(ByteBufAllocator allocator, ModelRef model, long jsonLength, JsonReadMode reading, WireLimits limits) {
         this.allocator = allocator;
         this.model = model;
         this.jsonLength = jsonLength;
         this.reading = reading;
         this.limits = limits.withSharedMemory(reading.sharedMemory());
-        this.original = reading.original() ? new Gathering(allocator) : null;
+        this.original = reading.original() ? new BufferCollector(allocator) : null;
         this.skimmed = original != null && !reading.skimmedFor().isEmpty();
         this.reader =
                 skimmed ? RestRequestReader.skimming(allocator, model, reading.anyParameter(), this.limits) : full();
@@ -73,7 +73,7 @@ final class JsonText {
             if (reader.complete()) {
                 RestRequest complete = reader.finish();
                 read = complete;
-                return AsItCame.goesTo(reading.skimmedFor(), complete);
+                return PassThroughRule.goesTo(reading.skimmedFor(), complete);
             }
             return true;
         } catch (OipException refused) {

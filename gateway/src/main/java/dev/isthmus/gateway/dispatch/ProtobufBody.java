@@ -3,11 +3,11 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.Gathering;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ModelSplice;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
@@ -27,7 +27,7 @@ final class ProtobufBody implements RequestBody {
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
     private final ProtobufReader.Outline outline;
-    private final @Nullable InParts parts;
+    private final @Nullable MessagePartsRequest parts;
     private @Nullable ByteBuf message;
 
     /** A message that comes in one piece. */
@@ -49,7 +49,7 @@ final class ProtobufBody implements RequestBody {
         this.transcoder = transcoder;
         this.allocator = allocator;
         this.outline = outline;
-        this.parts = raw == null ? null : new InParts(raw);
+        this.parts = raw == null ? null : new MessagePartsRequest(raw);
     }
 
     @Override
@@ -63,7 +63,7 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public @Nullable Passing passing() {
+    public @Nullable StreamedRequest passing() {
         if (parts != null) {
             transcoder.requireTensors(parts.raw);
         }
@@ -105,17 +105,17 @@ final class ProtobufBody implements RequestBody {
     }
 
     @Override
-    public Prepared prepare(Peer peer, ModelRef model) {
-        return new Prepared(transcoder.request(allocator, renamed(model), peer), form(peer, model));
+    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
+        return new UpstreamMessage(transcoder.request(allocator, renamed(model), peer), form(peer, model));
     }
 
-    private AnswerForm form(Peer peer, ModelRef model) {
+    private ResponseForm form(ServerFeatures peer, ModelRef model) {
         boolean typed = !outline.raw() && !peer.dialect().alwaysRaw();
         boolean untouched = peer.dialect().takesId(outline.id());
         String answered = model.name().equals(outline.model().name())
                 ? null
                 : outline.model().name();
-        return new AnswerForm(
+        return new ResponseForm(
                 Wire.PROTOBUF,
                 untouched,
                 OutputForms.JSON,
@@ -126,16 +126,16 @@ final class ProtobufBody implements RequestBody {
     }
 
     /** Of a message that comes in parts there are none. */
-    private Map<String, Map<String, Parameter>> sharedOutputs(Peer peer, boolean untouched) {
+    private Map<String, Map<String, Parameter>> sharedOutputs(ServerFeatures peer, boolean untouched) {
         boolean decoded = peer.wire() != Wire.PROTOBUF || !untouched;
         return peer.sharedMemory() && decoded && message != null ? transcoder.sharedOutputs(message) : Map.of();
     }
 
     private InferMessage renamed(ModelRef model) {
-        InferMessage.Protobuf encoded = new InferMessage.Protobuf(complete()).retained();
+        InferMessage.ProtobufMessage encoded = new InferMessage.ProtobufMessage(complete()).retained();
         return model.equals(outline.model())
                 ? encoded
-                : new InferMessage.Protobuf(ModelSplice.request(allocator, encoded.message(), model));
+                : new InferMessage.ProtobufMessage(ModelSplice.request(allocator, encoded.message(), model));
     }
 
     @Override
@@ -150,13 +150,13 @@ final class ProtobufBody implements RequestBody {
     }
 
     /** A message that comes in parts, the first of which has its head. */
-    private final class InParts implements Passing {
+    private final class MessagePartsRequest implements StreamedRequest {
         private final RawRequest raw;
-        private final Gathering gathered = new Gathering(allocator);
+        private final BufferCollector gathered = new BufferCollector(allocator);
         private boolean begun;
         private boolean started;
 
-        InParts(RawRequest raw) {
+        MessagePartsRequest(RawRequest raw) {
             this.raw = raw;
         }
 
@@ -194,13 +194,13 @@ final class ProtobufBody implements RequestBody {
         }
 
         @Override
-        public @Nullable Begun start(Peer peer, ModelRef model) {
+        public @Nullable StreamedMessage start(ServerFeatures peer, ModelRef model) {
             if (!Transcoder.takesAsItIs(raw, peer)) {
                 return null;
             }
             started = true;
             long length = model.equals(outline.model()) ? raw.length() : raw.length() + rename(model);
-            return new Begun(length, form(peer, model));
+            return new StreamedMessage(length, form(peer, model));
         }
 
         /** Gives the head another model's name; by how much it gets longer. */

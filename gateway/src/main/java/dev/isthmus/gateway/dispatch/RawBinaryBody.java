@@ -8,11 +8,11 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.AnswerForm;
-import dev.isthmus.transcoder.Gathering;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
-import dev.isthmus.transcoder.Splice;
+import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.MessageSplice;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -34,7 +34,7 @@ final class RawBinaryBody implements RequestBody {
     private final ByteBufAllocator allocator;
     private final ModelRef asked;
     private final boolean events;
-    private final Gathering gathered;
+    private final BufferCollector gathered;
     private @Nullable ByteBuf body;
     private @Nullable ModelMetadata metadata;
 
@@ -44,7 +44,7 @@ final class RawBinaryBody implements RequestBody {
         this.allocator = allocator;
         this.asked = asked;
         this.events = events;
-        this.gathered = new Gathering(allocator);
+        this.gathered = new BufferCollector(allocator);
     }
 
     @Override
@@ -83,7 +83,7 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public Prepared prepare(Peer peer, ModelRef model) {
+    public UpstreamMessage prepare(ServerFeatures peer, ModelRef model) {
         ModelMetadata.TensorMetadata input = input();
         DataType type = TensorCheck.INPUT.dataType(input.name(), input.dataType());
         ByteBuf whole = body;
@@ -91,7 +91,7 @@ final class RawBinaryBody implements RequestBody {
             throw OipException.invalid("raw binary request: a body is expected");
         }
         Shape shape = type == DataType.BYTES ? shape(input, 1) : shape(input, elements(input, type, whole));
-        ByteBuf data = type == DataType.BYTES ? element(whole) : Splice.retained(whole);
+        ByteBuf data = type == DataType.BYTES ? element(whole) : MessageSplice.retained(whole);
         InferRequest request;
         try {
             TensorCheck.INPUT.requireRaw(input.name(), type, shape, data);
@@ -101,7 +101,7 @@ final class RawBinaryBody implements RequestBody {
             data.release();
             throw e;
         }
-        return new Prepared(transcoder.request(allocator, new InferMessage.Request(request), peer), form(model));
+        return new UpstreamMessage(transcoder.request(allocator, new InferMessage.DecodedRequest(request), peer), form(model));
     }
 
     /** One element of BYTES, with its length. */
@@ -109,11 +109,11 @@ final class RawBinaryBody implements RequestBody {
         return allocator
                 .compositeBuffer(Integer.MAX_VALUE)
                 .addComponent(true, allocator.buffer(Integer.BYTES).writeIntLE(bytes.readableBytes()))
-                .addFlattenedComponents(true, Splice.retained(bytes));
+                .addFlattenedComponents(true, MessageSplice.retained(bytes));
     }
 
-    private AnswerForm form(ModelRef model) {
-        return new AnswerForm(
+    private ResponseForm form(ModelRef model) {
+        return new ResponseForm(
                 Wire.REST,
                 false,
                 events ? OutputForms.JSON : OutputForms.BINARY,

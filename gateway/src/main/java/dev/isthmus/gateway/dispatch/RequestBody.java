@@ -3,7 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +35,7 @@ interface RequestBody {
      *
      * @return null until the head is known and checked, and for ever where the request must be gathered
      */
-    default @Nullable Passing passing() {
+    default @Nullable StreamedRequest passing() {
         return null;
     }
 
@@ -59,7 +59,7 @@ interface RequestBody {
      * @param model what the server is asked for
      * @throws dev.isthmus.oip.OipException when the server cannot be sent it
      */
-    Prepared prepare(Peer peer, ModelRef model);
+    UpstreamMessage prepare(ServerFeatures peer, ModelRef model);
 
     /** Bytes of memory that are held, until the body has ended; of one that passes, those that wait. */
     long held();

@@ -4,11 +4,11 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.Ramps;
-import dev.isthmus.gateway.routing.Attributes;
-import dev.isthmus.gateway.routing.Pick;
+import dev.isthmus.gateway.routing.RequestAttributes;
+import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.shadow.Observation;
+import dev.isthmus.gateway.shadow.PrimaryCallObserver;
 import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -21,27 +21,27 @@ import org.jspecify.annotations.Nullable;
 final class RouteCall {
     private final Route route;
     private final ModelRef asked;
-    private final Traffic traffic;
-    private final Traffic.Of of;
+    private final RoutePolicyTable traffic;
+    private final RoutePolicyTable.RoutePolicies of;
     private final RateLimits.@Nullable Charge charge;
     /** Where a ramp wants to know. */
-    private final @Nullable AnswerTime time;
+    private final @Nullable ResponseTimer time;
 
-    private Observation observation = Observation.NONE;
+    private PrimaryCallObserver observation = PrimaryCallObserver.NONE;
     private long bytes;
     private String arm = "";
     private @Nullable Target target;
     private boolean copying;
 
     /** @throws OipException RESOURCE_EXHAUSTED where a limit is used up */
-    RouteCall(Call call, Route route, ModelRef asked, Traffic traffic) {
+    RouteCall(Call call, Route route, ModelRef asked, RoutePolicyTable traffic) {
         this.route = route;
         this.asked = asked;
         this.traffic = traffic;
         this.of = traffic.of(route);
         RateLimits limits = of.limits();
         this.charge = limits == null ? null : limits.request(call.client()::value);
-        this.time = of.ramped() ? new AnswerTime(traffic.nanoTime()) : null;
+        this.time = of.ramped() ? new ResponseTimer(traffic.nanoTime()) : null;
     }
 
     Route route() {
@@ -71,8 +71,8 @@ final class RouteCall {
         }
     }
 
-    Pick pick(Attributes attributes) {
-        Pick pick = route.pick(asked, attributes);
+    TargetSelection pick(RequestAttributes attributes) {
+        TargetSelection pick = route.pick(asked, attributes);
         target = pick.target();
         arm = target.arm();
         return pick;
@@ -168,7 +168,7 @@ final class RouteCall {
     }
 
     private void record(@Nullable OipException failure) {
-        TargetMeters.Of target =
+        TargetMeters.TargetMeter target =
                 arm.isEmpty() || of.targets() == null ? null : of.targets().of(arm);
         if (target != null) {
             target.ended(failure == null ? null : failure.code());

@@ -1,20 +1,20 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.upstream.InferStream;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Wire;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBuf;
@@ -28,15 +28,15 @@ import org.jspecify.annotations.Nullable;
 public final class Cluster implements Upstream {
     private final String name;
     private final Wire wire;
-    private final PeerKnowledge knowledge;
+    private final ServerCapabilities knowledge;
     private final ReplicaSet replicas;
     private final ClusterMetrics metrics;
-    private final Guard guard;
-    private final Tries tries;
+    private final CircuitBreakers guard;
+    private final AttemptResources tries;
 
     /** @param replicas taken: closed with this */
     public Cluster(
-            String name, UpstreamConfig config, PeerKnowledge knowledge, ReplicaSet replicas, MeterRegistry meters) {
+            String name, UpstreamConfig config, ServerCapabilities knowledge, ReplicaSet replicas, MeterRegistry meters) {
         this(name, config, knowledge, replicas, meters, System::nanoTime);
     }
 
@@ -44,7 +44,7 @@ public final class Cluster implements Upstream {
     Cluster(
             String name,
             UpstreamConfig config,
-            PeerKnowledge knowledge,
+            ServerCapabilities knowledge,
             ReplicaSet replicas,
             MeterRegistry meters,
             LongSupplier nanoTime) {
@@ -56,11 +56,11 @@ public final class Cluster implements Upstream {
         this.knowledge = knowledge;
         this.replicas = replicas;
         this.metrics = new ClusterMetrics(name, meters);
-        this.guard = new Guard(name, config, nanoTime, metrics);
-        this.tries = new Tries(
+        this.guard = new CircuitBreakers(name, config, nanoTime, metrics);
+        this.tries = new AttemptResources(
                 new UpstreamFailures(name, replicas.ending()),
                 replicas,
-                new RetryRules(config.retry()),
+                new RetryPolicy(config.retry()),
                 new RetryBudget(config.retry().budget(), nanoTime),
                 config.timeout(),
                 config.tryTimeout(),
@@ -75,7 +75,7 @@ public final class Cluster implements Upstream {
     }
 
     /** The servers as they are now. */
-    public List<Member> members() {
+    public List<ReplicaStatus> members() {
         return replicas.members(name);
     }
 
@@ -90,13 +90,13 @@ public final class Cluster implements Upstream {
     }
 
     @Override
-    public Peer peer() {
+    public ServerFeatures peer() {
         return knowledge.peer(wire);
     }
 
     @Override
-    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return sent(call, new Question.Inference(model, message, false), reply);
+    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        return sent(call, new ReplayableRequest.InferenceRequest(model, message, false), reply);
     }
 
     /** Where a request of this size is kept for another try it is sent whole. */
@@ -109,13 +109,13 @@ public final class Cluster implements Upstream {
 
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        Question.Open question = new Question.Open(model, length);
-        Attempts attempts = guarded(call, question, reply);
+        ReplayableRequest.StreamedInference question = new ReplayableRequest.StreamedInference(model, length);
+        UpstreamCall attempts = guarded(call, question, reply);
         return attempts == null ? RequestSink.ENDED : new OpenCall(question, attempts);
     }
 
     /** The request of a call, for the server that it is at. */
-    private record OpenCall(Question.Open question, Attempts call) implements RequestSink {
+    private record OpenCall(ReplayableRequest.StreamedInference question, UpstreamCall call) implements RequestSink {
         @Override
         public void data(ByteBuf part) {
             question.data(part);
@@ -149,18 +149,18 @@ public final class Cluster implements Upstream {
     }
 
     @Override
-    public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return sent(call, new Question.Inference(model, message, true), reply);
+    public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+        return sent(call, new ReplayableRequest.InferenceRequest(model, message, true), reply);
     }
 
     @Override
-    public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return sent(call, new Question.Passed(generate, body), reply);
+    public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+        return sent(call, new ReplayableRequest.PassThroughRequest(generate, body), reply);
     }
 
     /** Null where it was refused. */
-    private @Nullable Attempts guarded(Call call, Question question, Reply reply) {
-        Guard.Pass pass;
+    private @Nullable UpstreamCall guarded(Call call, ReplayableRequest question, Reply reply) {
+        CircuitBreakers.CallPermit pass;
         try {
             pass = guard.enter(question.endless());
         } catch (OipException refused) {
@@ -168,12 +168,12 @@ public final class Cluster implements Upstream {
             reply.fail(refused);
             return null;
         }
-        return Attempts.start(tries, call, question, pass, reply);
+        return UpstreamCall.start(tries, call, question, pass, reply);
     }
 
-    private Cancellation sent(Call call, Question question, Reply reply) {
-        Attempts attempts = guarded(call, question, reply);
-        return attempts == null ? Cancellation.NONE : attempts;
+    private Subscription sent(Call call, ReplayableRequest question, Reply reply) {
+        UpstreamCall attempts = guarded(call, question, reply);
+        return attempts == null ? Subscription.NONE : attempts;
     }
 
     @Override
@@ -183,52 +183,52 @@ public final class Cluster implements Upstream {
     }
 
     @Override
-    public InferStream inferStream(Call call, ModelRef model, Reply reply) {
-        Guard.Pass pass;
+    public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
+        CircuitBreakers.CallPermit pass;
         try {
             pass = guard.enter(true);
         } catch (OipException refused) {
             reply.fail(refused);
-            return InferStream.ENDED;
+            return UpstreamStream.ENDED;
         }
         Replica replica = replicas.pick(call, model, List.of());
         if (replica == null) {
-            pass.ended(Outcome.CANCELLED);
+            pass.ended(CallOutcome.CANCELLED);
             reply.fail(tries.noServer());
-            return InferStream.ENDED;
+            return UpstreamStream.ENDED;
         }
-        return TrackedStream.open(replica, new Tracked(replica, metrics, tries.nanoTime()), pass, call, model, reply);
+        return TrackedStream.open(replica, new TrackedRequest(replica, metrics, tries.nanoTime()), pass, call, model, reply);
     }
 
     /** Not guarded: an operator may have to change a model because its calls fail. */
     @Override
-    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return Attempts.start(tries, call, new Question.Passed(manage, body), null, reply);
+    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        return UpstreamCall.start(tries, call, new ReplayableRequest.PassThroughRequest(manage, body), null, reply);
     }
 
     @Override
-    public Cancellation serverReady(Call call, Reply reply) {
+    public Subscription serverReady(Call call, Reply reply) {
         return ask(call, ModelRef.of(""), Upstream::serverReady, reply);
     }
 
     @Override
-    public Cancellation serverMetadata(Call call, Reply reply) {
+    public Subscription serverMetadata(Call call, Reply reply) {
         return ask(call, ModelRef.of(""), Upstream::serverMetadata, reply);
     }
 
     @Override
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
         return ask(call, model, (server, ours, answers) -> server.modelReady(ours, model, answers), reply);
     }
 
     @Override
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         return ask(call, model, (server, ours, answers) -> server.modelMetadata(ours, model, answers), reply);
     }
 
     /** Not guarded: how a server is can be asked at any time. */
-    private Cancellation ask(Call call, ModelRef model, Question.Plain.Sending sending, Reply reply) {
-        return Attempts.start(tries, call, new Question.Plain(model, sending), null, reply);
+    private Subscription ask(Call call, ModelRef model, ReplayableRequest.BodilessRequest.Sending sending, Reply reply) {
+        return UpstreamCall.start(tries, call, new ReplayableRequest.BodilessRequest(model, sending), null, reply);
     }
 
     @Override

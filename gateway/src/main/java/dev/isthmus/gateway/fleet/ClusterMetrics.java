@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -31,16 +31,16 @@ final class ClusterMetrics implements AutoCloseable {
                     .toArray(Duration[]::new);
 
     private final Tags upstream;
-    private final OwnMeters meters;
-    private final Map<Outcome, Timer> tries = new EnumMap<>(Outcome.class);
+    private final ReplaceableMeters meters;
+    private final Map<CallOutcome, Timer> tries = new EnumMap<>(CallOutcome.class);
     private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
     private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
     private final Counter exhausted;
 
     ClusterMetrics(String upstream, MeterRegistry registry) {
-        this.meters = new OwnMeters(registry);
+        this.meters = new ReplaceableMeters(registry);
         this.upstream = Tags.of("upstream", upstream);
-        for (Outcome outcome : Outcome.values()) {
+        for (CallOutcome outcome : CallOutcome.values()) {
             tries.put(outcome, timer(outcome));
         }
         for (RetryOn reason : RetryOn.values()) {
@@ -55,7 +55,7 @@ final class ClusterMetrics implements AutoCloseable {
                 .tags(this.upstream)::register);
     }
 
-    private Timer timer(Outcome outcome) {
+    private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
                 .description("Tries at a server, from the last part of the request to the first answer or the failure;"
                         + " 0 where the request was never complete.")
@@ -72,16 +72,16 @@ final class ClusterMetrics implements AutoCloseable {
     }
 
     /** Shows the state of a guard. */
-    void watch(Guard guard) {
-        meters.add(Gauge.builder("isthmus.upstream.breaker.state", guard, Guard::state)
+    void watch(CircuitBreakers guard) {
+        meters.add(Gauge.builder("isthmus.upstream.breaker.state", guard, CircuitBreakers::state)
                 .description("0: calls pass, 1: a few may try, 2: none passes.")
                 .tags(upstream)::register);
-        meters.add(Gauge.builder("isthmus.upstream.under.way", guard, Guard::underWay)
+        meters.add(Gauge.builder("isthmus.upstream.under.way", guard, CircuitBreakers::underWay)
                 .description("Calls under way.")
                 .tags(upstream)::register);
     }
 
-    void tried(Outcome outcome, long nanos) {
+    void tried(CallOutcome outcome, long nanos) {
         Timer timer = tries.get(outcome);
         if (timer != null) {
             timer.record(nanos, TimeUnit.NANOSECONDS);

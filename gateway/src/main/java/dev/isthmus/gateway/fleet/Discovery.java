@@ -16,10 +16,10 @@ public interface Discovery {
      * @param address no name
      * @param authority host and port as the server is to be called
      */
-    record Found(Endpoint address, String authority) {}
+    record DiscoveredServer(Endpoint address, String authority) {}
 
     /** Names that are looked up until this is closed. */
-    interface Watch extends AutoCloseable {
+    interface Registration extends AutoCloseable {
         /** Ends when every name was looked up once, with success or without. */
         CompletableFuture<Void> first();
 
@@ -33,5 +33,5 @@ public interface Discovery {
      * @param refresh how long it is valid at most
      * @param listener takes all that the names stand for whenever one of them was found; on one thread at a time
      */
-    Watch watch(List<ServerAddress> names, Duration refresh, Consumer<List<Found>> listener);
+    Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> listener);
 }

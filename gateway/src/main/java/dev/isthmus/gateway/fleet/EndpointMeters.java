@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -9,11 +9,11 @@ import java.util.function.LongSupplier;
 
 /** The meters of one server, as long as it belongs to its set. */
 final class EndpointMeters implements AutoCloseable {
-    private final OwnMeters meters;
+    private final ReplaceableMeters meters;
 
     /** @param queue whether the server is asked what waits in it */
     EndpointMeters(MeterRegistry registry, String upstream, Replica replica, LongSupplier nanoTime, boolean queue) {
-        this.meters = new OwnMeters(registry);
+        this.meters = new ReplaceableMeters(registry);
         Tags tags = Tags.of("upstream", upstream, "endpoint", replica.label());
         meters.add(Gauge.builder("isthmus.endpoint.healthy", replica, it -> it.usable(nanoTime.getAsLong()) ? 1 : 0)
                 .description("1 where the server gets calls: it is ready, as far as is known, and not ejected")

@@ -15,14 +15,14 @@ final class Replica {
     private final Upstream server;
     private final LongSupplier nanoTime;
     private final Ejection ejection;
-    private final Warmth warmth;
-    private final Load load = new Load();
-    private final Latency latency = new Latency();
-    private volatile Readiness readiness = Readiness.UNKNOWN;
+    private final SlowStart warmth;
+    private final ReplicaLoad load = new ReplicaLoad();
+    private final LatencyEstimate latency = new LatencyEstimate();
+    private volatile ReplicaReadiness readiness = ReplicaReadiness.UNKNOWN;
     private volatile boolean described;
 
     /** @param label address and port: for logs and metrics, and what calls of one affinity go by; never for clients */
-    Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, Warmth warmth) {
+    Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, SlowStart warmth) {
         this.label = label;
         this.hash = ConsistentHash.of(label);
         this.server = server;
@@ -44,11 +44,11 @@ final class Replica {
         return server;
     }
 
-    Load load() {
+    ReplicaLoad load() {
         return load;
     }
 
-    Latency latency() {
+    LatencyEstimate latency() {
         return latency;
     }
 
@@ -56,15 +56,15 @@ final class Replica {
         return ejection;
     }
 
-    Warmth warmth() {
+    SlowStart warmth() {
         return warmth;
     }
 
-    Readiness readiness() {
+    ReplicaReadiness readiness() {
         return readiness;
     }
 
-    void readiness(Readiness seen) {
+    void readiness(ReplicaReadiness seen) {
         readiness = seen;
     }
 
@@ -79,7 +79,7 @@ final class Replica {
 
     /** Whether it gets calls. */
     boolean usable(long now) {
-        return readiness.server() != Readiness.Server.NOT_READY && !ejection.ejected(now);
+        return readiness.server() != ReplicaReadiness.ServerState.NOT_READY && !ejection.ejected(now);
     }
 
     int underWay() {
@@ -92,10 +92,10 @@ final class Replica {
     }
 
     /** @param nanos from the start to the first answer, or to the failure */
-    void ended(Outcome outcome, long nanos) {
+    void ended(CallOutcome outcome, long nanos) {
         load.ended();
         long now = nanoTime.getAsLong();
-        latency.measure(nanos, outcome == Outcome.ANSWERED, now);
+        latency.measure(nanos, outcome == CallOutcome.ANSWERED, now);
         switch (outcome) {
             case ANSWERED -> ejection.succeeded(now);
             case FAILED -> failed(now);

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.ServerAddress;
 import dev.isthmus.gateway.config.UpstreamConfig;
-import dev.isthmus.gateway.fleet.Discovery.Found;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -16,23 +16,23 @@ import org.jspecify.annotations.Nullable;
 
 /** The servers of a cluster, and the choice among them. Used by all event loops. */
 public final class ReplicaSet implements AutoCloseable {
-    private final Membership membership;
-    private final Candidates candidates;
+    private final ReplicaMembership membership;
+    private final ReplicaSelection candidates;
     private final Balancer balancer;
-    private final Surroundings around;
-    private final List<Found> literal = new ArrayList<>();
-    private final Discovery.@Nullable Watch names;
+    private final ClusterResources around;
+    private final List<DiscoveredServer> literal = new ArrayList<>();
+    private final Discovery.@Nullable Registration names;
 
-    private ReplicaSet(Membership membership, UpstreamConfig config, Surroundings around) {
+    private ReplicaSet(ReplicaMembership membership, UpstreamConfig config, ClusterResources around) {
         this.membership = membership;
-        this.candidates = new Candidates(config.outliers().panicThreshold(), around.random());
+        this.candidates = new ReplicaSelection(config.outliers().panicThreshold(), around.random());
         this.balancer = Balancer.of(config.balance().policy(), around.random());
         this.around = around;
         List<ServerAddress> named = new ArrayList<>();
         for (ServerAddress address : config.endpoints()) {
-            if (address instanceof ServerAddress.At at
+            if (address instanceof ServerAddress.HostAddress at
                     && !at.endpoint().address().isUnresolved()) {
-                literal.add(new Found(at.endpoint(), at.endpoint().authority()));
+                literal.add(new DiscoveredServer(at.endpoint(), at.endpoint().authority()));
             } else {
                 named.add(address);
             }
@@ -49,16 +49,16 @@ public final class ReplicaSet implements AutoCloseable {
     public static ReplicaSet start(
             String upstream,
             UpstreamConfig config,
-            Opening opening,
+            ReplicaFactory opening,
             Supplier<Set<ModelRef>> models,
-            Surroundings around) {
-        return new ReplicaSet(new Membership(upstream, config, opening, models, around), config, around);
+            ClusterResources around) {
+        return new ReplicaSet(new ReplicaMembership(upstream, config, opening, models, around), config, around);
     }
 
     /** Servers that join while the first look-ups are under way belong to the start, and start at full share. */
-    private void found(List<Found> servers) {
-        Discovery.Watch watch = names;
-        List<Found> all = new ArrayList<>(literal);
+    private void found(List<DiscoveredServer> servers) {
+        Discovery.Registration watch = names;
+        List<DiscoveredServer> all = new ArrayList<>(literal);
         all.addAll(servers);
         membership.update(all, watch != null && watch.first().isDone());
     }
@@ -78,19 +78,19 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /** The servers as others see them now. */
-    List<Member> members(String upstream) {
+    List<ReplicaStatus> members(String upstream) {
         long now = around.nanoTime().getAsLong();
         return all().stream().map(replica -> member(upstream, replica, now)).toList();
     }
 
-    private static Member member(String upstream, Replica replica, long now) {
-        Readiness seen = replica.readiness();
-        return new Member(
+    private static ReplicaStatus member(String upstream, Replica replica, long now) {
+        ReplicaReadiness seen = replica.readiness();
+        return new ReplicaStatus(
                 upstream,
                 replica.label(),
                 replica.server(),
-                seen.server() != Readiness.Server.UNKNOWN,
-                seen.server() != Readiness.Server.NOT_READY,
+                seen.server() != ReplicaReadiness.ServerState.UNKNOWN,
+                seen.server() != ReplicaReadiness.ServerState.NOT_READY,
                 seen.reason(),
                 seen.models(),
                 replica.ejection().ejected(now));

@@ -1,38 +1,38 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.InferStream;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import java.util.Map;
 
 /** A stream of requests to one server, which is never moved to another. */
-final class TrackedStream implements InferStream {
-    private final Tracked tracked;
-    private final Guard.Pass pass;
-    private InferStream stream = InferStream.ENDED;
+final class TrackedStream implements UpstreamStream {
+    private final TrackedRequest tracked;
+    private final CircuitBreakers.CallPermit pass;
+    private UpstreamStream stream = UpstreamStream.ENDED;
     private boolean over;
 
-    private TrackedStream(Tracked tracked, Guard.Pass pass) {
+    private TrackedStream(TrackedRequest tracked, CircuitBreakers.CallPermit pass) {
         this.tracked = tracked;
         this.pass = pass;
     }
 
     /** Opens a stream on a server; the reply may end before this returns. */
-    static InferStream open(
-            Replica replica, Tracked tracked, Guard.Pass pass, Call call, ModelRef model, Reply client) {
+    static UpstreamStream open(
+            Replica replica, TrackedRequest tracked, CircuitBreakers.CallPermit pass, Call call, ModelRef model, Reply client) {
         TrackedStream stream = new TrackedStream(tracked, pass);
-        InferStream opened = replica.server().inferStream(call, model, stream.new Answers(client));
+        UpstreamStream opened = replica.server().inferStream(call, model, stream.new TrackedReply(client));
         if (!stream.over) {
             stream.stream = opened;
         }
         return stream;
     }
 
-    private void finish(Outcome outcome) {
+    private void finish(CallOutcome outcome) {
         over = true;
         tracked.end(outcome);
         pass.ended(outcome);
@@ -66,16 +66,16 @@ final class TrackedStream implements InferStream {
     @Override
     public void cancel() {
         if (!over) {
-            finish(Outcome.CANCELLED);
+            finish(CallOutcome.CANCELLED);
             stream.cancel();
         }
     }
 
     /** What the server answers. */
-    private final class Answers implements Reply {
+    private final class TrackedReply implements Reply {
         private final Reply client;
 
-        Answers(Reply client) {
+        TrackedReply(Reply client) {
             this.client = client;
         }
 
@@ -85,7 +85,7 @@ final class TrackedStream implements InferStream {
         }
 
         @Override
-        public void message(Answer answer) {
+        public void message(ReplyMessage answer) {
             if (over) {
                 answer.release();
                 return;
@@ -98,7 +98,7 @@ final class TrackedStream implements InferStream {
         @Override
         public void complete() {
             if (!over) {
-                finish(Outcome.ANSWERED);
+                finish(CallOutcome.ANSWERED);
                 client.complete();
             }
         }
@@ -107,7 +107,7 @@ final class TrackedStream implements InferStream {
         public void fail(OipException failure) {
             if (!over) {
                 // The deadline of a stream is its client's.
-                finish(Outcome.of(failure, false));
+                finish(CallOutcome.of(failure, false));
                 client.fail(failure);
             }
         }

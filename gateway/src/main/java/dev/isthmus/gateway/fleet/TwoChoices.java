@@ -13,16 +13,16 @@ final class TwoChoices implements Balancer {
     private static final double UNKNOWN_COST = Double.MAX_VALUE / 1e9;
 
     private final RandomGenerator random;
-    private final Order order;
+    private final ReplicaOrder order;
 
     /** Which of two servers is better. */
     @FunctionalInterface
-    private interface Order {
+    private interface ReplicaOrder {
         /** Negative where the first is better; 0 leaves it to the lot. */
         int compare(Replica a, Replica b, long now);
     }
 
-    private TwoChoices(RandomGenerator random, Order order) {
+    private TwoChoices(RandomGenerator random, ReplicaOrder order) {
         this.random = random;
         this.order = order;
     }

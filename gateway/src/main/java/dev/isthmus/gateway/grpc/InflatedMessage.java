@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.grpc;
 
-import dev.isthmus.gateway.coding.Inflation;
+import dev.isthmus.gateway.coding.ContentInflater;
 import dev.isthmus.transcoder.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -8,13 +8,13 @@ import io.netty.buffer.CompositeByteBuf;
 
 /** A compressed message, inflated as it comes. */
 final class InflatedMessage {
-    private final Inflation decoder;
+    private final ContentInflater decoder;
     private final CompositeByteBuf out;
     /** Compressed bytes that have not come. */
     private long missing;
 
     /** Nothing has come yet of a message of so many compressed bytes. */
-    InflatedMessage(ByteBufAllocator allocator, Inflation decoder, long length) {
+    InflatedMessage(ByteBufAllocator allocator, ContentInflater decoder, long length) {
         this.decoder = decoder;
         this.out = allocator.compositeBuffer(Integer.MAX_VALUE);
         this.missing = length;
@@ -29,7 +29,7 @@ final class InflatedMessage {
      * Inflates the next part.
      *
      * @param part taken
-     * @throws dev.isthmus.oip.OipException as of {@link Inflation#add}
+     * @throws dev.isthmus.oip.OipException as of {@link ContentInflater#add}
      */
     void add(ByteBuf part) {
         missing -= part.readableBytes();
@@ -42,13 +42,13 @@ final class InflatedMessage {
 
     /** What it takes now, in bytes. */
     int bytes() {
-        return Inflation.HELD + out.readableBytes();
+        return ContentInflater.HELD + out.readableBytes();
     }
 
     /**
      * The whole message, owned by the caller.
      *
-     * @throws dev.isthmus.oip.OipException as of {@link Inflation#finish}; it is still to be released then
+     * @throws dev.isthmus.oip.OipException as of {@link ContentInflater#finish}; it is still to be released then
      */
     ByteBuf take() {
         decoder.finish();

@@ -45,7 +45,7 @@ final class AbuseDetector {
     void reset() {
         resets++;
         if (!resetTokens.take(1)) {
-            throw new Violation(
+            throw new Http2Violation(
                     AbuseRule.STREAM_RESETS,
                     resets + " streams reset before an answer, " + answered + " answered; allowed are "
                             + limits.streamResets() + ", and as many as are answered");
@@ -56,7 +56,7 @@ final class AbuseDetector {
     void error() {
         errors++;
         if (!errorTokens.take(1)) {
-            throw new Violation(
+            throw new Http2Violation(
                     AbuseRule.STREAM_ERRORS,
                     errors + " streams on which the protocol was broken; allowed are " + limits.streamErrors());
         }
@@ -73,7 +73,7 @@ final class AbuseDetector {
         if (paid >= cost) {
             paid -= cost;
         } else if (!controlTokens.take(cost)) {
-            throw new Violation(
+            throw new Http2Violation(
                     AbuseRule.CONTROL_FRAMES,
                     control + " frames that carry nothing, beside " + progress
                             + " streams and frames of DATA; allowed are " + limits.controlFrames() + ", and "
@@ -94,7 +94,7 @@ final class AbuseDetector {
     /** Checks what waits; not where it is queued, which is in the midst of an answer. */
     void checkQueued() {
         if (queued > limits.queuedFrames() && limits.queuedFrames() > 0) {
-            throw new Violation(
+            throw new Http2Violation(
                     AbuseRule.QUEUED_FRAMES,
                     queued + " frames wait for a peer that does not read; allowed are " + limits.queuedFrames());
         }

@@ -12,14 +12,14 @@ package dev.isthmus.gateway.http2;
  * @param queuedFrames frames caused by the peer that may wait while it reads nothing; 0: any number
  */
 public record AbuseLimits(
-        Allowance streamResets,
-        Allowance streamErrors,
-        Allowance controlFrames,
+        BucketLimit streamResets,
+        BucketLimit streamErrors,
+        BucketLimit controlFrames,
         int controlFramesPerData,
         int queuedFrames) {
 
     /** Everything is taken. */
-    public static final AbuseLimits NONE = new AbuseLimits(Allowance.ANY, Allowance.ANY, Allowance.ANY, 0, 0);
+    public static final AbuseLimits NONE = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 0);
 
     public AbuseLimits {
         requireNotNegative("controlFramesPerData", controlFramesPerData);
@@ -32,10 +32,10 @@ public record AbuseLimits(
      * @param burst so many at once; 0: any number
      * @param perSecond so many come back each second
      */
-    public record Allowance(int burst, int perSecond) {
-        public static final Allowance ANY = new Allowance(0, 0);
+    public record BucketLimit(int burst, int perSecond) {
+        public static final BucketLimit ANY = new BucketLimit(0, 0);
 
-        public Allowance {
+        public BucketLimit {
             requireNotNegative("burst", burst);
             requireNotNegative("perSecond", perSecond);
         }

@@ -6,11 +6,11 @@ import io.netty.util.concurrent.EventExecutor;
 final class Flusher implements Runnable {
     private final EventExecutor loop;
     private final FrameWriter writer;
-    private final Sender sender;
+    private final OutboundFlowControl sender;
     private boolean reading;
     private boolean dirty;
 
-    Flusher(EventExecutor loop, FrameWriter writer, Sender sender) {
+    Flusher(EventExecutor loop, FrameWriter writer, OutboundFlowControl sender) {
         this.loop = loop;
         this.writer = writer;
         this.sender = sender;

@@ -29,10 +29,10 @@ final class FrameReader {
     private final FrameSink sink;
     private final int maxFrameSize;
     private final int maxOther;
-    private final Carry carry = new Carry();
-    private final BlockParts parts;
-    private final FrameHead head = new FrameHead();
-    private State state;
+    private final PartialFrame carry = new PartialFrame();
+    private final HeaderBlockAssembler parts;
+    private final FrameHeader head = new FrameHeader();
+    private ReaderState state;
     private int remaining;
     private int padding;
     /** Frames that have begun, those that go on with a header block aside. */
@@ -40,7 +40,7 @@ final class FrameReader {
     /** Nobody wants the payload of the DATA frame. */
     private boolean dropped;
 
-    private enum State {
+    private enum ReaderState {
         PREFACE,
         HEAD,
         PAYLOAD,
@@ -58,10 +58,10 @@ final class FrameReader {
      */
     FrameReader(FrameSink sink, boolean preface, int maxFrameSize, int maxHeaderBlock) {
         this.sink = sink;
-        this.state = preface ? State.PREFACE : State.HEAD;
+        this.state = preface ? ReaderState.PREFACE : ReaderState.HEAD;
         this.maxFrameSize = maxFrameSize;
         this.maxOther = Math.max(Http2Options.DEFAULT_FRAME_SIZE, maxHeaderBlock);
-        this.parts = new BlockParts(maxHeaderBlock);
+        this.parts = new HeaderBlockAssembler(maxHeaderBlock);
     }
 
     /**
@@ -84,7 +84,7 @@ final class FrameReader {
 
     /** Whether the rest of a preface, a frame other than DATA, or a header block is missing. */
     boolean incomplete() {
-        return state == State.PREFACE || state == State.PAYLOAD || carry.holds() || parts.open();
+        return state == ReaderState.PREFACE || state == ReaderState.PAYLOAD || carry.holds() || parts.open();
     }
 
     /** Changes with each frame but CONTINUATION. */
@@ -106,7 +106,7 @@ final class FrameReader {
             remaining++;
         }
         if (remaining == expected.readableBytes()) {
-            state = State.HEAD;
+            state = ReaderState.HEAD;
             remaining = 0;
         }
     }
@@ -139,15 +139,15 @@ final class FrameReader {
     private void beginOther(ByteBuf in) {
         head.checkForm();
         if (head.length > maxOther) {
-            throw new Violation(
+            throw new Http2Violation(
                     AbuseRule.HEADER_BLOCK,
                     "a frame of type " + head.type + " and " + head.length + " bytes, at most " + maxOther);
         }
         if (head.length == 0) {
             frame(in);
-            state = State.HEAD;
+            state = ReaderState.HEAD;
         } else {
-            state = State.PAYLOAD;
+            state = ReaderState.PAYLOAD;
         }
     }
 
@@ -157,7 +157,7 @@ final class FrameReader {
             return;
         }
         int end = from.readerIndex() + head.length;
-        state = State.HEAD;
+        state = ReaderState.HEAD;
         frame(from);
         from.readerIndex(end);
         carry.clear();
@@ -230,7 +230,7 @@ final class FrameReader {
         head.checkForm();
         dropped = !sink.dataBegins(head.streamId, head.length);
         if (head.has(PADDED)) {
-            state = State.PAD_LENGTH;
+            state = ReaderState.PAD_LENGTH;
         } else {
             beginBody(head.length, 0);
         }
@@ -256,7 +256,7 @@ final class FrameReader {
         } else {
             remaining = length;
             padding = pad;
-            state = State.DATA;
+            state = ReaderState.DATA;
         }
     }
 
@@ -272,7 +272,7 @@ final class FrameReader {
 
     private void skipPayload(int bytes) {
         remaining = bytes;
-        state = bytes == 0 ? State.HEAD : State.SKIP;
+        state = bytes == 0 ? ReaderState.HEAD : ReaderState.SKIP;
     }
 
     private void skip(ByteBuf in) {
@@ -281,7 +281,7 @@ final class FrameReader {
         skipPayload(remaining - length);
     }
 
-    private static Violation error(Http2Error error, String message) {
-        return new Violation(error, message);
+    private static Http2Violation error(Http2Error error, String message) {
+        return new Http2Violation(error, message);
     }
 }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.http2;
 
 import io.netty.buffer.ByteBuf;
 
-/** Takes the frames that a {@link FrameReader} finds; their own form has been checked. Any method may throw {@link Violation}. */
+/** Takes the frames that a {@link FrameReader} finds; their own form has been checked. Any method may throw {@link Http2Violation}. */
 interface FrameSink {
 
     /** Whether more frames are wanted; asked before each. */

@@ -73,7 +73,7 @@ final class FrameWriter {
         frame(4, FrameType.WINDOW_UPDATE, 0, streamId).writeInt(increment);
     }
 
-    void headers(int streamId, Fields fields, boolean end) {
+    void headers(int streamId, HeaderFieldList fields, boolean end) {
         int bound = HeaderEncoder.MAX_PREFIX + fields.bound();
         int flags = end ? FrameType.END_STREAM : 0;
         if (bound > maxFrameSize) {
@@ -88,7 +88,7 @@ final class FrameWriter {
     }
 
     /** Perhaps more than a frame: the rest goes in CONTINUATION frames. */
-    private void largeHeaders(int streamId, Fields fields, int bound, int endFlag) {
+    private void largeHeaders(int streamId, HeaderFieldList fields, int bound, int endFlag) {
         ByteBuf block = allocated(bound);
         try {
             encoder.encode(fields, block);

@@ -27,7 +27,7 @@ final class HeaderEncoder {
     private static final int SLOTS = 256;
 
     /** Sparse: an entry is at the slot of its hash or after it. Entries are at most 3072 / 32, so there are free slots. */
-    private @Nullable Field[] fields = new @Nullable Field[0];
+    private @Nullable HeaderField[] fields = new @Nullable HeaderField[0];
 
     private int[] insertedAs = new int[0];
     private int inserted;
@@ -42,7 +42,7 @@ final class HeaderEncoder {
         }
         room = (int) Math.min(size, MAX_TABLE);
         announce = room;
-        fields = new @Nullable Field[0];
+        fields = new @Nullable HeaderField[0];
         insertedAs = new int[0];
         inserted = 0;
         used = 0;
@@ -51,9 +51,9 @@ final class HeaderEncoder {
     /**
      * Writes a block.
      *
-     * @param out has room for {@link #MAX_PREFIX} and {@link Fields#bound()} bytes
+     * @param out has room for {@link #MAX_PREFIX} and {@link HeaderFieldList#bound()} bytes
      */
-    void encode(Fields message, ByteBuf out) {
+    void encode(HeaderFieldList message, ByteBuf out) {
         if (announce >= 0) {
             // To nothing first: whatever the decoder still holds goes, as it went here.
             integer(out, 0x20, 5, 0);
@@ -65,11 +65,11 @@ final class HeaderEncoder {
         encodeFields(message, out);
     }
 
-    private void encodeFields(Fields message, ByteBuf out) {
+    private void encodeFields(HeaderFieldList message, ByteBuf out) {
         if (message.base() != null) {
             encodeFields(message.base(), out);
         }
-        for (Field field : message.own()) {
+        for (HeaderField field : message.own()) {
             switch (field.indexing()) {
                 case CONSTANT -> constant(field, out);
                 case LITERAL -> literal(field, 0x00, 4, out);
@@ -78,7 +78,7 @@ final class HeaderEncoder {
         }
     }
 
-    private void constant(Field field, ByteBuf out) {
+    private void constant(HeaderField field, ByteBuf out) {
         int index = field.staticEntry();
         if (index > 0) {
             integer(out, 0x80, 7, index);
@@ -98,9 +98,9 @@ final class HeaderEncoder {
         literal(field, 0x40, 6, out);
     }
 
-    private void insert(Field field, int size) {
+    private void insert(HeaderField field, int size) {
         if (fields.length == 0) {
-            fields = new @Nullable Field[SLOTS];
+            fields = new @Nullable HeaderField[SLOTS];
             insertedAs = new int[SLOTS];
         }
         int slot = slotOf(field);
@@ -110,18 +110,18 @@ final class HeaderEncoder {
     }
 
     /** Where the field is or would be; -1 while there is no table. */
-    private int slotOf(Field field) {
+    private int slotOf(HeaderField field) {
         if (fields.length == 0) {
             return -1;
         }
         int slot = field.hash() & (SLOTS - 1);
-        for (Field held = fields[slot]; held != null && !held.same(field); held = fields[slot]) {
+        for (HeaderField held = fields[slot]; held != null && !held.same(field); held = fields[slot]) {
             slot = (slot + 1) & (SLOTS - 1);
         }
         return slot;
     }
 
-    private static void literal(Field field, int pattern, int prefix, ByteBuf out) {
+    private static void literal(HeaderField field, int pattern, int prefix, ByteBuf out) {
         int name = field.staticName();
         integer(out, pattern, prefix, name);
         if (name == 0) {

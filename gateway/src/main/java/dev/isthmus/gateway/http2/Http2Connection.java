@@ -21,7 +21,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     private final Function<Http2Stream, StreamListener> accept;
     private final ConnectionListener listener;
     private final LongSupplier nanos;
-    private @Nullable Session session;
+    private @Nullable Http2Session session;
     private @Nullable FrameReader reader;
     private @Nullable Http2Timers timers;
     private long reads;
@@ -53,7 +53,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     /** The client's end. */
     public static Http2Connection client(Http2Options options, ConnectionListener listener) {
-        return new Http2Connection(false, options, stream -> Silence.INSTANCE, listener, System::nanoTime);
+        return new Http2Connection(false, options, stream -> NoopStreamListener.INSTANCE, listener, System::nanoTime);
     }
 
     /**
@@ -61,8 +61,8 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      *
      * @return null where {@link #takesStreams} is false
      */
-    public @Nullable Http2Stream open(Fields head, boolean end, StreamListener heard) {
-        Session open = session;
+    public @Nullable Http2Stream open(HeaderFieldList head, boolean end, StreamListener heard) {
+        Http2Session open = session;
         return open != null && open.takesStreams() ? open.open(head, end, heard) : null;
     }
 
@@ -118,7 +118,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      * @param expired told of each limit that is met
      */
     public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
-        Session open = session;
+        Http2Session open = session;
         FrameReader frames = reader;
         if (open == null || frames == null || open.isClosed()) {
             return;
@@ -145,10 +145,10 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     @Override
     public void handlerAdded(ChannelHandlerContext ctx) {
-        Session begun = new Session(this, ctx, new AbuseDetector(options.abuse(), nanos));
+        Http2Session begun = new Http2Session(this, ctx, new AbuseDetector(options.abuse(), nanos));
         session = begun;
-        int maxBlock = HeaderBlocks.MOST_ENCODED * options.maxHeaderBytes();
-        reader = new FrameReader(new Receiver(begun, accept), server, options.maxFrameSize(), maxBlock);
+        int maxBlock = HeaderBlockDecoder.MOST_ENCODED * options.maxHeaderBytes();
+        reader = new FrameReader(new FrameHandler(begun, accept), server, options.maxFrameSize(), maxBlock);
         if (ctx.channel().isActive()) {
             greet(begun);
         }
@@ -162,7 +162,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         ctx.fireChannelActive();
     }
 
-    private void greet(Session begun) {
+    private void greet(Http2Session begun) {
         if (!greeted) {
             greeted = true;
             begun.hello();
@@ -173,7 +173,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     public void channelRead(ChannelHandlerContext ctx, Object message) {
         ByteBuf in = (ByteBuf) message;
         reads++;
-        Session reading = session;
+        Http2Session reading = session;
         try {
             if (reading != null && reader != null && !reading.isClosed()) {
                 reading.flusher().reading();
@@ -184,10 +184,10 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    private static void read(Session session, FrameReader reader, ByteBuf in) {
+    private static void read(Http2Session session, FrameReader reader, ByteBuf in) {
         try {
             reader.read(in);
-        } catch (Violation violation) {
+        } catch (Http2Violation violation) {
             session.fail(violation);
         }
     }
@@ -228,7 +228,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     }
 
     private void gone() {
-        Session lost = session;
+        Http2Session lost = session;
         if (lost == null || toldClosed) {
             return;
         }

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
 public final class Http2Stream {
     private static final int MOST_INTERIM = 32;
 
-    private final Session session;
+    private final Http2Session session;
     private final int id;
-    private StreamListener listener = Silence.INSTANCE;
+    private StreamListener listener = NoopStreamListener.INSTANCE;
     private @Nullable SendQueue queue;
     private int sendWindow;
     private int receiveWindow;
@@ -38,7 +38,7 @@ public final class Http2Stream {
     private int interim;
 
     /** A fact about a stream. */
-    enum Mark {
+    enum StreamFlag {
         /** All that is to be sent has been given to us. */
         COMPLETE(1),
         /** END_STREAM has been written. */
@@ -59,12 +59,12 @@ public final class Http2Stream {
 
         private final int bit;
 
-        Mark(int bit) {
+        StreamFlag(int bit) {
             this.bit = bit;
         }
     }
 
-    Http2Stream(Session session, int id, int sendWindow, int receiveWindow) {
+    Http2Stream(Http2Session session, int id, int sendWindow, int receiveWindow) {
         this.session = session;
         this.id = id;
         this.sendWindow = sendWindow;
@@ -86,8 +86,8 @@ public final class Http2Stream {
      * @param end whether nothing more is sent. A server that ends a response before the request has ended makes the
      *     client stop it (RST_STREAM with NO_ERROR; RFC 9113, 8.1)
      */
-    public void headers(Fields fields, boolean end) {
-        if (!is(Mark.CLOSED) && !is(Mark.COMPLETE)) {
+    public void headers(HeaderFieldList fields, boolean end) {
+        if (!is(StreamFlag.CLOSED) && !is(StreamFlag.COMPLETE)) {
             session.sender().headers(this, fields, end);
         }
     }
@@ -99,7 +99,7 @@ public final class Http2Stream {
      *     components; a slice of one with more than 512 components is copied
      */
     public void data(ByteBuf data, boolean end) {
-        if (is(Mark.CLOSED) || is(Mark.COMPLETE)) {
+        if (is(StreamFlag.CLOSED) || is(StreamFlag.COMPLETE)) {
             data.release();
         } else {
             session.sender().data(this, data, end);
@@ -118,7 +118,7 @@ public final class Http2Stream {
 
     /** Lets the peer send as many bytes more as were received. */
     public void consumed(int bytes) {
-        if (bytes > 0 && !is(Mark.CLOSED) && !is(Mark.REMOTE_ENDED)) {
+        if (bytes > 0 && !is(StreamFlag.CLOSED) && !is(StreamFlag.REMOTE_ENDED)) {
             due += bytes;
             if (due >= (session.streamWindow() + 1) / 2) {
                 receiveWindow += due;
@@ -134,7 +134,7 @@ public final class Http2Stream {
      * refuses the request.
      */
     public boolean headTooLarge() {
-        return is(Mark.HEAD_TOO_LARGE);
+        return is(StreamFlag.HEAD_TOO_LARGE);
     }
 
     /**
@@ -142,8 +142,8 @@ public final class Http2Stream {
      * effect where both sides have ended it, as in the callback of the last frame: servers count resets.
      */
     public void reset(long errorCode) {
-        boolean over = is(Mark.LOCAL_ENDED) && is(Mark.REMOTE_ENDED);
-        if (!is(Mark.CLOSED) && !over) {
+        boolean over = is(StreamFlag.LOCAL_ENDED) && is(StreamFlag.REMOTE_ENDED);
+        if (!is(StreamFlag.CLOSED) && !over) {
             session.reset(this, errorCode);
         }
     }
@@ -161,15 +161,15 @@ public final class Http2Stream {
         listener = heard;
     }
 
-    boolean is(Mark mark) {
+    boolean is(StreamFlag mark) {
         return (marks & mark.bit) != 0;
     }
 
-    void set(Mark mark) {
+    void set(StreamFlag mark) {
         marks |= mark.bit;
     }
 
-    void clear(Mark mark) {
+    void clear(StreamFlag mark) {
         marks &= ~mark.bit;
     }
 

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.http2;
 
-import dev.isthmus.gateway.http2.Http2Stream.Mark;
+import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.handler.codec.http2.Http2Error;
@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 
 /** Tells how long the peer of a connection has let us wait, from looks at it from time to time. */
 final class Http2Timers {
-    private final Session session;
+    private final Http2Session session;
     private final FrameReader reader;
     private long reads;
     private long readAt;
@@ -20,7 +20,7 @@ final class Http2Timers {
     private long idleSince;
     private boolean leaving;
 
-    Http2Timers(Session session, FrameReader reader, long now) {
+    Http2Timers(Http2Session session, FrameReader reader, long now) {
         this.session = session;
         this.reader = reader;
         this.readAt = now;
@@ -35,7 +35,7 @@ final class Http2Timers {
             pinged = false;
         }
         for (Http2Stream stream : session.streams().all()) {
-            if (!stream.is(Mark.CLOSED)) {
+            if (!stream.is(StreamFlag.CLOSED)) {
                 stream.checkTime(now, timeouts, expired);
             }
         }

@@ -15,11 +15,11 @@ final class PeerSettings {
     static final int MAX_FRAME_SIZE = 5;
     static final int MAX_HEADER_LIST_SIZE = 6;
 
-    private final Session session;
+    private final Http2Session session;
     private final boolean peerIsServer;
     private boolean seen;
 
-    PeerSettings(Session session, boolean peerIsServer) {
+    PeerSettings(Http2Session session, boolean peerIsServer) {
         this.session = session;
         this.peerIsServer = peerIsServer;
     }
@@ -59,7 +59,7 @@ final class PeerSettings {
 
     private static void require(boolean allowed, Http2Error error, int setting) {
         if (!allowed) {
-            throw new Violation(error, "SETTINGS with a value that setting " + setting + " cannot have");
+            throw new Http2Violation(error, "SETTINGS with a value that setting " + setting + " cannot have");
         }
     }
 }

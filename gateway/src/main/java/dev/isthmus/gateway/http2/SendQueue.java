@@ -9,7 +9,7 @@ final class SendQueue {
     private final ArrayDeque<ByteBuf> buffers = new ArrayDeque<>(4);
     private long bytes;
     private boolean end;
-    private @Nullable Fields trailers;
+    private @Nullable HeaderFieldList trailers;
 
     /** @param data taken */
     void add(ByteBuf data) {
@@ -23,7 +23,7 @@ final class SendQueue {
     }
 
     /** These come after what is queued, and nothing after them. */
-    void end(Fields fields) {
+    void end(HeaderFieldList fields) {
         trailers = fields;
     }
 
@@ -37,7 +37,7 @@ final class SendQueue {
     }
 
     @Nullable
-    Fields trailers() {
+    HeaderFieldList trailers() {
         return trailers;
     }
 

@@ -8,10 +8,10 @@ import org.jspecify.annotations.Nullable;
  * @param errorCode of RST_STREAM or GOAWAY (RFC 9113, 7)
  * @param cause what closed the connection, where that is known
  */
-public record StreamEnd(Kind kind, long errorCode, @Nullable Throwable cause) {
+public record StreamEnd(Cause kind, long errorCode, @Nullable Throwable cause) {
 
     /** What happened. */
-    public enum Kind {
+    public enum Cause {
         /** The peer reset the stream. */
         RESET,
         /** The peer has processed nothing of it: RST_STREAM with REFUSED_STREAM, or a GOAWAY that leaves it out. */
@@ -24,11 +24,11 @@ public record StreamEnd(Kind kind, long errorCode, @Nullable Throwable cause) {
 
     /** Whether the connection was closed because the peer broke the protocol, or went beyond our limits. */
     public boolean peerBrokeRules() {
-        return cause instanceof Violation;
+        return cause instanceof Http2Violation;
     }
 
     /** Whether the peer has certainly not begun to process the request, so that it may be sent once more. */
     public boolean unprocessed() {
-        return kind == Kind.REFUSED;
+        return kind == Cause.REFUSED;
     }
 }

@@ -29,7 +29,7 @@ public interface StreamListener {
     void data(ByteBuf data, boolean end);
 
     /** What a stream waits for. */
-    enum Awaited {
+    enum PeerWait {
         /** Nothing that its peer does. */
         NOTHING,
         /** That the peer sends something: nothing is half there. */
@@ -39,8 +39,8 @@ public interface StreamListener {
     }
 
     /** What of the peer is waited for; asked of open streams from time to time, while nothing is queued for the peer. */
-    default Awaited awaited() {
-        return Awaited.NOTHING;
+    default PeerWait awaited() {
+        return PeerWait.NOTHING;
     }
 
     /** The peer took too long. The listener may end the stream; otherwise it is reset. */

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.http2;
 
-import dev.isthmus.gateway.http2.Http2Stream.Mark;
-import dev.isthmus.gateway.http2.StreamListener.Awaited;
+import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
+import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.BodyProgress;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -40,7 +40,7 @@ final class StreamTimer {
 
     /** What is complete is taken by a client that is well; a stream's client may let it wait for a while. */
     private @Nullable TimeoutRule queued(long now, ConnectionTimeouts timeouts) {
-        boolean complete = stream.is(Mark.COMPLETE);
+        boolean complete = stream.is(StreamFlag.COMPLETE);
         long timeout = complete ? timeouts.write() : timeouts.streamIdle();
         if (!ConnectionTimeouts.passed(timeout, movedAt, now)) {
             return null;
@@ -49,11 +49,11 @@ final class StreamTimer {
     }
 
     private @Nullable TimeoutRule awaited(long now, ConnectionTimeouts timeouts) {
-        Awaited awaited = stream.is(Mark.REMOTE_ENDED)
-                ? Awaited.NOTHING
+        PeerWait awaited = stream.is(StreamFlag.REMOTE_ENDED)
+                ? PeerWait.NOTHING
                 : stream.listener().awaited();
-        boolean began = awaited == Awaited.BODY && !inBody;
-        inBody = awaited == Awaited.BODY;
+        boolean began = awaited == PeerWait.BODY && !inBody;
+        inBody = awaited == PeerWait.BODY;
         if (began) {
             body.begin(stream.received(), now);
         }

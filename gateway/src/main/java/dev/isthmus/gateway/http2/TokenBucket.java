@@ -1,18 +1,18 @@
 package dev.isthmus.gateway.http2;
 
-import dev.isthmus.gateway.http2.AbuseLimits.Allowance;
+import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import java.util.function.LongSupplier;
 
 /** Full at first; what is taken comes back with time, or is given back. Of one event loop. */
 final class TokenBucket {
     private static final double NANOS_A_SECOND = 1e9;
 
-    private final Allowance allowance;
+    private final BucketLimit allowance;
     private final LongSupplier nanos;
     private double tokens;
     private long filled;
 
-    TokenBucket(Allowance allowance, LongSupplier nanos) {
+    TokenBucket(BucketLimit allowance, LongSupplier nanos) {
         this.allowance = allowance;
         this.nanos = nanos;
         this.tokens = allowance.burst();

@@ -31,9 +31,9 @@ public record BodyLimits(long maxBytes, long maxManagementBytes, int maxRatio) {
             case Operation.ServerLive ask -> small();
             case Operation.ServerReady ask -> small();
             case Operation.GatewayReady ask -> small();
-            case Operation.ServerMetadata ask -> small();
+            case Operation.ReadServerMetadata ask -> small();
             case Operation.ModelReady ask -> small();
-            case Operation.ModelMetadata ask -> small();
+            case Operation.ReadModelMetadata ask -> small();
         };
     }
 

@@ -25,13 +25,13 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     private final ConnectionPolicy policy;
     private final OpenConnections connections;
     private final WriteProgress writes = new WriteProgress();
-    private @Nullable Timed protocol;
+    private @Nullable TimedPeer protocol;
     private @Nullable ScheduledFuture<?> looks;
     private long openedAt;
     private boolean logged;
 
     /** What knows which part of the client's is waited for. */
-    interface Timed {
+    interface TimedPeer {
         /**
          * Ends what takes too long.
          *
@@ -46,7 +46,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
     }
 
     /** The protocol of the connection is known. */
-    void watch(Timed timed) {
+    void watch(TimedPeer timed) {
         protocol = timed;
     }
 
@@ -80,7 +80,7 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         if (connections.crowded(policy)) {
             timeouts = timeouts.crowded();
         }
-        Timed known = protocol;
+        TimedPeer known = protocol;
         if (writes.stalled(channel.unsafe().outboundBuffer(), now, timeouts)) {
             expired(channel, TimeoutRule.WRITE);
             channel.close();

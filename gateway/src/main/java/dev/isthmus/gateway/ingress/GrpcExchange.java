@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -10,8 +10,8 @@ import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
-import dev.isthmus.gateway.http2.StreamListener.Awaited;
-import dev.isthmus.gateway.ingress.IngressSettings.StreamForm;
+import dev.isthmus.gateway.http2.StreamListener.PeerWait;
+import dev.isthmus.gateway.ingress.IngressSettings.IngressStreamForm;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
@@ -29,8 +29,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
     private final IngressSettings settings;
-    private final MemoryBudget.Hold memory;
-    private @Nullable OpenCall opened;
+    private final MemoryBudget.MemoryReservation memory;
+    private @Nullable OpenedCall opened;
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
     private int withheld;
@@ -45,14 +45,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
      *
      * @param said what they say
      */
-    private record OpenCall(
+    private record OpenedCall(
             Http2Head head,
-            GrpcHead said,
+            GrpcRequestHead said,
             long deadline,
-            StreamForm form,
+            IngressStreamForm form,
             GrpcDeframer deframer,
             UnaryRequest request,
-            CallHandler calls) {
+            Service calls) {
 
         boolean stream() {
             return said.method().streams();
@@ -64,21 +64,21 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.Hold memory) {
+    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
         this.stream = stream;
         this.channel = channel;
         this.settings = settings;
         this.memory = memory;
     }
 
-    void open(Http2Head head, CallHandler calls) {
+    void open(Http2Head head, Service calls) {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
-            GrpcHead said = head.call();
-            StreamForm asked = said.form();
+            GrpcRequestHead said = head.call();
+            IngressStreamForm asked = said.form();
             GrpcDeframer deframer =
                     new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
-            OpenCall call = new OpenCall(
+            OpenedCall call = new OpenedCall(
                     head,
                     said,
                     said.deadline(),
@@ -88,21 +88,21 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     calls);
             opened = call;
             if (call.stream()) {
-                sink = start(call, new Operation.InferStream(call.form() == StreamForm.TRITON));
+                sink = start(call, new Operation.InferStream(call.form() == IngressStreamForm.TRITON));
             }
         } catch (OipException failure) {
             fail(failure);
         }
     }
 
-    private RequestSink start(OpenCall call, Operation operation) {
+    private RequestSink start(OpenedCall call, Operation operation) {
         return call.calls()
                 .open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
     }
 
     @Override
     public void data(ByteBuf chunk) {
-        OpenCall call = opened;
+        OpenedCall call = opened;
         if (ended || call == null) {
             chunk.release();
             return;
@@ -122,7 +122,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    private void stream(OpenCall call) {
+    private void stream(OpenedCall call) {
         RequestSink to = sink;
         ByteBuf message = to == null ? null : call.deframer().next();
         while (to != null && message != null) {
@@ -133,7 +133,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     /** A message is dispatched when it is complete; a large one when its head is. */
-    private void unary(OpenCall call) {
+    private void unary(OpenedCall call) {
         call.request().read();
         RequestSink to = sink;
         if (to == null) {
@@ -156,16 +156,16 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public Awaited awaited() {
-        OpenCall call = opened;
+    public PeerWait awaited() {
+        OpenedCall call = opened;
         if (ended || call == null || paused()) {
-            return Awaited.NOTHING;
+            return PeerWait.NOTHING;
         }
         if (call.stream()) {
             boolean half = call.deframer().partial();
-            return half ? Awaited.BODY : unanswered > 0 ? Awaited.NOTHING : Awaited.ANYTHING;
+            return half ? PeerWait.BODY : unanswered > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
         }
-        return stream.bodyBegan() ? Awaited.BODY : Awaited.ANYTHING;
+        return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override
@@ -190,7 +190,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void end() {
-        OpenCall call = opened;
+        OpenedCall call = opened;
         if (ended || call == null) {
             return;
         }
@@ -204,7 +204,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    private void dispatch(OpenCall call, ByteBuf message) {
+    private void dispatch(OpenedCall call, ByteBuf message) {
         Operation operation;
         try {
             operation = call.said().method().operation(message);
@@ -261,7 +261,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean takesParts(Wire wire, long length) {
-        OpenCall call = opened;
+        OpenedCall call = opened;
         return !ended && call != null && !call.stream() && call.coding() == null;
     }
 
@@ -274,35 +274,35 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void message(Answer answer) {
-        OpenCall call = opened;
+    public void message(ReplyMessage answer) {
+        OpenedCall call = opened;
         if (ended || call == null) {
             answer.release();
             return;
         }
         unanswered = Math.max(0, unanswered - 1);
-        if (answer instanceof Answer.StreamError error) {
-            if (call.form() == StreamForm.OIP || call.said().statusOfErrors()) {
+        if (answer instanceof ReplyMessage.StreamError error) {
+            if (call.form() == IngressStreamForm.OIP || call.said().statusOfErrors()) {
                 stop(error.failure());
             } else {
                 send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
             }
             return;
         }
-        if (answer instanceof Answer.Part part) {
+        if (answer instanceof ReplyMessage.Part part) {
             pass(call, part);
             return;
         }
-        ByteBuf message = GrpcAnswers.encode(answer);
+        ByteBuf message = GrpcResponses.encode(answer);
         send(
                 call,
-                call.stream() && call.form() == StreamForm.TRITON
+                call.stream() && call.form() == IngressStreamForm.TRITON
                         ? StreamEnvelope.wrap(channel.alloc(), message)
                         : message);
     }
 
     /** Takes the message. */
-    private void send(OpenCall call, ByteBuf message) {
+    private void send(OpenedCall call, ByteBuf message) {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
         ByteBuf out = coding == null ? MessagePrefix.before(message, channel.alloc()) : compressed(coding, message);
@@ -310,7 +310,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     /** Takes the bytes. A call for whose answer there is no memory fails. */
-    private void write(OpenCall call, ByteBuf out) {
+    private void write(OpenedCall call, ByteBuf out) {
         try {
             memory.answer(stream.queued() + out.readableBytes());
         } catch (OipException refused) {
@@ -323,15 +323,15 @@ final class GrpcExchange implements Http2Exchange, Reply {
         memory.answer(stream.queued());
     }
 
-    private void head(OpenCall call) {
+    private void head(OpenedCall call) {
         if (!headersSent) {
             headersSent = true;
-            stream.headers(GrpcFields.head(call.coding(), takeReturned()), false);
+            stream.headers(GrpcResponseFields.head(call.coding(), takeReturned()), false);
         }
     }
 
     /** Takes the part. */
-    private void pass(OpenCall call, Answer.Part part) {
+    private void pass(OpenedCall call, ReplyMessage.Part part) {
         ByteBuf bytes = part.bytes();
         write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
     }
@@ -352,7 +352,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void complete() {
-        OpenCall call = opened;
+        OpenedCall call = opened;
         if (ended || call == null) {
             return;
         }
@@ -362,7 +362,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         ended = true;
         releaseRequest();
-        stream.headers(GrpcFields.complete(headersSent, takeReturned()), true);
+        stream.headers(GrpcResponseFields.complete(headersSent, takeReturned()), true);
     }
 
     @Override
@@ -372,7 +372,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         ended = true;
         releaseRequest();
-        stream.headers(GrpcFields.failure(failure, headersSent, takeReturned()), true);
+        stream.headers(GrpcResponseFields.failure(failure, headersSent, takeReturned()), true);
     }
 
     private void releaseRequest() {

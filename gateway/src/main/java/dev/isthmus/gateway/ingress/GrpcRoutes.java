@@ -53,21 +53,21 @@ final class GrpcRoutes {
     private static final int MOST_NAME = 64 << 10;
 
     /** By path. */
-    private static final Map<String, Method> METHODS = new HashMap<>();
+    private static final Map<String, GrpcMethod> METHODS = new HashMap<>();
 
     /** Makes the operation of a method out of its message. */
     @FunctionalInterface
-    private interface Reader {
+    private interface OperationReader {
         Operation read(ByteBuf message) throws InvalidProtocolBufferException;
     }
 
     /** A method that is served. */
-    static final class Method {
-        private final @Nullable Reader reader;
+    static final class GrpcMethod {
+        private final @Nullable OperationReader reader;
         private final boolean inference;
         private final boolean large;
 
-        private Method(@Nullable Reader reader, boolean inference, boolean large) {
+        private GrpcMethod(@Nullable OperationReader reader, boolean inference, boolean large) {
             this.reader = reader;
             this.inference = inference;
             this.large = large;
@@ -107,34 +107,34 @@ final class GrpcRoutes {
     }
 
     static {
-        METHODS.put(SERVICE + STREAM, new Method(null, false, true));
+        METHODS.put(SERVICE + STREAM, new GrpcMethod(null, false, true));
         unary("ServerLive", message -> new Operation.ServerLive());
         unary("ServerReady", message -> new Operation.ServerReady());
-        unary("ServerMetadata", message -> new Operation.ServerMetadata());
+        unary("ServerMetadata", message -> new Operation.ReadServerMetadata());
         unary("ModelReady", message -> {
             var request = parsed(ModelReadyRequest.parser(), message);
             return new Operation.ModelReady(new ModelRef(request.getName(), request.getVersion()));
         });
         unary("ModelMetadata", message -> {
             var request = parsed(ModelMetadataRequest.parser(), message);
-            return new Operation.ModelMetadata(new ModelRef(request.getName(), request.getVersion()));
+            return new Operation.ReadModelMetadata(new ModelRef(request.getName(), request.getVersion()));
         });
         unary(INFER, message -> {
             ProtobufReader.Outline outline = ProtobufReader.outline(message);
-            return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline, null), false);
+            return new Operation.Infer(outline.model(), new BodyForm.ProtobufForm(outline, null), false);
         });
         for (Extension extension : Extension.values()) {
             METHODS.put(
                     SERVICE + extension.grpcMethod(),
-                    new Method(message -> manage(extension, message), false, extension.carriesFiles()));
+                    new GrpcMethod(message -> manage(extension, message), false, extension.carriesFiles()));
         }
     }
 
     private GrpcRoutes() {}
 
-    private static void unary(String method, Reader reader) {
+    private static void unary(String method, OperationReader reader) {
         boolean inference = method.equals(INFER);
-        METHODS.put(SERVICE + method, new Method(reader, inference, inference));
+        METHODS.put(SERVICE + method, new GrpcMethod(reader, inference, inference));
     }
 
     /**
@@ -142,8 +142,8 @@ final class GrpcRoutes {
      *
      * @throws OipException UNIMPLEMENTED for a method that is not served
      */
-    static Method method(String path) {
-        Method method = METHODS.get(path);
+    static GrpcMethod method(String path) {
+        GrpcMethod method = METHODS.get(path);
         if (method == null) {
             throw new OipException(ErrorCode.UNIMPLEMENTED, "method " + path + " is not served");
         }

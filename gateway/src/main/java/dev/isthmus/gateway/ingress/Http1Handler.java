@@ -51,8 +51,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
-    private final Entry entry;
-    private final Landing landing;
+    private final ListenerContext entry;
+    private final BodyReadBuffer landing;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
@@ -68,10 +68,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     /** Parts that were taken in this turn. */
     private int taken;
 
-    Http1Handler(Entry entry, Landing landing) {
+    Http1Handler(ListenerContext entry, BodyReadBuffer landing) {
         this.entry = entry;
         this.landing = landing;
-        decoder.setCumulator(Landing::cumulate);
+        decoder.setCumulator(BodyReadBuffer::cumulate);
     }
 
     /** Stands before this in the pipeline. */
@@ -145,7 +145,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         keepAlive = false;
         RestExchange current = exchange;
         if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = new RestExchange(new Writer(ctx), entry.settings().get(), entry.hold());
+            current = new RestExchange(new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
             exchange = current;
         }
         bodyEnded = true;
@@ -183,7 +183,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
         RestExchange started =
-                new RestExchange(new Writer(ctx), entry.settings().get(), entry.hold());
+                new RestExchange(new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
         exchange = started;
         bodyEnded = false;
         discarded = 0;
@@ -267,10 +267,10 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     /** Writes the responses of one request. */
-    private final class Writer implements ResponseWriter {
+    private final class Http1ResponseWriter implements ResponseWriter {
         private final ChannelHandlerContext ctx;
 
-        Writer(ChannelHandlerContext ctx) {
+        Http1ResponseWriter(ChannelHandlerContext ctx) {
             this.ctx = ctx;
         }
 

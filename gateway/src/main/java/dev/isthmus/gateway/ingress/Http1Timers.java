@@ -8,17 +8,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Tells how long the client of an HTTP/1.1 connection lets us wait, from looks at it from time to time. */
-final class Http1Timers implements ConnectionTimer.Timed {
+final class Http1Timers implements ConnectionTimer.TimedPeer {
     private final TimedRequestDecoder decoder;
     private final Http1Handler handler;
     private final ChannelHandlerContext ctx;
     private final BodyProgress body = new BodyProgress();
-    private Awaited awaited = Awaited.NOTHING;
+    private ClientWait awaited = ClientWait.NOTHING;
     private long messages;
     private long since;
 
     /** What of the client is waited for. */
-    private enum Awaited {
+    private enum ClientWait {
         NOTHING,
         REQUEST,
         REST_OF_HEAD,
@@ -33,9 +33,9 @@ final class Http1Timers implements ConnectionTimer.Timed {
 
     @Override
     public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
-        Awaited next = awaited();
-        if (next == Awaited.BODY) {
-            if (awaited != Awaited.BODY) {
+        ClientWait next = awaited();
+        if (next == ClientWait.BODY) {
+            if (awaited != ClientWait.BODY) {
                 body.begin(decoder.bytes(), now);
             }
         } else if (next != awaited || decoder.messages() != messages) {
@@ -50,11 +50,11 @@ final class Http1Timers implements ConnectionTimer.Timed {
         }
     }
 
-    private Awaited awaited() {
+    private ClientWait awaited() {
         if (handler.betweenRequests()) {
-            return decoder.partial() ? Awaited.REST_OF_HEAD : Awaited.REQUEST;
+            return decoder.partial() ? ClientWait.REST_OF_HEAD : ClientWait.REQUEST;
         }
-        return handler.awaitsBody() ? Awaited.BODY : Awaited.NOTHING;
+        return handler.awaitsBody() ? ClientWait.BODY : ClientWait.NOTHING;
     }
 
     private @Nullable TimeoutRule passed(long now, ConnectionTimeouts timeouts) {

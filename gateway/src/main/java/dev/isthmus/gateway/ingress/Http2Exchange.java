@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.http2.StreamListener.Awaited;
+import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.ByteBuf;
 
@@ -20,7 +20,7 @@ interface Http2Exchange {
     }
 
     /** What of the client is waited for. */
-    Awaited awaited();
+    PeerWait awaited();
 
     /** The client took too long: answers so, if nothing was answered. */
     void timedOut(TimeoutRule rule);

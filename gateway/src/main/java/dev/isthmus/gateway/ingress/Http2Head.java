@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.net.RequestTarget;
 import dev.isthmus.oip.OipException;
@@ -21,9 +21,9 @@ final class Http2Head extends RequestHead {
     private final String method;
     private final String uri;
     private final boolean grpc;
-    private @Nullable GrpcHead call;
-    private @Nullable Route route;
-    private @Nullable HeaderNames allowed;
+    private @Nullable GrpcRequestHead call;
+    private @Nullable PathRoute route;
+    private @Nullable HeaderAllowList allowed;
     private Map<String, String> forwarded = Map.of();
 
     Http2Head(Http2Headers headers) {
@@ -50,19 +50,19 @@ final class Http2Head extends RequestHead {
      *
      * @throws dev.isthmus.oip.OipException where it cannot be served
      */
-    GrpcHead call() {
-        GrpcHead known = call;
+    GrpcRequestHead call() {
+        GrpcRequestHead known = call;
         if (known == null) {
             requireOneAuthority();
-            known = GrpcHead.of(this);
+            known = GrpcRequestHead.of(this);
             call = known;
         }
         return known;
     }
 
     @Override
-    Route route() {
-        Route known = route;
+    PathRoute route() {
+        PathRoute known = route;
         if (known == null) {
             requireOneAuthority();
             known = super.route();
@@ -86,7 +86,7 @@ final class Http2Head extends RequestHead {
     }
 
     @Override
-    Map<String, String> forwarded(HeaderNames names) {
+    Map<String, String> forwarded(HeaderAllowList names) {
         if (!names.equals(allowed)) {
             forwarded = Map.copyOf(super.forwarded(names));
             allowed = names;

@@ -31,12 +31,12 @@ final class Http2Ingress {
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final Channel channel;
-    private final Entry entry;
-    private final Http2Heads heads = new Http2Heads();
+    private final ListenerContext entry;
+    private final Http2HeadCache heads = new Http2HeadCache();
     /** Requests that have not ended. */
     private int unended;
 
-    private Http2Ingress(Channel channel, Entry entry) {
+    private Http2Ingress(Channel channel, ListenerContext entry) {
         this.channel = channel;
         this.entry = entry;
     }
@@ -63,7 +63,7 @@ final class Http2Ingress {
     }
 
     /** What serves a connection. */
-    static Http2Connection connection(Channel channel, Entry entry) {
+    static Http2Connection connection(Channel channel, ListenerContext entry) {
         Http2Ingress ingress = new Http2Ingress(channel, entry);
         IngressSettings settings = entry.settings().get();
         Http2Options options = new Http2Options(
@@ -74,11 +74,11 @@ final class Http2Ingress {
                 IngressSettings.MAX_HEADER_BYTES,
                 IngressSettings.MAX_HEADER_FIELDS,
                 settings.abuse().limits());
-        return Http2Connection.server(options, ingress::accept, new Watch(channel, settings.abuse()));
+        return Http2Connection.server(options, ingress::accept, new AbuseWatch(channel, settings.abuse()));
     }
 
     /** Hears of a client that costs more than it may. */
-    private record Watch(Channel channel, AbusePolicy policy) implements ConnectionListener {
+    private record AbuseWatch(Channel channel, AbusePolicy policy) implements ConnectionListener {
         @Override
         public void abused(AbuseRule rule, String what) {
             policy.listener().abused(channel.remoteAddress(), rule, what);
@@ -86,7 +86,7 @@ final class Http2Ingress {
     }
 
     private StreamListener accept(Http2Stream stream) {
-        return new Received(stream);
+        return new IngressStream(stream);
     }
 
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
@@ -112,13 +112,13 @@ final class Http2Ingress {
     }
 
     /** What arrives on one stream goes to its exchange, whose kind the head tells. */
-    private final class Received implements StreamListener {
+    private final class IngressStream implements StreamListener {
         private final Http2Stream stream;
         private @Nullable Http2Exchange exchange;
         private boolean unendedRequest;
         private boolean over;
 
-        Received(Http2Stream stream) {
+        IngressStream(Http2Stream stream) {
             this.stream = stream;
         }
 
@@ -188,9 +188,9 @@ final class Http2Ingress {
         }
 
         @Override
-        public Awaited awaited() {
+        public PeerWait awaited() {
             Http2Exchange current = exchange;
-            return current == null ? Awaited.NOTHING : current.awaited();
+            return current == null ? PeerWait.NOTHING : current.awaited();
         }
 
         @Override

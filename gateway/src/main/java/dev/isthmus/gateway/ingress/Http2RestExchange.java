@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
-import dev.isthmus.gateway.http2.Field;
-import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.http2.HeaderField;
+import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Stream;
-import dev.isthmus.gateway.http2.StreamListener.Awaited;
+import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
@@ -20,22 +20,22 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     private static final AsciiString STATUS = AsciiString.cached(":status");
     private static final String CONTENT_LENGTH = "content-length";
     private static final String CONTENT_TYPE = "content-type";
-    private static final Fields OK = Fields.of(Field.constant(":status", "200"));
-    private static final Field JSON = Field.constant(CONTENT_TYPE, "application/json");
-    private static final Field BINARY = Field.constant(CONTENT_TYPE, "application/octet-stream");
+    private static final HeaderFieldList OK = HeaderFieldList.of(HeaderField.constant(":status", "200"));
+    private static final HeaderField JSON = HeaderField.constant(CONTENT_TYPE, "application/json");
+    private static final HeaderField BINARY = HeaderField.constant(CONTENT_TYPE, "application/octet-stream");
 
     private final Http2Stream stream;
     private final Channel channel;
     private final RestExchange exchange;
     private int withheld;
 
-    Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.Hold memory) {
+    Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
         this.stream = stream;
         this.channel = channel;
         this.exchange = new RestExchange(this, settings, memory);
     }
 
-    void open(Http2Head head, CallHandler calls) {
+    void open(Http2Head head, Service calls) {
         exchange.open(head, channel, calls);
     }
 
@@ -55,11 +55,11 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
-    public Awaited awaited() {
+    public PeerWait awaited() {
         if (exchange.answered() || paused()) {
-            return Awaited.NOTHING;
+            return PeerWait.NOTHING;
         }
-        return stream.bodyBegan() ? Awaited.BODY : Awaited.ANYTHING;
+        return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
 
     @Override
@@ -101,7 +101,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
 
     @Override
     public void respond(RestResponse response) {
-        Fields head = fields(response);
+        HeaderFieldList head = fields(response);
         if (!response.headers().containsKey(CONTENT_LENGTH)) {
             head = head.with(CONTENT_LENGTH, Integer.toString(response.body().readableBytes()));
         }
@@ -139,19 +139,19 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
         return stream.writable();
     }
 
-    private static Fields fields(RestResponse response) {
-        Fields fields =
-                response.status() == 200 ? OK : Fields.of(Field.of(STATUS, Integer.toString(response.status())));
+    private static HeaderFieldList fields(RestResponse response) {
+        HeaderFieldList fields =
+                response.status() == 200 ? OK : HeaderFieldList.of(HeaderField.of(STATUS, Integer.toString(response.status())));
         for (Map.Entry<String, String> header : response.headers().entrySet()) {
             fields = fields.with(field(header.getKey(), header.getValue()));
         }
         return fields;
     }
 
-    private static Field field(String name, String value) {
+    private static HeaderField field(String name, String value) {
         if (name.equals(CONTENT_TYPE) && value.equals("application/json")) {
             return JSON;
         }
-        return name.equals(CONTENT_TYPE) && value.equals("application/octet-stream") ? BINARY : Field.of(name, value);
+        return name.equals(CONTENT_TYPE) && value.equals("application/octet-stream") ? BINARY : HeaderField.of(name, value);
     }
 }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 
@@ -20,10 +20,10 @@ import dev.isthmus.gateway.net.ConnectionPolicy;
 public record IngressSettings(
         BodyLimits bodies,
         int maxConcurrentStreams,
-        HeaderNames forwarded,
+        HeaderAllowList forwarded,
         int maxHops,
-        StreamForm streamForm,
-        Health health,
+        IngressStreamForm streamForm,
+        HealthResponses health,
         long compressAbove,
         AbusePolicy abuse,
         ConnectionPolicy connections) {
@@ -40,12 +40,12 @@ public record IngressSettings(
      * @param body whether with JSON, or with nothing but a status
      * @param notReadyStatus the status of "no"
      */
-    public record Health(boolean body, int notReadyStatus) {
-        public static final Health DEFAULT = new Health(true, 400);
+    public record HealthResponses(boolean body, int notReadyStatus) {
+        public static final HealthResponses DEFAULT = new HealthResponses(true, 400);
     }
 
     /** The message of a stream's answers. */
-    public enum StreamForm {
+    public enum IngressStreamForm {
         /** Triton's ModelStreamInferResponse, which has room for errors in the midst of the stream. */
         TRITON,
         /** The bare ModelInferResponse, as MLServer's clients expect it; an error ends the stream. */

@@ -16,11 +16,11 @@ final class ProtocolDetector extends ByteToMessageDecoder {
     private static final Logger LOG = LoggerFactory.getLogger(ProtocolDetector.class);
     private static final int PRI = 0x50524920;
 
-    private final Pipelines pipelines;
+    private final IngressPipelines pipelines;
     private final ConnectionTimer timer;
-    private final Landing landing;
+    private final BodyReadBuffer landing;
 
-    ProtocolDetector(Pipelines pipelines, ConnectionTimer timer, Landing landing) {
+    ProtocolDetector(IngressPipelines pipelines, ConnectionTimer timer, BodyReadBuffer landing) {
         this.pipelines = pipelines;
         this.timer = timer;
         this.landing = landing;

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.ContentCoding;
@@ -78,12 +78,12 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
      *
      * @throws OipException NOT_FOUND or INVALID_ARGUMENT
      */
-    Route route() {
+    PathRoute route() {
         return RestRoutes.route(this);
     }
 
     /** The call of a request with this head, on the channel that it came on. */
-    Call asks(Operation operation, long deadline, HeaderNames allowed, Channel channel, MemoryBudget.Hold memory) {
+    Call asks(Operation operation, long deadline, HeaderAllowList allowed, Channel channel, MemoryBudget.MemoryReservation memory) {
         return new Call(
                 operation,
                 deadline,
@@ -97,7 +97,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     }
 
     /** The headers that go upstream. */
-    Map<String, String> forwarded(HeaderNames allowed) {
+    Map<String, String> forwarded(HeaderAllowList allowed) {
         Map<String, String> forwarded = Map.of();
         for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
             Map.Entry<CharSequence, CharSequence> field = all.next();
@@ -129,7 +129,7 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
 
     /** When a REST client gives up, on the scale of {@link System#nanoTime()}: by either of two headers. */
     long deadline() {
-        String millis = field(HeaderNames.TIMEOUT);
+        String millis = field(HeaderAllowList.TIMEOUT);
         if (millis == null) {
             return GrpcTimeout.deadline(field(GrpcNames.TIMEOUT), System.nanoTime());
         }

@@ -1,14 +1,14 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.coding.ContentCoding;
-import dev.isthmus.gateway.coding.Inflation;
+import dev.isthmus.gateway.coding.ContentInflater;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -33,8 +33,8 @@ final class RestExchange implements Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
     private final RestRendering rendering;
-    private final MemoryBudget.Hold memory;
-    private @Nullable Opened opened;
+    private final MemoryBudget.MemoryReservation memory;
+    private @Nullable OpenedRequest opened;
     private @Nullable RequestSink sink;
     private @Nullable RestResponse response;
     private Map<String, String> returned = Map.of();
@@ -52,24 +52,24 @@ final class RestExchange implements Reply {
      * @param decoder of a compressed body
      * @param accepted the compression that the client takes; null where there is none, or the answer is not compressed
      */
-    private record Opened(
+    private record OpenedRequest(
             Channel channel,
             boolean events,
             long maxBytes,
-            @Nullable Inflation decoder,
+            @Nullable ContentInflater decoder,
             @Nullable ContentCoding accepted) {}
 
-    RestExchange(ResponseWriter writer, IngressSettings settings, MemoryBudget.Hold memory) {
+    RestExchange(ResponseWriter writer, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
         this.writer = writer;
         this.settings = settings;
         this.rendering = new RestRendering(settings);
         this.memory = memory;
     }
 
-    void open(RequestHead head, Channel channel, CallHandler calls) {
+    void open(RequestHead head, Channel channel, Service calls) {
         bodiless = head.method().equals("HEAD");
         try {
-            Route route = head.route();
+            PathRoute route = head.route();
             if (!route.takes(head.method())) {
                 headers(Map.of("allow", route.allow()));
                 throw new OipException(ErrorCode.METHOD_NOT_ALLOWED, "Method Not Allowed");
@@ -86,8 +86,8 @@ final class RestExchange implements Reply {
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel, memory);
             HopCount.check(call.headers(), settings.maxHops());
-            opened = new Opened(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
-            memory.gathered(opened.decoder() == null ? 0 : Inflation.HELD);
+            opened = new OpenedRequest(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
+            memory.gathered(opened.decoder() == null ? 0 : ContentInflater.HELD);
             sink = calls.open(call, this);
         } catch (OipException failure) {
             fail(failure);
@@ -100,7 +100,7 @@ final class RestExchange implements Reply {
         fail(refusal);
     }
 
-    private @Nullable Inflation decoder(RequestHead head, Channel channel, InflationLimits limits) {
+    private @Nullable ContentInflater decoder(RequestHead head, Channel channel, InflationLimits limits) {
         List<String> codings = head.codings();
         if (codings.isEmpty()) {
             return null;
@@ -120,7 +120,7 @@ final class RestExchange implements Reply {
     void data(ByteBuf chunk) {
         bodyBytes += chunk.readableBytes();
         RequestSink to = sink;
-        Opened request = opened;
+        OpenedRequest request = opened;
         if (answered || to == null || request == null) {
             chunk.release();
         } else if (bodyBytes > request.maxBytes()) {
@@ -142,7 +142,7 @@ final class RestExchange implements Reply {
         if (answered || to == null) {
             return;
         }
-        Inflation decoder = opened == null ? null : opened.decoder();
+        ContentInflater decoder = opened == null ? null : opened.decoder();
         if (decoder != null) {
             try {
                 decoder.finish();
@@ -219,7 +219,7 @@ final class RestExchange implements Reply {
         }
     }
 
-    private void release(Inflation decoder) {
+    private void release(ContentInflater decoder) {
         decoder.release();
         memory.gathered(0);
     }
@@ -231,7 +231,7 @@ final class RestExchange implements Reply {
 
     @Override
     public boolean takesParts(Wire wire, long length) {
-        Opened request = opened;
+        OpenedRequest request = opened;
         return request != null
                 && !request.events()
                 && writer.abortable()
@@ -252,15 +252,15 @@ final class RestExchange implements Reply {
     }
 
     @Override
-    public void message(Answer answer) {
-        Opened request = opened;
+    public void message(ReplyMessage answer) {
+        OpenedRequest request = opened;
         if (answered || response != null || request == null) {
             answer.release();
-        } else if (answer instanceof Answer.Part part) {
+        } else if (answer instanceof ReplyMessage.Part part) {
             pass(part);
         } else if (request.events()) {
             event(request, answer);
-        } else if (answer instanceof Answer.StreamError error) {
+        } else if (answer instanceof ReplyMessage.StreamError error) {
             fail(error.failure());
         } else {
             response = rendering.of(answer);
@@ -289,18 +289,18 @@ final class RestExchange implements Reply {
         }
     }
 
-    private void event(Opened request, Answer answer) {
+    private void event(OpenedRequest request, ReplyMessage answer) {
         switch (answer) {
-            case Answer.Inference inference -> {
+            case ReplyMessage.Inference inference -> {
                 begin();
-                ByteBuf json = ((InferMessage.Rest) inference.message()).body().content();
+                ByteBuf json = ((InferMessage.RestMessage) inference.message()).body().content();
                 part(EventWriter.event(request.channel().alloc(), json));
             }
-            case Answer.Events events -> {
+            case ReplyMessage.Events events -> {
                 begin();
                 part(events.content());
             }
-            case Answer.StreamError error -> {
+            case ReplyMessage.StreamError error -> {
                 if (begun) {
                     writer.part(errorEvent(request, error.failure()));
                 } else {
@@ -323,15 +323,15 @@ final class RestExchange implements Reply {
         }
     }
 
-    private void pass(Answer.Part part) {
+    private void pass(ReplyMessage.Part part) {
         passing = true;
         begin(RestResponse.passed(part));
         part(part.bytes());
     }
 
-    private static ByteBuf errorEvent(Opened request, OipException failure) {
+    private static ByteBuf errorEvent(OpenedRequest request, OipException failure) {
         return EventWriter.event(
-                request.channel().alloc(), Unpooled.wrappedBuffer(JsonAnswers.error(failure.message())));
+                request.channel().alloc(), Unpooled.wrappedBuffer(JsonResponses.error(failure.message())));
     }
 
     @Override
@@ -354,7 +354,7 @@ final class RestExchange implements Reply {
     }
 
     private RestResponse compressed(RestResponse plain) {
-        Opened request = opened;
+        OpenedRequest request = opened;
         return request == null
                 ? plain
                 : rendering.compressed(
@@ -363,7 +363,7 @@ final class RestExchange implements Reply {
 
     @Override
     public void fail(OipException failure) {
-        Opened request = opened;
+        OpenedRequest request = opened;
         if (answered) {
             return;
         }

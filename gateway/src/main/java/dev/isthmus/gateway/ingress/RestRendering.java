@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBufAllocator;
@@ -11,24 +11,24 @@ import org.jspecify.annotations.Nullable;
 record RestRendering(IngressSettings settings) {
 
     /** The response with an answer in it, whose buffers it takes. */
-    RestResponse of(Answer answer) {
+    RestResponse of(ReplyMessage answer) {
         return switch (answer) {
-            case Answer.Live live -> health(live.live(), JsonAnswers.live(live));
-            case Answer.Ready ready -> health(ready.ready(), JsonAnswers.ready(ready));
-            case Answer.ModelReady model -> health(model.ready(), JsonAnswers.modelReady(model));
-            case Answer.Server server -> RestResponse.json(200, JsonAnswers.server(server.metadata()));
-            case Answer.Model model -> RestResponse.json(200, JsonAnswers.model(model.metadata()));
-            case Answer.Inference inference -> RestResponse.inference(((InferMessage.Rest) inference.message()).body());
-            case Answer.Part part -> throw new IllegalArgumentException("a part, not an answer");
-            case Answer.Document document -> RestResponse.json(200, document.content());
-            case Answer.Events events -> RestResponse.events().with(events.content());
-            case Answer.StreamError error -> RestResponse.error(error.failure());
+            case ReplyMessage.Live live -> health(live.live(), JsonResponses.live(live));
+            case ReplyMessage.Ready ready -> health(ready.ready(), JsonResponses.ready(ready));
+            case ReplyMessage.ModelReadyState model -> health(model.ready(), JsonResponses.modelReady(model));
+            case ReplyMessage.Server server -> RestResponse.json(200, JsonResponses.server(server.metadata()));
+            case ReplyMessage.Model model -> RestResponse.json(200, JsonResponses.model(model.metadata()));
+            case ReplyMessage.Inference inference -> RestResponse.inference(((InferMessage.RestMessage) inference.message()).body());
+            case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not an answer");
+            case ReplyMessage.Document document -> RestResponse.json(200, document.content());
+            case ReplyMessage.Events events -> RestResponse.events().with(events.content());
+            case ReplyMessage.StreamError error -> RestResponse.error(error.failure());
         };
     }
 
     /** A health request's "no" is a status that is no 2xx (protocol document, Health; R2). */
     private RestResponse health(boolean yes, byte[] json) {
-        IngressSettings.Health form = settings.health();
+        IngressSettings.HealthResponses form = settings.health();
         RestResponse full = RestResponse.json(yes ? 200 : form.notReadyStatus(), json);
         return form.body() ? full : full.with(Unpooled.EMPTY_BUFFER);
     }

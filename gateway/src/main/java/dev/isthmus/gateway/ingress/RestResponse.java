@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.config.HeaderNames;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.config.HeaderAllowList;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
@@ -15,7 +15,7 @@ import java.util.Map;
  * @param headers lower-case names; all but those of the connection, and the length of the body only where it is not sent
  */
 record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
-    private static final String JSON_LENGTH = HeaderNames.JSON_LENGTH.toString();
+    private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
     private static final String CONTENT_TYPE = "content-type";
 
     static RestResponse json(int status, byte[] json) {
@@ -37,9 +37,9 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     }
 
     /** The head of an inference answer that is passed on in parts. */
-    static RestResponse passed(Answer.Part first) {
+    static RestResponse passed(ReplyMessage.Part first) {
         RestResponse head = inference(new RestBody(Unpooled.EMPTY_BUFFER, first.jsonLength()));
-        return first.length() == Answer.Part.UNKNOWN
+        return first.length() == ReplyMessage.Part.UNKNOWN
                 ? head
                 : head.with("content-length", Long.toString(first.length()));
     }
@@ -53,7 +53,7 @@ record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
     }
 
     static RestResponse error(OipException failure) {
-        RestResponse plain = json(failure.code().httpStatus(), JsonAnswers.error(failure.message()));
+        RestResponse plain = json(failure.code().httpStatus(), JsonResponses.error(failure.message()));
         return failure.retryAfter()
                 .map(wait -> plain.with(RetryAfter.HEADER, RetryAfter.seconds(wait)))
                 .orElse(plain);

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Extension;
-import dev.isthmus.gateway.config.HeaderNames;
-import dev.isthmus.gateway.config.NameRule;
+import dev.isthmus.gateway.config.HeaderAllowList;
+import dev.isthmus.gateway.config.NameGrammar;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -24,7 +24,7 @@ final class RestRoutes {
     private RestRoutes() {}
 
     /** @throws OipException NOT_FOUND or INVALID_ARGUMENT */
-    static Route route(RequestHead head) {
+    static PathRoute route(RequestHead head) {
         int query = head.uri().indexOf('?');
         String path = query < 0 ? head.uri() : head.uri().substring(0, query);
         String[] segments = path.split("/", -1);
@@ -35,11 +35,11 @@ final class RestRoutes {
             return segments.length == 2 ? probe(segments[1]) : unknown();
         }
         if (segments.length == 2) {
-            return Route.get(new Operation.ServerMetadata());
+            return PathRoute.get(new Operation.ReadServerMetadata());
         }
         return switch (segments[2]) {
             // The protocol document has /v2, its OpenAPI description /v2/. No other path has two names.
-            case "" -> segments.length == 3 ? Route.get(new Operation.ServerMetadata()) : unknown();
+            case "" -> segments.length == 3 ? PathRoute.get(new Operation.ReadServerMetadata()) : unknown();
             case "models" -> models(head, segments);
             case "health" -> health(segments);
             case "repository" -> repository(segments);
@@ -62,26 +62,26 @@ final class RestRoutes {
     }
 
     /** What Kubernetes and load balancers ask of the gateway itself. */
-    private static Route probe(String name) {
+    private static PathRoute probe(String name) {
         return switch (name) {
-            case "livez" -> Route.get(new Operation.ServerLive());
-            case "readyz" -> Route.get(new Operation.GatewayReady());
+            case "livez" -> PathRoute.get(new Operation.ServerLive());
+            case "readyz" -> PathRoute.get(new Operation.GatewayReady());
             default -> throw notFound();
         };
     }
 
-    private static Route health(String[] segments) {
+    private static PathRoute health(String[] segments) {
         if (segments.length == 4 && segments[3].equals("live")) {
-            return Route.get(new Operation.ServerLive());
+            return PathRoute.get(new Operation.ServerLive());
         }
-        return exact(segments, "ready", Route.get(new Operation.ServerReady()));
+        return exact(segments, "ready", PathRoute.get(new Operation.ServerReady()));
     }
 
-    private static Route models(RequestHead head, String[] segments) {
+    private static PathRoute models(RequestHead head, String[] segments) {
         if (segments.length == 4) {
             return segments[3].equals("stats")
                     ? manage(Extension.MODEL_STATISTICS, NO_MODEL, "", "GET")
-                    : Route.get(new Operation.ModelMetadata(ModelRef.of(model(segments))));
+                    : PathRoute.get(new Operation.ReadModelMetadata(ModelRef.of(model(segments))));
         }
         if (segments.length < 5) {
             throw notFound();
@@ -90,7 +90,7 @@ final class RestRoutes {
         ModelRef model = versioned ? version(segments) : ModelRef.of(model(segments));
         int verb = versioned ? 6 : 4;
         if (segments.length == verb) {
-            return Route.get(new Operation.ModelMetadata(model));
+            return PathRoute.get(new Operation.ReadModelMetadata(model));
         }
         if (segments.length == verb + 2 && segments[verb].equals("trace") && segments[verb + 1].equals("setting")) {
             return setting(head, Extension.TRACE_SETTING, model);
@@ -98,13 +98,13 @@ final class RestRoutes {
         return segments.length == verb + 1 ? ofModel(head, model, segments[verb]) : unknown();
     }
 
-    private static Route ofModel(RequestHead head, ModelRef model, String verb) {
+    private static PathRoute ofModel(RequestHead head, ModelRef model, String verb) {
         return switch (verb) {
-            case "ready" -> Route.get(new Operation.ModelReady(model));
-            case "infer" -> Route.post(infer(head, model, head.acceptsEvents()));
-            case "infer_stream" -> Route.post(infer(head, model, true));
-            case "generate" -> Route.post(new Operation.Generate(model, false));
-            case "generate_stream" -> Route.post(new Operation.Generate(model, true));
+            case "ready" -> PathRoute.get(new Operation.ModelReady(model));
+            case "infer" -> PathRoute.post(infer(head, model, head.acceptsEvents()));
+            case "infer_stream" -> PathRoute.post(infer(head, model, true));
+            case "generate" -> PathRoute.post(new Operation.Generate(model, false));
+            case "generate_stream" -> PathRoute.post(new Operation.Generate(model, true));
             case "config" -> manage(Extension.MODEL_CONFIG, model, "", "GET");
             case "stats" -> manage(Extension.MODEL_STATISTICS, model, "", "GET");
             default -> throw notFound();
@@ -113,11 +113,11 @@ final class RestRoutes {
 
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
         long bodyLength = head.compressed() ? -1 : head.contentLength();
-        return new Operation.Infer(model, new BodyForm.Rest(jsonLength(head), bodyLength, head.nonFinite()), stream);
+        return new Operation.Infer(model, new BodyForm.RestForm(jsonLength(head), bodyLength, head.nonFinite()), stream);
     }
 
     /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */
-    private static Route repository(String[] segments) {
+    private static PathRoute repository(String[] segments) {
         boolean named = segments.length == 5 || segments.length == 7;
         String repository = named ? resource("repository name", segments[3]) : "";
         int at = named ? 4 : 3;
@@ -136,7 +136,7 @@ final class RestRoutes {
     }
 
     /** {@code [/region/NAME]/status}, and the same with register and unregister. */
-    private static Route region(String[] segments, Extension status, Extension register, Extension unregister) {
+    private static PathRoute region(String[] segments, Extension status, Extension register, Extension unregister) {
         boolean named = segments.length == 6 && segments[3].equals("region");
         if (!named && segments.length != 4) {
             throw notFound();
@@ -150,20 +150,20 @@ final class RestRoutes {
         };
     }
 
-    private static Route manage(Extension extension, ModelRef model, String resource, String method) {
-        return new Route(method, new Operation.Manage(extension, model, resource, method.equals("POST"), true));
+    private static PathRoute manage(Extension extension, ModelRef model, String resource, String method) {
+        return new PathRoute(method, new Operation.Manage(extension, model, resource, method.equals("POST"), true));
     }
 
-    private static Route setting(RequestHead head, Extension extension, ModelRef model) {
+    private static PathRoute setting(RequestHead head, Extension extension, ModelRef model) {
         boolean change = head.method().equals("POST");
-        return new Route("GET, POST", new Operation.Manage(extension, model, "", change, true));
+        return new PathRoute("GET, POST", new Operation.Manage(extension, model, "", change, true));
     }
 
-    private static Route exact(String[] segments, String last, Route route) {
+    private static PathRoute exact(String[] segments, String last, PathRoute route) {
         return segments.length == 4 && segments[3].equals(last) ? route : unknown();
     }
 
-    private static Route unknown() {
+    private static PathRoute unknown() {
         throw notFound();
     }
 
@@ -178,7 +178,7 @@ final class RestRoutes {
 
     /** How long the JSON is at the front of the body (binary tensor data extension, R16). */
     private static long jsonLength(RequestHead head) {
-        List<String> values = head.all(HeaderNames.JSON_LENGTH);
+        List<String> values = head.all(HeaderAllowList.JSON_LENGTH);
         if (values.isEmpty()) {
             return RestBody.ALL_JSON;
         }
@@ -195,7 +195,7 @@ final class RestRoutes {
 
     private static String resource(String what, String segment) {
         String name = decode(what, segment);
-        NameRule.check(what, name);
+        NameGrammar.check(what, name);
         return name;
     }
 

@@ -105,7 +105,7 @@ final class UnaryRequest {
                 return null;
             }
             ProtobufReader.Outline outline = ProtobufReader.Outline.ofHead(wholeHead);
-            return new Operation.Infer(outline.model(), new BodyForm.Protobuf(outline, raw), false);
+            return new Operation.Infer(outline.model(), new BodyForm.ProtobufForm(outline, raw), false);
         } catch (OipException invalid) {
             // It is refused as any other is, when it is complete.
             return null;

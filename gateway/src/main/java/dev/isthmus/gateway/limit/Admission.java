@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.limit;
 
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.github.resilience4j.bulkhead.Bulkhead;
@@ -16,7 +16,7 @@ public final class Admission implements AutoCloseable {
 
     private final int most;
     private final Bulkhead bulkhead;
-    private final OwnMeters meters;
+    private final ReplaceableMeters meters;
     private final Counter shed;
 
     /** @param maxRequests calls under way at once */
@@ -28,7 +28,7 @@ public final class Admission implements AutoCloseable {
                         .maxConcurrentCalls(maxRequests)
                         .maxWaitDuration(Duration.ZERO)
                         .build());
-        this.meters = new OwnMeters(meters);
+        this.meters = new ReplaceableMeters(meters);
         this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
                 .description("Calls refused because too many were under way.")::register);
     }

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.limit;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.LoadingCache;
 import dev.isthmus.gateway.config.ModelConfig;
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;
@@ -31,23 +31,23 @@ final class RateLimit implements AutoCloseable {
     private final String model;
     private final ModelConfig.Rate rate;
     private final LongSupplier nanoTime;
-    private final LoadingCache<String, Share> shares;
+    private final LoadingCache<String, ValueUsage> shares;
     private final Counter refusedRequests;
     private final Counter refusedBodies;
-    private final OwnMeters meters;
+    private final ReplaceableMeters meters;
 
     RateLimit(String model, ModelConfig.Rate rate, LongSupplier nanoTime, MeterRegistry meters) {
         this.model = model;
         this.rate = rate;
         this.nanoTime = nanoTime;
-        this.meters = new OwnMeters(meters);
+        this.meters = new ReplaceableMeters(meters);
         this.shares = Caffeine.newBuilder()
                 .maximumSize(MOST_KEYS)
                 .expireAfterAccess(rate.burst().compareTo(IDLE) > 0 ? rate.burst() : IDLE)
                 .ticker(nanoTime::getAsLong)
                 // Not on the common pool.
                 .executor(Runnable::run)
-                .build(key -> new Share());
+                .build(key -> new ValueUsage());
         this.refusedRequests = counter("requests");
         this.refusedBodies = counter("bytes");
     }
@@ -66,11 +66,11 @@ final class RateLimit implements AutoCloseable {
     }
 
     /** What a call is counted on. */
-    Share share(Function<String, @Nullable String> headers) {
+    ValueUsage share(Function<String, @Nullable String> headers) {
         String header = rate.header();
         String value = header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
-        Share share = shares.get(value == null ? NO_KEY : key(value));
-        return share == null ? new Share() : share;
+        ValueUsage share = shares.get(value == null ? NO_KEY : key(value));
+        return share == null ? new ValueUsage() : share;
     }
 
     private static String key(String value) {
@@ -102,16 +102,16 @@ final class RateLimit implements AutoCloseable {
     }
 
     /** What one value of the header has used up. */
-    final class Share {
-        private final @Nullable Bucket requests;
-        private final @Nullable Bucket bytes;
+    final class ValueUsage {
+        private final @Nullable RateBucket requests;
+        private final @Nullable RateBucket bytes;
 
-        private Share() {
+        private ValueUsage() {
             long burst = rate.burst().toNanos();
             long now = nanoTime.getAsLong();
             Integer bytesPerSecond = rate.bytesPerSecond();
-            this.requests = rate.requestsPerSecond() == 0 ? null : new Bucket(rate.requestsPerSecond(), burst, now);
-            this.bytes = bytesPerSecond == null ? null : new Bucket(bytesPerSecond, burst, now);
+            this.requests = rate.requestsPerSecond() == 0 ? null : new RateBucket(rate.requestsPerSecond(), burst, now);
+            this.bytes = bytesPerSecond == null ? null : new RateBucket(bytesPerSecond, burst, now);
         }
 
         void request() {

@@ -32,15 +32,15 @@ public final class RateLimits implements AutoCloseable {
      * @throws OipException RESOURCE_EXHAUSTED, with the time until the next request fits
      */
     public Charge request(Function<String, @Nullable String> headers) {
-        List<RateLimit.Share> shares = new ArrayList<>(limits.size());
+        List<RateLimit.ValueUsage> shares = new ArrayList<>(limits.size());
         try {
             for (RateLimit limit : limits) {
-                RateLimit.Share share = limit.share(headers);
+                RateLimit.ValueUsage share = limit.share(headers);
                 share.request();
                 shares.add(share);
             }
         } catch (OipException refused) {
-            shares.forEach(RateLimit.Share::requestBack);
+            shares.forEach(RateLimit.ValueUsage::requestBack);
             throw refused;
         }
         return new Charge(shares);
@@ -53,10 +53,10 @@ public final class RateLimits implements AutoCloseable {
 
     /** One request that was counted, and what its body is counted on. Used by one thread. */
     public static final class Charge {
-        private final List<RateLimit.Share> shares;
+        private final List<RateLimit.ValueUsage> shares;
         private boolean counted;
 
-        private Charge(List<RateLimit.Share> shares) {
+        private Charge(List<RateLimit.ValueUsage> shares) {
             this.shares = shares;
         }
 

@@ -137,12 +137,12 @@ final class LoadRequests {
     }
 
     @FunctionalInterface
-    private interface Writing {
+    private interface LoadWriter {
         void to(OutputStream out) throws IOException;
     }
 
     /** Memory outside the heap, as large as what it is made of. */
-    private static ByteBuf written(ByteBuf from, Writing writing) throws IOException {
+    private static ByteBuf written(ByteBuf from, LoadWriter writing) throws IOException {
         ByteBuf to = from.alloc().buffer(from.readableBytes() + 64);
         try (OutputStream out = new ByteBufOutputStream(to)) {
             writing.to(out);

@@ -2,9 +2,9 @@ package dev.isthmus.gateway.management;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -38,7 +38,7 @@ final class ManageBridge implements Reply {
     }
 
     /** Sends the request, whose body is taken. */
-    Cancellation send(Call call, ByteBuf body) {
+    Subscription send(Call call, ByteBuf body) {
         if (!crossed) {
             return passed(call, body);
         }
@@ -56,10 +56,10 @@ final class ManageBridge implements Reply {
         } finally {
             body.release();
         }
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
-    private Cancellation passed(Call call, ByteBuf body) {
+    private Subscription passed(Call call, ByteBuf body) {
         boolean index = manage.extension() == Extension.REPOSITORY_INDEX && !manage.json();
         return upstream.manage(call, manage, body, index ? this : client);
     }
@@ -70,14 +70,14 @@ final class ManageBridge implements Reply {
     }
 
     @Override
-    public void message(Answer answer) {
-        if (!(answer instanceof Answer.Document document)) {
+    public void message(ReplyMessage answer) {
+        if (!(answer instanceof ReplyMessage.Document document)) {
             client.message(answer);
             return;
         }
         try {
             byte[] content = ByteBufUtil.getBytes(document.content());
-            client.message(new Answer.Document(Unpooled.wrappedBuffer(turned(content))));
+            client.message(new ReplyMessage.Document(Unpooled.wrappedBuffer(turned(content))));
         } catch (IOException e) {
             client.fail(new OipException(
                     ErrorCode.BAD_UPSTREAM_ANSWER,
@@ -93,11 +93,11 @@ final class ManageBridge implements Reply {
 
     private byte[] turned(byte[] content) throws IOException {
         if (!crossed) {
-            return ManageAnswers.plainStates(content);
+            return ManageResponses.plainStates(content);
         }
         return manage.json()
-                ? ManageAnswers.toJson(manage.extension(), content)
-                : ManageAnswers.toProtobuf(manage.extension(), content);
+                ? ManageResponses.toJson(manage.extension(), content)
+                : ManageResponses.toProtobuf(manage.extension(), content);
     }
 
     @Override

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Splice;
+import dev.isthmus.transcoder.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,15 +15,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One management operation asked of several servers, sixteen at once, in protobuf. Lives on the call's loop. */
-final class ManageFanOut implements Cancellation {
+final class ManageFanOut implements Subscription {
     private static final int UNDER_WAY = 16;
 
     private final Call call;
     private final Operation.Manage manage;
     private final ByteBuf request;
-    private final List<ServerAsked> servers;
-    private final Consumer<List<Told>> then;
-    private final List<One> asked = new ArrayList<>();
+    private final List<FanOutTarget> servers;
+    private final Consumer<List<ServerReply>> then;
+    private final List<SingleReply> asked = new ArrayList<>();
     private int open;
     private boolean asking;
     private boolean over;
@@ -33,8 +33,8 @@ final class ManageFanOut implements Cancellation {
      *
      * @param content a protobuf message; empty where the server sent none
      */
-    record Told(
-            ServerAsked server,
+    record ServerReply(
+            FanOutTarget server,
             ByteString content,
             @Nullable OipException failure) {}
 
@@ -43,10 +43,10 @@ final class ManageFanOut implements Cancellation {
      * @param then gets what each server said, in the order of the servers
      */
     ManageFanOut(
-            Call call, Operation.Manage manage, ByteBuf request, List<ServerAsked> servers, Consumer<List<Told>> then) {
+            Call call, Operation.Manage manage, ByteBuf request, List<FanOutTarget> servers, Consumer<List<ServerReply>> then) {
         this.call = call;
         this.manage = manage.as(false);
-        this.request = Splice.retained(request);
+        this.request = MessageSplice.retained(request);
         this.servers = servers;
         this.then = then;
     }
@@ -63,7 +63,7 @@ final class ManageFanOut implements Cancellation {
         // Servers may answer before the call returns: not one within the other.
         asking = true;
         while (asked.size() < servers.size() && open < UNDER_WAY) {
-            One one = new One(servers.get(asked.size()));
+            SingleReply one = new SingleReply(servers.get(asked.size()));
             asked.add(one);
             open++;
             one.ask();
@@ -71,7 +71,7 @@ final class ManageFanOut implements Cancellation {
         asking = false;
         if (open == 0) {
             over();
-            then.accept(asked.stream().map(One::told).toList());
+            then.accept(asked.stream().map(SingleReply::told).toList());
         }
     }
 
@@ -88,14 +88,14 @@ final class ManageFanOut implements Cancellation {
         request.release();
     }
 
-    private final class One implements Reply {
-        private final ServerAsked server;
-        private Cancellation underWay = Cancellation.NONE;
+    private final class SingleReply implements Reply {
+        private final FanOutTarget server;
+        private Subscription underWay = Subscription.NONE;
         private ByteString content = ByteString.EMPTY;
         private @Nullable OipException failure;
         private boolean ended;
 
-        One(ServerAsked server) {
+        SingleReply(FanOutTarget server) {
             this.server = server;
         }
 
@@ -103,17 +103,17 @@ final class ManageFanOut implements Cancellation {
             ByteBuf body = ManageNames.request(manage.extension(), request, server.model());
             Operation.Manage there = manage.to(server.model());
             ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
-            Cancellation started = bridge.send(call, body);
-            underWay = ended ? Cancellation.NONE : started;
+            Subscription started = bridge.send(call, body);
+            underWay = ended ? Subscription.NONE : started;
         }
 
-        Told told() {
-            return new Told(server, content, failure);
+        ServerReply told() {
+            return new ServerReply(server, content, failure);
         }
 
         @Override
-        public void message(Answer answer) {
-            if (answer instanceof Answer.Document document) {
+        public void message(ReplyMessage answer) {
+            if (answer instanceof ReplyMessage.Document document) {
                 content = ByteString.copyFrom(document.content().nioBuffer());
             }
             answer.release();
@@ -135,7 +135,7 @@ final class ManageFanOut implements Cancellation {
         private void end() {
             if (!ended) {
                 ended = true;
-                underWay = Cancellation.NONE;
+                underWay = Subscription.NONE;
                 open--;
                 next();
             }

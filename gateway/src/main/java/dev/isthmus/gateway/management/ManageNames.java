@@ -7,7 +7,7 @@ import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.proto.ModelStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;
-import dev.isthmus.transcoder.Splice;
+import dev.isthmus.transcoder.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
@@ -32,14 +32,14 @@ final class ManageNames {
                     SYSTEM_SHARED_MEMORY_UNREGISTER,
                     CUDA_SHARED_MEMORY_STATUS,
                     CUDA_SHARED_MEMORY_REGISTER,
-                    CUDA_SHARED_MEMORY_UNREGISTER -> Splice.retained(content);
+                    CUDA_SHARED_MEMORY_UNREGISTER -> MessageSplice.retained(content);
         };
     }
 
     private static ByteBuf followed(ByteBuf content, byte[]... fields) {
         return content.alloc()
                 .compositeBuffer(Integer.MAX_VALUE)
-                .addFlattenedComponents(true, Splice.retained(content))
+                .addFlattenedComponents(true, MessageSplice.retained(content))
                 .addComponent(true, Unpooled.wrappedBuffer(fields));
     }
 

@@ -75,8 +75,8 @@ public final class MemoryBudget {
     }
 
     /** What a call holds: nothing yet. */
-    public Hold hold() {
-        return new Hold(this);
+    public MemoryReservation hold() {
+        return new MemoryReservation(this);
     }
 
     /** @param light so little that it keeps no buffer worth speaking of: it fits as long as its bytes do */
@@ -118,9 +118,9 @@ public final class MemoryBudget {
      * what of the answer has not been written. Each is set to what it is now; where it grows and does not fit, OVERLOADED is
      * thrown, and what was held before is still counted. Used by one thread.
      */
-    public static final class Hold {
+    public static final class MemoryReservation {
         /** Of a call that no client made. */
-        public static final Hold UNCOUNTED = new Hold(null);
+        public static final MemoryReservation UNCOUNTED = new MemoryReservation(null);
 
         private final @Nullable MemoryBudget budget;
         private long gathered;
@@ -129,7 +129,7 @@ public final class MemoryBudget {
         private long source;
         private boolean over;
 
-        private Hold(@Nullable MemoryBudget budget) {
+        private MemoryReservation(@Nullable MemoryBudget budget) {
             this.budget = budget;
         }
 

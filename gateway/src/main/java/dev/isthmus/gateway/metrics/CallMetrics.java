@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.ModelRef;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -25,13 +25,13 @@ public final class CallMetrics {
     private final LongSupplier nanoTime;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
-    private final Map<Protocol, LongAdder> underWay = new EnumMap<>(Protocol.class);
+    private final Map<ClientProtocol, LongAdder> underWay = new EnumMap<>(ClientProtocol.class);
 
     /** @param nanoTime as {@link System#nanoTime()} */
     public CallMetrics(MeterRegistry registry, LongSupplier nanoTime) {
         this.registry = registry;
         this.nanoTime = nanoTime;
-        for (Protocol protocol : Protocol.values()) {
+        for (ClientProtocol protocol : ClientProtocol.values()) {
             LongAdder count = new LongAdder();
             underWay.put(protocol, count);
             Gauge.builder("isthmus.requests.under.way", count, LongAdder::sum)
@@ -52,10 +52,10 @@ public final class CallMetrics {
      * @param routeKeys the configured key of a model's route, out of a set that the configuration bounds
      * @param ended called when a call has ended, exactly once for each, on its loop
      */
-    public CallHandler around(
-            CallHandler handler, Protocol protocol, Function<ModelRef, String> routeKeys, Runnable ended) {
+    public Service around(
+            Service handler, ClientProtocol protocol, Function<ModelRef, String> routeKeys, Runnable ended) {
         LongAdder count = underWay.computeIfAbsent(protocol, each -> new LongAdder());
-        return new MeteredHandler(
+        return new MetricsService(
                 handler,
                 operation -> route(routeKeys, OperationKind.model(operation)).of(protocol, OperationKind.of(operation)),
                 count,

@@ -34,7 +34,7 @@ public final class ConnectionMetrics implements ConnectionEvents {
     }
 
     @Override
-    public void refused(OpenConnections.Limit limit) {
+    public void refused(OpenConnections.ConnectionLimit limit) {
         Counter.builder("isthmus.connections.refused")
                 .description("Connections of clients that were closed at once because too many were open.")
                 .tag("limit", limit.label())

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.ErrorCode;
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class MeteredCall implements Reply {
     private static final long NOT_YET = -1;
 
-    private final MeteredHandler handler;
+    private final MetricsService handler;
     private final OperationMeters meters;
     private final Reply client;
     private final long start;
@@ -28,7 +28,7 @@ final class MeteredCall implements Reply {
     private long responseBytes;
     private boolean over;
 
-    MeteredCall(MeteredHandler handler, OperationMeters meters, Reply client) {
+    MeteredCall(MetricsService handler, OperationMeters meters, Reply client) {
         this.handler = handler;
         this.meters = meters;
         this.client = client;
@@ -36,7 +36,7 @@ final class MeteredCall implements Reply {
     }
 
     RequestSink reading(RequestSink sink) {
-        return new Reading(sink);
+        return new MeteredSink(sink);
     }
 
     long requestBytes() {
@@ -80,7 +80,7 @@ final class MeteredCall implements Reply {
     }
 
     @Override
-    public void message(Answer answer) {
+    public void message(ReplyMessage answer) {
         if (!over) {
             if (answered < 0) {
                 answered = elapsed();
@@ -123,35 +123,35 @@ final class MeteredCall implements Reply {
         client.readMore();
     }
 
-    private static int size(Answer answer) {
+    private static int size(ReplyMessage answer) {
         return switch (answer) {
-            case Answer.Inference inference -> size(inference.message());
-            case Answer.Part part -> part.bytes().readableBytes();
-            case Answer.Document document -> document.content().readableBytes();
-            case Answer.Events events -> events.content().readableBytes();
-            case Answer.Live live -> 0;
-            case Answer.Ready ready -> 0;
-            case Answer.ModelReady ready -> 0;
-            case Answer.Server server -> 0;
-            case Answer.Model model -> 0;
-            case Answer.StreamError error -> 0;
+            case ReplyMessage.Inference inference -> size(inference.message());
+            case ReplyMessage.Part part -> part.bytes().readableBytes();
+            case ReplyMessage.Document document -> document.content().readableBytes();
+            case ReplyMessage.Events events -> events.content().readableBytes();
+            case ReplyMessage.Live live -> 0;
+            case ReplyMessage.Ready ready -> 0;
+            case ReplyMessage.ModelReadyState ready -> 0;
+            case ReplyMessage.Server server -> 0;
+            case ReplyMessage.Model model -> 0;
+            case ReplyMessage.StreamError error -> 0;
         };
     }
 
     private static int size(InferMessage message) {
         return switch (message) {
-            case InferMessage.Rest rest -> rest.body().content().readableBytes();
-            case InferMessage.Protobuf protobuf -> protobuf.message().readableBytes();
-            case InferMessage.Request request -> 0;
+            case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
+            case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
+            case InferMessage.DecodedRequest request -> 0;
             case InferMessage.Response response -> 0;
         };
     }
 
     /** The request's side. */
-    private final class Reading implements RequestSink {
+    private final class MeteredSink implements RequestSink {
         private final RequestSink sink;
 
-        Reading(RequestSink sink) {
+        MeteredSink(RequestSink sink) {
             this.sink = sink;
         }
 

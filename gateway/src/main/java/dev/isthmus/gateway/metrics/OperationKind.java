@@ -30,9 +30,9 @@ enum OperationKind {
             case Operation.ServerLive ask -> SERVER_LIVE;
             case Operation.ServerReady ask -> SERVER_READY;
             case Operation.GatewayReady ask -> GATEWAY_READY;
-            case Operation.ServerMetadata ask -> SERVER_METADATA;
+            case Operation.ReadServerMetadata ask -> SERVER_METADATA;
             case Operation.ModelReady ask -> MODEL_READY;
-            case Operation.ModelMetadata ask -> MODEL_METADATA;
+            case Operation.ReadModelMetadata ask -> MODEL_METADATA;
             case Operation.Infer infer -> infer.stream() ? INFER_STREAM : INFER;
             case Operation.InferStream stream -> INFER_STREAM;
             case Operation.Generate generate -> generate.stream() ? GENERATE_STREAM : GENERATE;
@@ -46,9 +46,9 @@ enum OperationKind {
             case Operation.ServerLive ask -> null;
             case Operation.ServerReady ask -> null;
             case Operation.GatewayReady ask -> null;
-            case Operation.ServerMetadata ask -> null;
+            case Operation.ReadServerMetadata ask -> null;
             case Operation.ModelReady ask -> ask.model();
-            case Operation.ModelMetadata ask -> ask.model();
+            case Operation.ReadModelMetadata ask -> ask.model();
             case Operation.Infer infer -> infer.model();
             case Operation.InferStream stream -> null;
             case Operation.Generate generate -> generate.model();

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.memory.Buffers;
+import dev.isthmus.gateway.memory.BufferAllocators;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
@@ -36,7 +36,7 @@ public final class ProcessMetrics implements AutoCloseable {
         new JvmMemoryMetrics().bindTo(registry);
         new JvmThreadMetrics().bindTo(registry);
         collections.bindTo(registry);
-        if (Buffers.shared() instanceof ByteBufAllocatorMetricProvider measured) {
+        if (BufferAllocators.shared() instanceof ByteBufAllocatorMetricProvider measured) {
             Gauge.builder(
                             "isthmus.buffers.direct",
                             measured,

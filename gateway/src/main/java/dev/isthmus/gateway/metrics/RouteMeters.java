@@ -12,7 +12,7 @@ final class RouteMeters {
     private final MeterRegistry registry;
     private final String route;
     private final AtomicReferenceArray<@Nullable OperationMeters> meters =
-            new AtomicReferenceArray<>(Protocol.values().length * KINDS);
+            new AtomicReferenceArray<>(ClientProtocol.values().length * KINDS);
 
     RouteMeters(MeterRegistry registry, String route) {
         this.registry = registry;
@@ -20,13 +20,13 @@ final class RouteMeters {
     }
 
     @SuppressWarnings("EnumOrdinal") // places in an array that lives as long as the enums do
-    OperationMeters of(Protocol protocol, OperationKind kind) {
+    OperationMeters of(ClientProtocol protocol, OperationKind kind) {
         int place = protocol.ordinal() * KINDS + kind.ordinal();
         OperationMeters known = meters.get(place);
         return known == null ? make(place, protocol, kind) : known;
     }
 
-    private synchronized OperationMeters make(int place, Protocol protocol, OperationKind kind) {
+    private synchronized OperationMeters make(int place, ClientProtocol protocol, OperationKind kind) {
         OperationMeters known = meters.get(place);
         if (known == null) {
             known = new OperationMeters(

@@ -20,8 +20,8 @@ public final class TargetMeters implements AutoCloseable {
             .map(Duration::ofMillis)
             .toArray(Duration[]::new);
 
-    private final OwnMeters meters;
-    private final List<Of> targets = new ArrayList<>();
+    private final ReplaceableMeters meters;
+    private final List<TargetMeter> targets = new ArrayList<>();
 
     /**
      * A target.
@@ -29,10 +29,10 @@ public final class TargetMeters implements AutoCloseable {
      * @param name among those of its route
      * @param version empty where the client names it
      */
-    public record Labels(String name, String upstream, String version) {}
+    public record TargetLabels(String name, String upstream, String version) {}
 
     /** One target's. */
-    public static final class Of {
+    public static final class TargetMeter {
         private final String name;
         private final Counter ok;
         private final Counter clientErrors;
@@ -40,7 +40,7 @@ public final class TargetMeters implements AutoCloseable {
         private final @Nullable Timer answers;
         private final FailureLog log;
 
-        private Of(
+        private TargetMeter(
                 String name,
                 Counter ok,
                 Counter clientErrors,
@@ -78,12 +78,12 @@ public final class TargetMeters implements AutoCloseable {
 
     /** @param timed whether the targets' times are measured, which a ramp needs */
     public TargetMeters(
-            MeterRegistry registry, LongSupplier nanoTime, String model, List<Labels> targets, boolean timed) {
-        this.meters = new OwnMeters(registry);
-        for (Labels each : targets) {
+            MeterRegistry registry, LongSupplier nanoTime, String model, List<TargetLabels> targets, boolean timed) {
+        this.meters = new ReplaceableMeters(registry);
+        for (TargetLabels each : targets) {
             Tags tags = Tags.of(
                     "model", model, "target", each.name(), "upstream", each.upstream(), "version", each.version());
-            this.targets.add(new Of(
+            this.targets.add(new TargetMeter(
                     each.name(),
                     counter(tags, "ok"),
                     counter(tags, "client_error"),
@@ -109,8 +109,8 @@ public final class TargetMeters implements AutoCloseable {
     }
 
     /** A target's, of few; null where the route has no such target. */
-    public @Nullable Of of(String target) {
-        for (Of each : targets) {
+    public @Nullable TargetMeter of(String target) {
+        for (TargetMeter each : targets) {
             if (each.name.equals(target)) {
                 return each;
             }

@@ -9,5 +9,5 @@ public interface ConnectionEvents {
     default void timedOut(TimeoutRule rule) {}
 
     /** A connection was closed at once because there are too many. */
-    default void refused(OpenConnections.Limit limit) {}
+    default void refused(OpenConnections.ConnectionLimit limit) {}
 }

@@ -16,7 +16,7 @@ public final class OpenConnections {
     private final Map<InetAddress, Integer> ofAddress = new ConcurrentHashMap<>();
 
     /** What there are too many of. */
-    public enum Limit {
+    public enum ConnectionLimit {
         TOTAL,
         ADDRESS;
 
@@ -31,13 +31,13 @@ public final class OpenConnections {
      *
      * @return the limit that it is beyond
      */
-    public @Nullable Limit enter(@Nullable SocketAddress peer, ConnectionPolicy policy) {
+    public @Nullable ConnectionLimit enter(@Nullable SocketAddress peer, ConnectionPolicy policy) {
         InetAddress address = address(peer);
         int same = address == null ? 1 : ofAddress.merge(address, 1, Integer::sum);
         if (open.incrementAndGet() > policy.most()) {
-            return Limit.TOTAL;
+            return ConnectionLimit.TOTAL;
         }
-        return policy.mostOfAddress() > 0 && same > policy.mostOfAddress() ? Limit.ADDRESS : null;
+        return policy.mostOfAddress() > 0 && same > policy.mostOfAddress() ? ConnectionLimit.ADDRESS : null;
     }
 
     /** A connection that was counted in is closed. */

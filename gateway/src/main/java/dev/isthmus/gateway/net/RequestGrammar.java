@@ -38,7 +38,7 @@ final class RequestGrammar {
             AsciiString.cached("content-range"),
             AsciiString.cached("inference-header-content-length"));
 
-    private State state = State.START;
+    private GrammarState state = GrammarState.START;
 
     /** How far ahead of the decoder the bytes have been looked at. */
     private int ahead;
@@ -46,7 +46,7 @@ final class RequestGrammar {
     /** What is missing of the chunk. */
     private long left;
 
-    private enum State {
+    private enum GrammarState {
         /** Before a request: one empty line may be there (RFC 9112, 2.2). */
         START,
         EMPTY_LINE,
@@ -71,7 +71,7 @@ final class RequestGrammar {
     void check(ByteBuf in) {
         int at = in.readerIndex() + ahead;
         int end = in.writerIndex();
-        while (at < end && state != State.NOTHING) {
+        while (at < end && state != GrammarState.NOTHING) {
             int next = step(in, at, end);
             if (next < 0) {
                 break;
@@ -88,12 +88,12 @@ final class RequestGrammar {
 
     /** The decoder has read a head. */
     void bodyBegins(boolean chunked) {
-        state = chunked ? State.CHUNK_SIZE : State.NOTHING;
+        state = chunked ? GrammarState.CHUNK_SIZE : GrammarState.NOTHING;
     }
 
     /** The decoder has read a whole message. */
     void messageEnded() {
-        state = State.START;
+        state = GrammarState.START;
         ahead = 0;
     }
 
@@ -105,32 +105,32 @@ final class RequestGrammar {
             case FIELDS, TRAILERS -> fields(in, at, end);
             case CHUNK_SIZE -> chunkSize(in, at, end);
             case CHUNK -> chunk(at, end);
-            case CHUNK_CR -> chunkEnd(in, at, CR, State.CHUNK_LF);
-            case CHUNK_LF -> chunkEnd(in, at, LF, State.CHUNK_SIZE);
+            case CHUNK_CR -> chunkEnd(in, at, CR, GrammarState.CHUNK_LF);
+            case CHUNK_LF -> chunkEnd(in, at, LF, GrammarState.CHUNK_SIZE);
             case NOTHING -> -1;
         };
     }
 
     private int beginning(byte first, int at) {
-        if (state == State.EMPTY_LINE) {
+        if (state == GrammarState.EMPTY_LINE) {
             require(first == LF, "a line that ends in CR LF is expected before the request");
-            state = State.AFTER_EMPTY_LINE;
+            state = GrammarState.AFTER_EMPTY_LINE;
             return at + 1;
         }
-        if (state == State.START && first == CR) {
-            state = State.EMPTY_LINE;
+        if (state == GrammarState.START && first == CR) {
+            state = GrammarState.EMPTY_LINE;
             return at + 1;
         }
         if (first <= ' ' || first == 0x7f) {
             throw malformedLine();
         }
-        state = State.REQUEST_LINE;
+        state = GrammarState.REQUEST_LINE;
         return at;
     }
 
     private int requestLine(ByteBuf in, int at, int end) {
         int lf = in.indexOf(at, end, LF);
-        state = lf < 0 ? State.REQUEST_LINE : State.FIELDS;
+        state = lf < 0 ? GrammarState.REQUEST_LINE : GrammarState.FIELDS;
         return lf < 0 ? -1 : lf + 1;
     }
 
@@ -142,7 +142,7 @@ final class RequestGrammar {
             return -1;
         }
         if (lf == at + 1 && first == CR) {
-            state = State.NOTHING;
+            state = GrammarState.NOTHING;
         }
         return lf + 1;
     }
@@ -158,7 +158,7 @@ final class RequestGrammar {
         }
         require(lf > at && in.getByte(lf - 1) == CR, "a chunk size that ends in CR LF is expected");
         left = readSize(in, at, lf - 1);
-        state = left == 0 ? State.TRAILERS : State.CHUNK;
+        state = left == 0 ? GrammarState.TRAILERS : GrammarState.CHUNK;
         return lf + 1;
     }
 
@@ -187,12 +187,12 @@ final class RequestGrammar {
         int skipped = (int) Math.min(left, end - at);
         left -= skipped;
         if (left == 0) {
-            state = State.CHUNK_CR;
+            state = GrammarState.CHUNK_CR;
         }
         return at + skipped;
     }
 
-    private int chunkEnd(ByteBuf in, int at, byte expected, State next) {
+    private int chunkEnd(ByteBuf in, int at, byte expected, GrammarState next) {
         require(in.getByte(at) == expected, "CR LF is expected after a chunk");
         state = next;
         return at + 1;

@@ -21,13 +21,13 @@ final class Ramp implements AutoCloseable {
     private final LongSupplier nanoTime;
     private final InstantSource clock;
     private final RampMeters meters;
-    private final Progress progress = new Progress();
+    private final RampProgress progress = new RampProgress();
     private volatile StepFigures figures = new StepFigures();
-    private Guard guard;
-    private Weights weights;
+    private RampGuard guard;
+    private TargetWeights weights;
 
     /** Where the ramp is. */
-    private static final class Progress {
+    private static final class RampProgress {
         private RampState state = RampState.RUNNING;
         private int step;
         private long since;
@@ -39,7 +39,7 @@ final class Ramp implements AutoCloseable {
     /** @param saved where it stands; null for its first step */
     Ramp(
             RampPlan plan,
-            Weights weights,
+            TargetWeights weights,
             @Nullable SavedRamp saved,
             LongSupplier nanoTime,
             InstantSource clock,
@@ -48,7 +48,7 @@ final class Ramp implements AutoCloseable {
         this.weights = weights;
         this.nanoTime = nanoTime;
         this.clock = clock;
-        this.guard = new Guard(plan.config());
+        this.guard = new RampGuard(plan.config());
         this.meters = new RampMeters(registry, this);
         this.progress.since = nanoTime.getAsLong();
         if (saved == null) {
@@ -85,14 +85,14 @@ final class Ramp implements AutoCloseable {
     }
 
     /** The route is a new one: its shares become what they are here. */
-    synchronized void moveTo(Weights others) {
+    synchronized void moveTo(TargetWeights others) {
         weights = others;
         weights.override(plan.arm(), share());
     }
 
     void record(String arm, boolean failed, long nanos) {
         StepFigures step = figures;
-        ArmFigures whose = arm.equals(plan.arm()) ? step.target() : step.others();
+        TargetFigures whose = arm.equals(plan.arm()) ? step.target() : step.others();
         whose.record(failed, nanos);
     }
 
@@ -105,7 +105,7 @@ final class Ramp implements AutoCloseable {
         if (progress.state != RampState.RUNNING && progress.state != RampState.PAUSED) {
             return;
         }
-        Breach breach = guard.check(figures);
+        GuardBreach breach = guard.check(figures);
         if (breach != null) {
             rollBack(breach);
         } else if (progress.state == RampState.RUNNING && lastedEnough()) {
@@ -114,7 +114,7 @@ final class Ramp implements AutoCloseable {
     }
 
     private boolean lastedEnough() {
-        ModelConfig.Ramp config = plan.config();
+        ModelConfig.RampConfig config = plan.config();
         return nanoTime.getAsLong() - progress.since >= config.interval().toNanos()
                 && figures.target().answered() >= config.minimumRequests();
     }
@@ -144,7 +144,7 @@ final class Ramp implements AutoCloseable {
         LOG.info("ramp of model '{}': target '{}' has a share of {}", plan.model(), plan.arm(), share());
     }
 
-    private void rollBack(Breach breach) {
+    private void rollBack(GuardBreach breach) {
         become(RampState.ROLLED_BACK);
         progress.reason = breach.kind().label() + ": " + breach.text();
         meters.rolledBack(breach.kind());
@@ -167,13 +167,13 @@ final class Ramp implements AutoCloseable {
     synchronized void restart() {
         become(RampState.RUNNING);
         progress.reason = "";
-        guard = new Guard(plan.config());
+        guard = new RampGuard(plan.config());
         enter(0);
     }
 
     synchronized void rollBack() {
         if (progress.state != RampState.ROLLED_BACK) {
-            rollBack(new Breach(Breach.Kind.REQUESTED, "by the operator"));
+            rollBack(new GuardBreach(GuardBreach.BreachKind.REQUESTED, "by the operator"));
         }
     }
 

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ramp;
 
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -11,12 +11,12 @@ import java.util.Map;
 
 /** The meters of one ramp. */
 final class RampMeters implements AutoCloseable {
-    private final OwnMeters all;
+    private final ReplaceableMeters all;
     private final Counter steps;
-    private final Map<Breach.Kind, Counter> rollbacks = new EnumMap<>(Breach.Kind.class);
+    private final Map<GuardBreach.BreachKind, Counter> rollbacks = new EnumMap<>(GuardBreach.BreachKind.class);
 
     RampMeters(MeterRegistry registry, Ramp ramp) {
-        this.all = new OwnMeters(registry);
+        this.all = new ReplaceableMeters(registry);
         Tags tags = Tags.of("model", ramp.plan().model());
         all.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
                 .tags(tags.and("arm", ramp.plan().arm()))::register);
@@ -25,7 +25,7 @@ final class RampMeters implements AutoCloseable {
                     .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))::register);
         }
         steps = all.add(each -> each.counter("isthmus.ramp.steps", tags));
-        for (Breach.Kind kind : Breach.Kind.values()) {
+        for (GuardBreach.BreachKind kind : GuardBreach.BreachKind.values()) {
             Tags reason = tags.and("reason", kind.label());
             rollbacks.put(kind, all.add(each -> each.counter("isthmus.ramp.rollbacks", reason)));
         }
@@ -35,7 +35,7 @@ final class RampMeters implements AutoCloseable {
         steps.increment();
     }
 
-    void rolledBack(Breach.Kind kind) {
+    void rolledBack(GuardBreach.BreachKind kind) {
         Counter counter = rollbacks.get(kind);
         if (counter != null) {
             counter.increment();

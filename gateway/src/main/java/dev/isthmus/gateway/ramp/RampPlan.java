@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * @param model the route's key
  * @param target what is ramped
  */
-public record RampPlan(String model, ModelConfig.Target target, ModelConfig.Ramp config) {
+public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfig.RampConfig config) {
 
     public RampPlan {
         if (!config.target().equals(target.label())) {

@@ -70,7 +70,7 @@ public final class Ramps implements AutoCloseable {
      * A configuration takes over: its ramps begin, those that it has unchanged go on where they are with its weights, others
      * end. What begins goes on where it was saved. Called before calls go by the new weights; may block.
      */
-    public synchronized void install(Map<RampPlan, Weights> plans) {
+    public synchronized void install(Map<RampPlan, TargetWeights> plans) {
         Map<String, Ramp> next = new HashMap<>();
         Map<String, Ramp> before = byModel;
         plans.forEach((plan, weights) -> {
@@ -89,7 +89,7 @@ public final class Ramps implements AutoCloseable {
     }
 
     /** @param changed whether another ramp of the model was here: what was saved is that one's */
-    private Ramp begun(RampPlan plan, Weights weights, boolean changed) {
+    private Ramp begun(RampPlan plan, TargetWeights weights, boolean changed) {
         return new Ramp(plan, weights, changed ? null : saved.of(plan), nanoTime, clock, registry);
     }
 

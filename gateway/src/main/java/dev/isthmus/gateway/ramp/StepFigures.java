@@ -4,15 +4,15 @@ import java.util.concurrent.atomic.DoubleAccumulator;
 
 /** What happened in one step of a ramp. Recorded by many threads at once, without locks. */
 final class StepFigures {
-    private final ArmFigures target = new ArmFigures();
-    private final ArmFigures others = new ArmFigures();
+    private final TargetFigures target = new TargetFigures();
+    private final TargetFigures others = new TargetFigures();
     private final DoubleAccumulator difference = new DoubleAccumulator(Math::max, 0);
 
-    ArmFigures target() {
+    TargetFigures target() {
         return target;
     }
 
-    ArmFigures others() {
+    TargetFigures others() {
         return others;
     }
 

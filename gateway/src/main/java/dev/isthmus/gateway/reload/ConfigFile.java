@@ -20,7 +20,7 @@ import java.util.function.UnaryOperator;
  */
 public final class ConfigFile implements ConfigSource {
     /** What is to be done after a look. */
-    public enum Look {
+    public enum FileChange {
         /** Nothing: it is as it was when it was last loaded. */
         SAME,
         /** It must be seen once more, soon: it may be half written. */
@@ -56,15 +56,15 @@ public final class ConfigFile implements ConfigSource {
      * Looks at the file. It has changed when two looks at a time found the same, which was not loaded yet; that it cannot be
      * read any more is a change, too.
      */
-    public synchronized Look look() {
+    public synchronized FileChange look() {
         String now = digest();
         if (now.equals(loaded)) {
             lastSeen = "";
-            return Look.SAME;
+            return FileChange.SAME;
         }
         boolean settled = now.equals(lastSeen);
         lastSeen = settled ? "" : now;
-        return settled ? Look.CHANGED : Look.UNSETTLED;
+        return settled ? FileChange.CHANGED : FileChange.UNSETTLED;
     }
 
     private String digest() {

@@ -14,12 +14,12 @@ public final class Route {
     private final String key;
     private final long seed;
     private final ModelConfig config;
-    private final Split split;
-    private final List<Rule> rules;
+    private final WeightedTargets split;
+    private final List<RoutingRule> rules;
     private final @Nullable StickyKey sticky;
-    private final List<Arm> shadows;
-    private final @Nullable Arm fallback;
-    private final Choices choices;
+    private final List<WeightedTarget> shadows;
+    private final @Nullable WeightedTarget fallback;
+    private final SelectionState choices;
     private final boolean needsParameters;
     private final List<Upstream> upstreams;
     private final VersionRule versions;
@@ -33,24 +33,24 @@ public final class Route {
             @Nullable String name,
             ModelConfig config,
             Function<String, Upstream> upstreams,
-            Choices choices) {
-        Naming naming = Naming.of(name, config);
+            SelectionState choices) {
+        UpstreamModelName naming = UpstreamModelName.of(name, config);
         this.key = key;
-        this.seed = Hash.of(key);
+        this.seed = StickyHash.of(key);
         this.config = config;
-        this.split = new Split(config.allTargets(), target -> Arm.of(target, upstreams, naming));
-        this.rules = config.rules().stream().map(rule -> Rule.of(rule, split)).toList();
+        this.split = new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, naming));
+        this.rules = config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
         this.sticky = StickyKey.of(config.sticky());
         this.shadows = config.shadow().stream()
-                .map(shadow -> Arm.of(shadow, upstreams, naming))
+                .map(shadow -> WeightedTarget.of(shadow, upstreams, naming))
                 .toList();
-        this.fallback = config.fallback() == null ? null : Arm.of(config.fallback(), upstreams, naming);
+        this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, naming);
         this.choices = choices;
         this.needsParameters =
-                (sticky != null && !sticky.header()) || rules.stream().anyMatch(Rule::needsParameters);
+                (sticky != null && !sticky.header()) || rules.stream().anyMatch(RoutingRule::needsParameters);
         this.versions = VersionRule.of(config, naming, split.arms());
         this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
-                .map(Arm::upstream)
+                .map(WeightedTarget::upstream)
                 .distinct()
                 .toList();
     }
@@ -66,7 +66,7 @@ public final class Route {
     }
 
     /** The shares of the targets. */
-    public Split split() {
+    public WeightedTargets split() {
         return split;
     }
 
@@ -84,7 +84,7 @@ public final class Route {
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that none of them serves
      */
     public List<Target> targets(ModelRef asked) {
-        NamedVersion named = versions.named(asked);
+        RequestedVersion named = versions.named(asked);
         return split.arms().stream()
                 .filter(arm -> named == null || named.isAmong(arm))
                 .map(arm -> arm.target(asked))
@@ -100,7 +100,7 @@ public final class Route {
     public List<Upstream> shadowUpstreams() {
         return shadows.isEmpty()
                 ? List.of()
-                : shadows.stream().map(Arm::upstream).toList();
+                : shadows.stream().map(WeightedTarget::upstream).toList();
     }
 
     /** The targets of copied traffic, in the order of the configuration. */
@@ -120,7 +120,7 @@ public final class Route {
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
      */
-    public Pick pick(ModelRef asked, Attributes attributes) {
+    public TargetSelection pick(ModelRef asked, RequestAttributes attributes) {
         return pick(asked, attributes, null);
     }
 
@@ -130,27 +130,27 @@ public final class Route {
      * @param stream what its stream has been given by chance; null for a request on its own
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
      */
-    public Pick pick(ModelRef asked, Attributes attributes, @Nullable Picks stream) {
-        NamedVersion named = versions.named(asked);
-        Arm ruled = ruled(attributes, named);
-        Sequence sequence = Sequence.of(attributes);
+    public TargetSelection pick(ModelRef asked, RequestAttributes attributes, @Nullable StreamSelections stream) {
+        RequestedVersion named = versions.named(asked);
+        WeightedTarget ruled = ruled(attributes, named);
+        SequenceKey sequence = SequenceKey.of(attributes);
         if (sequence != null) {
-            long hash = Hash.of(seed, sequence.id());
-            Arm arm = sequenceArm(asked, named, sequence, ruled, hash);
-            return new Pick(arm.target(asked), Hash.affinity(hash), true);
+            long hash = StickyHash.of(seed, sequence.id());
+            WeightedTarget arm = sequenceArm(asked, named, sequence, ruled, hash);
+            return new TargetSelection(arm.target(asked), StickyHash.affinity(hash), true);
         }
         String value = sticky == null ? null : sticky.value(attributes);
         if (value != null) {
-            long hash = Hash.of(seed, value);
-            Arm arm = ruled == null ? split.at(hash, named) : ruled;
-            return new Pick(arm.target(asked), Hash.affinity(hash), false);
+            long hash = StickyHash.of(seed, value);
+            WeightedTarget arm = ruled == null ? split.at(hash, named) : ruled;
+            return new TargetSelection(arm.target(asked), StickyHash.affinity(hash), false);
         }
-        Arm arm = ruled == null ? chance(stream, named) : ruled;
-        return new Pick(arm.target(asked), Call.NO_AFFINITY, false);
+        WeightedTarget arm = ruled == null ? chance(stream, named) : ruled;
+        return new TargetSelection(arm.target(asked), Call.NO_AFFINITY, false);
     }
 
-    private @Nullable Arm ruled(Attributes attributes, @Nullable NamedVersion named) {
-        for (Rule rule : rules) {
+    private @Nullable WeightedTarget ruled(RequestAttributes attributes, @Nullable RequestedVersion named) {
+        for (RoutingRule rule : rules) {
             if (rule.matches(attributes) && (named == null || named.mayBeServedBy(rule.arm()))) {
                 return rule.arm();
             }
@@ -159,16 +159,16 @@ public final class Route {
     }
 
     /** A running sequence stays where it is; one that starts goes where the weights of now send it. */
-    private Arm sequenceArm(
-            ModelRef asked, @Nullable NamedVersion named, Sequence sequence, @Nullable Arm ruled, long hash) {
+    private WeightedTarget sequenceArm(
+            ModelRef asked, @Nullable RequestedVersion named, SequenceKey sequence, @Nullable WeightedTarget ruled, long hash) {
         SequencePins pins = choices.pins();
         long pin = SequencePins.key(asked.name(), named == null ? "" : named.version(), sequence.id());
-        Arm.Place place = sequence.start() ? null : pins.find(pin);
-        Arm pinned = place == null ? null : split.at(place);
+        WeightedTarget.TargetFactory place = sequence.start() ? null : pins.find(pin);
+        WeightedTarget pinned = place == null ? null : split.at(place);
         if (pinned != null && named != null && !named.mayBeServedBy(pinned)) {
             pinned = null;
         }
-        Arm arm = ruled != null ? ruled : pinned != null ? pinned : split.at(hash, named);
+        WeightedTarget arm = ruled != null ? ruled : pinned != null ? pinned : split.at(hash, named);
         if (sequence.end()) {
             pins.forget(pin);
         } else if (!arm.place().equals(place)) {
@@ -177,7 +177,7 @@ public final class Route {
         return arm;
     }
 
-    private Arm chance(@Nullable Picks stream, @Nullable NamedVersion named) {
+    private WeightedTarget chance(@Nullable StreamSelections stream, @Nullable RequestedVersion named) {
         return stream == null
                 ? split.at(choices.random().nextLong(), named)
                 : stream.arm(key, split, named, choices.random());

@@ -48,7 +48,7 @@ public final class RoutingTable {
     private final Map<Upstream, Route> byDiscovery = new ConcurrentHashMap<>();
     private final @Nullable Upstream fallback;
     private final @Nullable Route fallbackRoute;
-    private final Choices choices;
+    private final SelectionState choices;
 
     /**
      * A table of the configured models.
@@ -64,7 +64,7 @@ public final class RoutingTable {
             Function<String, Upstream> upstreams,
             @Nullable Upstream fallback,
             Supplier<Map<String, Upstream>> discovered,
-            Choices choices) {
+            SelectionState choices) {
         SortedMap<String, Route> routes = new TreeMap<>();
         models.forEach((name, config) ->
                 routes.put(name, new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, choices)));

@@ -16,7 +16,7 @@ public final class SequencePins {
     private static final Duration IDLE = Duration.ofMinutes(10);
 
     // By hash: names and ids are client-made and as long as clients like.
-    private final Cache<Long, Arm.Place> places;
+    private final Cache<Long, WeightedTarget.TargetFactory> places;
 
     /** @param nanoTime the clock, on the scale of {@link System#nanoTime()} */
     public SequencePins(LongSupplier nanoTime) {
@@ -34,15 +34,15 @@ public final class SequencePins {
      * @param version empty where it does not matter
      */
     static long key(String model, String version, String id) {
-        long ofModel = Hash.of(model);
-        return Hash.of(version.isEmpty() ? ofModel : Hash.of(ofModel, version), id);
+        long ofModel = StickyHash.of(model);
+        return StickyHash.of(version.isEmpty() ? ofModel : StickyHash.of(ofModel, version), id);
     }
 
-    Arm.@Nullable Place find(long key) {
+    WeightedTarget.@Nullable TargetFactory find(long key) {
         return places.getIfPresent(key);
     }
 
-    void remember(long key, Arm.Place place) {
+    void remember(long key, WeightedTarget.TargetFactory place) {
         places.put(key, place);
     }
 

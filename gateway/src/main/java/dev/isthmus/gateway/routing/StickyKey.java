@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** The header or the request parameter that keeps a client on its arm and its server. */
 record StickyKey(boolean header, String name) {
 
-    static @Nullable StickyKey of(ModelConfig.@Nullable Key key) {
+    static @Nullable StickyKey of(ModelConfig.@Nullable RequestKey key) {
         if (key == null) {
             return null;
         }
@@ -22,7 +22,7 @@ record StickyKey(boolean header, String name) {
 
     /** The key's value in a request; null where it has none or an empty one. */
     @Nullable
-    String value(Attributes attributes) {
+    String value(RequestAttributes attributes) {
         String value = header ? attributes.header(name) : attributes.parameter(name);
         return value == null || value.isEmpty() ? null : value;
     }

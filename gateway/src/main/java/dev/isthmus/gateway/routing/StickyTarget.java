@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.routing;
 
-import dev.isthmus.gateway.config.ModelConfig.Target;
+import dev.isthmus.gateway.config.ModelConfig.TargetConfig;
 import java.util.Comparator;
 import java.util.List;
 
@@ -14,11 +14,11 @@ public final class StickyTarget {
      * @param route the route's key
      * @param targets those that may serve the call, at least one
      */
-    public static String of(String route, List<Target> targets, String value) {
-        List<Target> sorted =
-                targets.stream().sorted(Comparator.comparing(Target::label)).toList();
-        double[] ends = Split.ends(sorted.stream().mapToDouble(Target::weight).toArray());
-        double point = Hash.unit(Hash.of(Hash.of(route), value));
-        return sorted.get(Split.index(ends, point)).label();
+    public static String of(String route, List<TargetConfig> targets, String value) {
+        List<TargetConfig> sorted =
+                targets.stream().sorted(Comparator.comparing(TargetConfig::label)).toList();
+        double[] ends = WeightedTargets.ends(sorted.stream().mapToDouble(TargetConfig::weight).toArray());
+        double point = StickyHash.unit(StickyHash.of(StickyHash.of(route), value));
+        return sorted.get(WeightedTargets.index(ends, point)).label();
     }
 }

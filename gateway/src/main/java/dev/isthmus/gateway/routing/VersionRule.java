@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
  * @param versions of the targets that have one
  * @param open whether there are targets that have none
  */
-record VersionRule(Naming naming, boolean holds, Set<String> versions, boolean open) {
+record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions, boolean open) {
 
-    static VersionRule of(ModelConfig config, Naming naming, List<Arm> arms) {
+    static VersionRule of(ModelConfig config, UpstreamModelName naming, List<WeightedTarget> arms) {
         Set<String> versions = new TreeSet<>();
         boolean open = false;
-        for (Arm arm : arms) {
+        for (WeightedTarget arm : arms) {
             if (arm.version() == null) {
                 open = true;
             } else {
@@ -38,24 +38,24 @@ record VersionRule(Naming naming, boolean holds, Set<String> versions, boolean o
      * @throws OipException NOT_FOUND for a version that no target serves
      */
     @Nullable
-    NamedVersion named(ModelRef asked) {
+    RequestedVersion named(ModelRef asked) {
         if (!holds || versions.isEmpty() || !naming.namesVersion(asked)) {
             return null;
         }
         String version = asked.version();
         if (versions.contains(version)) {
-            return new NamedVersion(version, version);
+            return new RequestedVersion(version, version);
         }
         if (!open) {
             throw new OipException(
                     ErrorCode.NOT_FOUND,
                     "model '" + asked.name() + "' has no version '" + version + "', expected one of " + versions);
         }
-        return new NamedVersion(version, null);
+        return new RequestedVersion(version, null);
     }
 
     /** Whether an arm answers with another version than a call names. */
-    boolean excludes(Arm arm, ModelRef asked) {
+    boolean excludes(WeightedTarget arm, ModelRef asked) {
         return holds
                 && arm.version() != null
                 && naming.namesVersion(asked)

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Tags;
@@ -10,11 +10,11 @@ final class OutputMeters {
     private static final double[] DECADES = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000};
     private static final double[] SHARES = {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
 
-    private final OwnMeters meters;
+    private final ReplaceableMeters meters;
     private final Tags tags;
 
     /** @param tags of the shadow and the output */
-    OutputMeters(OwnMeters meters, Tags tags) {
+    OutputMeters(ReplaceableMeters meters, Tags tags) {
         this.meters = meters;
         this.tags = tags;
     }

@@ -7,13 +7,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** One shadow of a route. Used by all event loops. */
 final class Shadow implements AutoCloseable {
     private final ShadowName name;
-    private final ModelConfig.Shadow config;
+    private final ModelConfig.ShadowConfig config;
     private final Transcoder transcoder;
     private final ShadowRuntime runtime;
     private final ShadowFigures figures;
     private final AtomicInteger underWay = new AtomicInteger();
 
-    Shadow(ShadowName name, ModelConfig.Shadow config, Transcoder transcoder, ShadowRuntime runtime) {
+    Shadow(ShadowName name, ModelConfig.ShadowConfig config, Transcoder transcoder, ShadowRuntime runtime) {
         this.name = name;
         this.config = config;
         this.transcoder = transcoder;
@@ -21,7 +21,7 @@ final class Shadow implements AutoCloseable {
         this.figures = runtime.figures(name);
     }
 
-    ModelConfig.Shadow config() {
+    ModelConfig.ShadowConfig config() {
         return config;
     }
 

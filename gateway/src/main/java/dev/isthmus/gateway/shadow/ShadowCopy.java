@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.routing.Target;
@@ -8,7 +8,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -27,7 +27,7 @@ final class ShadowCopy implements Reply {
     private final Shadow shadow;
     private final Target target;
     private final Call call;
-    private final Answers answers = new Answers();
+    private final ShadowReply answers = new ShadowReply();
     private long started;
     private long held;
     private boolean sent;
@@ -37,7 +37,7 @@ final class ShadowCopy implements Reply {
     private boolean closed;
 
     /** What is compared, as far as it has come. */
-    private static final class Answers {
+    private static final class ShadowReply {
         /** Whether a main answer is still to come, or has come and is kept. */
         private boolean wanted = true;
 
@@ -59,9 +59,9 @@ final class ShadowCopy implements Reply {
             return;
         }
         try {
-            Peer peer = target.upstream().peer();
+            ServerFeatures peer = target.upstream().peer();
             // A region of shared memory may be written to by the server: it belongs to the main one.
-            Peer apart = new Peer(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
+            ServerFeatures apart = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
             InferMessage message = source.prepare(apart, target.model());
             if (hold(size(message))) {
                 started = shadow.runtime().now();
@@ -69,13 +69,13 @@ final class ShadowCopy implements Reply {
                 target.upstream().infer(copy(), target.model(), message, this);
             } else {
                 message.release();
-                leave(Outcome.MEMORY);
+                leave(ShadowOutcome.MEMORY);
             }
         } catch (OipException unsendable) {
-            leave(Outcome.UNSENDABLE);
+            leave(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
             LOG.error("copy of a call for shadow '{}'", shadow.config().label(), fault);
-            leave(Outcome.FAILED);
+            leave(ShadowOutcome.FAILED);
         }
     }
 
@@ -88,7 +88,7 @@ final class ShadowCopy implements Reply {
     }
 
     /** It is not sent, or has failed. */
-    void leave(Outcome outcome) {
+    void leave(ShadowOutcome outcome) {
         if (!over) {
             over = true;
             shadow.figures().count(outcome);
@@ -97,11 +97,11 @@ final class ShadowCopy implements Reply {
     }
 
     @Override
-    public void message(Answer answer) {
+    public void message(ReplyMessage answer) {
         if (!over
                 && answers.wanted
                 && answers.own == null
-                && answer instanceof Answer.Inference inference
+                && answer instanceof ReplyMessage.Inference inference
                 && keep(inference.message())) {
             answers.own = inference.message();
         } else {
@@ -121,7 +121,7 @@ final class ShadowCopy implements Reply {
 
     @Override
     public void fail(OipException failure) {
-        leave(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? Outcome.TIMEOUT : Outcome.FAILED);
+        leave(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? ShadowOutcome.TIMEOUT : ShadowOutcome.FAILED);
     }
 
     /** Whether the main answer is wanted. */
@@ -150,7 +150,7 @@ final class ShadowCopy implements Reply {
         if (over) {
             meet();
         } else if (!sent) {
-            leave(Outcome.LATE);
+            leave(ShadowOutcome.LATE);
         }
     }
 
@@ -159,12 +159,12 @@ final class ShadowCopy implements Reply {
         long size = size(answer);
         if (size > shadow.runtime().limits().answerBytes()) {
             answers.wanted = false;
-            shadow.figures().count(Verdict.LEFT_OUT);
+            shadow.figures().count(ComparisonResult.LEFT_OUT);
             return false;
         }
         if (!hold(size)) {
             answers.wanted = false;
-            shadow.figures().count(Verdict.DROPPED);
+            shadow.figures().count(ComparisonResult.DROPPED);
             return false;
         }
         return true;
@@ -186,14 +186,14 @@ final class ShadowCopy implements Reply {
             close();
         } else if (main != null) {
             long bytes = held;
-            HeldBytes all = shadow.runtime().held();
+            ShadowMemory all = shadow.runtime().held();
             answers.main = null;
             answers.own = null;
             held = 0;
             close();
             shadow.runtime()
                     .comparer()
-                    .take(new AnswerPair(
+                    .take(new ResponsePair(
                             shadow.figures(), shadow.transcoder(), call.allocator(), main, own, () -> all.give(bytes)));
         }
     }
@@ -219,9 +219,9 @@ final class ShadowCopy implements Reply {
     /** The bytes that a message keeps. */
     private static long size(InferMessage message) {
         return switch (message) {
-            case InferMessage.Rest rest -> rest.body().content().readableBytes();
-            case InferMessage.Protobuf protobuf -> protobuf.message().readableBytes();
-            case InferMessage.Request request -> size(request.request().inputs().stream());
+            case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
+            case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
+            case InferMessage.DecodedRequest request -> size(request.request().inputs().stream());
             case InferMessage.Response response -> size(response.response().outputs().stream());
         };
     }

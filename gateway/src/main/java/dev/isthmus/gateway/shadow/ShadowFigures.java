@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.shadow;
 
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Tags;
@@ -24,41 +24,41 @@ final class ShadowFigures implements AutoCloseable {
     private final ShadowName name;
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
-    private final OwnMeters meters;
-    private final Map<Outcome, Counter> requests = new EnumMap<>(Outcome.class);
-    private final Map<Verdict, Counter> comparisons = new EnumMap<>(Verdict.class);
+    private final ReplaceableMeters meters;
+    private final Map<ShadowOutcome, Counter> requests = new EnumMap<>(ShadowOutcome.class);
+    private final Map<ComparisonResult, Counter> comparisons = new EnumMap<>(ComparisonResult.class);
     private final Timer latency;
     private final Map<String, OutputMeters> outputs = new ConcurrentHashMap<>();
     private final WorstDifference worst;
-    private volatile @Nullable Mismatch last;
+    private volatile @Nullable ResponseMismatch last;
 
-    ShadowFigures(ShadowName name, OwnMeters meters, LongSupplier nanoTime, DifferenceListener listener) {
+    ShadowFigures(ShadowName name, ReplaceableMeters meters, LongSupplier nanoTime, DifferenceListener listener) {
         this.name = name;
         this.nanoTime = nanoTime;
         this.listener = listener;
         this.meters = meters;
         this.worst = new WorstDifference(nanoTime);
-        for (Outcome outcome : Outcome.values()) {
+        for (ShadowOutcome outcome : ShadowOutcome.values()) {
             Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
             requests.put(outcome, meters.add(registry -> registry.counter("isthmus.shadow.requests", tags)));
         }
-        for (Verdict verdict : Verdict.values()) {
+        for (ComparisonResult verdict : ComparisonResult.values()) {
             Tags tags = name.tags().and("outcome", verdict.label());
             comparisons.put(verdict, meters.add(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
         }
         this.latency = meters.add(registry -> registry.timer("isthmus.shadow.latency", name.tags()));
     }
 
-    void count(Outcome outcome) {
+    void count(ShadowOutcome outcome) {
         counter(requests, outcome).increment();
     }
 
     void answeredAfter(long nanos) {
-        count(Outcome.ANSWERED);
+        count(ShadowOutcome.ANSWERED);
         latency.record(nanos, TimeUnit.NANOSECONDS);
     }
 
-    void count(Verdict verdict) {
+    void count(ComparisonResult verdict) {
         counter(comparisons, verdict).increment();
     }
 
@@ -77,13 +77,13 @@ final class ShadowFigures implements AutoCloseable {
             largest = Math.max(largest, record(result));
             equal &= result.equal();
         }
-        count(equal ? Verdict.EQUAL : Verdict.DIFFERENT);
+        count(equal ? ComparisonResult.EQUAL : ComparisonResult.DIFFERENT);
         tell(largest);
     }
 
     /** The shadow's answer is none that can be read. */
     void unreadable() {
-        count(Verdict.DIFFERENT);
+        count(ComparisonResult.DIFFERENT);
         mismatch("", "unreadable");
         tell(Double.POSITIVE_INFINITY);
     }
@@ -108,7 +108,7 @@ final class ShadowFigures implements AutoCloseable {
             case OutputComparison.Elements elements -> {
                 meters(elements.name()).record(elements);
                 if (!elements.equal()) {
-                    last = new Mismatch(elements.name(), "difference", 0, nanoTime.getAsLong());
+                    last = new ResponseMismatch(elements.name(), "difference", 0, nanoTime.getAsLong());
                 }
                 yield 0;
             }
@@ -119,7 +119,7 @@ final class ShadowFigures implements AutoCloseable {
         if (Double.isInfinite(numbers.maxDifference())) {
             mismatch(numbers.name(), "not_finite");
         } else if (!numbers.equal()) {
-            last = new Mismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong());
+            last = new ResponseMismatch(numbers.name(), "difference", numbers.maxDifference(), nanoTime.getAsLong());
         }
     }
 
@@ -127,7 +127,7 @@ final class ShadowFigures implements AutoCloseable {
         Tags tags = name.tags().and("reason", reason);
         meters.add(registry -> registry.counter("isthmus.shadow.mismatch", tags))
                 .increment();
-        last = new Mismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong());
+        last = new ResponseMismatch(output, reason, Double.POSITIVE_INFINITY, nanoTime.getAsLong());
     }
 
     private OutputMeters meters(String output) {

@@ -32,10 +32,10 @@ public record ShadowReport(
 
     static ShadowReport of(
             ShadowName name,
-            Map<Outcome, Counter> requests,
-            Map<Verdict, Counter> comparisons,
+            Map<ShadowOutcome, Counter> requests,
+            Map<ComparisonResult, Counter> comparisons,
             double worst,
-            @Nullable Mismatch last,
+            @Nullable ResponseMismatch last,
             long now) {
         Map<String, Long> outcomes = new TreeMap<>();
         requests.forEach((outcome, counter) -> outcomes.merge(outcome.label(), (long) counter.count(), Long::sum));
@@ -44,7 +44,7 @@ public record ShadowReport(
         return new ShadowReport(name.model(), name.shadow(), outcomes, verdicts, worst, text(last, now));
     }
 
-    private static String text(@Nullable Mismatch last, long now) {
+    private static String text(@Nullable ResponseMismatch last, long now) {
         if (last == null) {
             return "";
         }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.shadow;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.isthmus.gateway.metrics.OwnMeters;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -21,12 +21,12 @@ public final class ShadowRuntime implements AutoCloseable {
     private final LongSupplier nanoTime;
     private final DifferenceListener listener;
     private final ShadowLimits limits;
-    private final HeldBytes held;
-    private final Comparer comparer;
-    private final Map<ShadowName, Used> figures = new HashMap<>();
+    private final ShadowMemory held;
+    private final ResponseComparer comparer;
+    private final Map<ShadowName, SharedFigures> figures = new HashMap<>();
 
     /** Figures and how many shadows, of this and of replaced configurations, count on them. */
-    private record Used(ShadowFigures figures, int uses) {}
+    private record SharedFigures(ShadowFigures figures, int uses) {}
 
     /**
      * No shadows yet.
@@ -45,8 +45,8 @@ public final class ShadowRuntime implements AutoCloseable {
         this.nanoTime = nanoTime;
         this.listener = listener;
         this.limits = limits;
-        this.held = new HeldBytes(limits.heldBytes());
-        this.comparer = new Comparer(limits.queued());
+        this.held = new ShadowMemory(limits.heldBytes());
+        this.comparer = new ResponseComparer(limits.queued());
     }
 
     RandomGenerator random() {
@@ -61,31 +61,31 @@ public final class ShadowRuntime implements AutoCloseable {
         return limits;
     }
 
-    HeldBytes held() {
+    ShadowMemory held() {
         return held;
     }
 
-    Comparer comparer() {
+    ResponseComparer comparer() {
         return comparer;
     }
 
     /** The figures of a shadow; {@link #forget} follows. */
     ShadowFigures figures(ShadowName name) {
         synchronized (figures) {
-            Used used = figures.get(name);
+            SharedFigures used = figures.get(name);
             ShadowFigures known = used == null
-                    ? new ShadowFigures(name, new OwnMeters(registry), nanoTime, listener)
+                    ? new ShadowFigures(name, new ReplaceableMeters(registry), nanoTime, listener)
                     : used.figures();
-            figures.put(name, new Used(known, used == null ? 1 : used.uses() + 1));
+            figures.put(name, new SharedFigures(known, used == null ? 1 : used.uses() + 1));
             return known;
         }
     }
 
     void forget(ShadowName name) {
         synchronized (figures) {
-            Used used = figures.remove(name);
+            SharedFigures used = figures.remove(name);
             if (used != null && used.uses() > 1) {
-                figures.put(name, new Used(used.figures(), used.uses() - 1));
+                figures.put(name, new SharedFigures(used.figures(), used.uses() - 1));
             } else if (used != null) {
                 used.figures().close();
             }

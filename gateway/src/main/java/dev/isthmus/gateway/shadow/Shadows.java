@@ -42,7 +42,7 @@ public final class Shadows implements AutoCloseable {
      */
     public static Shadows of(
             String model,
-            List<ModelConfig.Shadow> configs,
+            List<ModelConfig.ShadowConfig> configs,
             Function<ModelRef, List<Target>> targets,
             Transcoder transcoder,
             ShadowRuntime runtime) {
@@ -70,7 +70,7 @@ public final class Shadows implements AutoCloseable {
      * @param main where the call went: a shadow of the same place gets no copy, which could only be compared with itself
      * @param source may be used until it is released
      */
-    public Observation begin(Call call, ModelRef asked, Target main, RequestSource source) {
+    public PrimaryCallObserver begin(Call call, ModelRef asked, Target main, RequestSource source) {
         List<ShadowCopy> copies = List.of();
         if (!shadows.isEmpty()) {
             try {
@@ -81,15 +81,15 @@ public final class Shadows implements AutoCloseable {
         }
         if (copies.isEmpty()) {
             source.release();
-            return Observation.NONE;
+            return PrimaryCallObserver.NONE;
         }
-        Copies all = new Copies(copies, source);
+        ShadowCopies all = new ShadowCopies(copies, source);
         try {
             call.loop().execute(all);
             return all;
         } catch (RejectedExecutionException closed) {
             all.drop();
-            return Observation.NONE;
+            return PrimaryCallObserver.NONE;
         }
     }
 
@@ -104,7 +104,7 @@ public final class Shadows implements AutoCloseable {
         if (!any) {
             return List.of();
         }
-        Outcome leftOut = leftOut(call, source);
+        ShadowOutcome leftOut = leftOut(call, source);
         List<Target> places = targets.apply(asked);
         List<ShadowCopy> copies = new ArrayList<>();
         for (int i = 0; i < sampled.length; i++) {
@@ -112,11 +112,11 @@ public final class Shadows implements AutoCloseable {
             if (sampled[i] && leftOut != null) {
                 shadow.figures().count(leftOut);
             } else if (sampled[i] && same(places.get(i), main)) {
-                shadow.figures().count(Outcome.SAME_TARGET);
+                shadow.figures().count(ShadowOutcome.SAME_TARGET);
             } else if (sampled[i] && shadow.enter()) {
                 copies.add(new ShadowCopy(shadow, places.get(i), call));
             } else if (sampled[i]) {
-                shadow.figures().count(Outcome.BUSY);
+                shadow.figures().count(ShadowOutcome.BUSY);
             }
         }
         return copies;
@@ -126,11 +126,11 @@ public final class Shadows implements AutoCloseable {
         return copy.upstream().equals(main.upstream()) && copy.model().equals(main.model());
     }
 
-    private static @Nullable Outcome leftOut(Call call, RequestSource source) {
+    private static @Nullable ShadowOutcome leftOut(Call call, RequestSource source) {
         if (!(call.operation() instanceof Operation.Infer infer) || infer.stream()) {
-            return Outcome.STREAM;
+            return ShadowOutcome.STREAM;
         }
-        return inSequence(source.parameters()) ? Outcome.SEQUENCE : null;
+        return inSequence(source.parameters()) ? ShadowOutcome.SEQUENCE : null;
     }
 
     /** Whether it is one of a sequence: 0 and the empty text are the ids of none. */

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
@@ -18,17 +18,17 @@ import java.util.Map;
  * A stream over an upstream that has none: one request after the other, in their order, so that sequences stay what they
  * are. A request that fails is reported in the stream, which goes on.
  */
-public final class UnaryStream implements InferStream {
+public final class UnaryStream implements UpstreamStream {
     private static final int MAX_WAITING = 16;
     private static final Map<String, Parameter> FINAL = Map.of("triton_final_response", new Parameter.Bool(true));
 
-    private record Waiting(ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
+    private record PendingMessage(ModelRef model, String id, boolean emptyFinal, InferMessage message, long bytes) {}
 
     private final Upstream upstream;
     private final Call call;
     private final Reply reply;
-    private final Deque<Waiting> waiting = new ArrayDeque<>();
-    private Cancellation underWay = Cancellation.NONE;
+    private final Deque<PendingMessage> waiting = new ArrayDeque<>();
+    private Subscription underWay = Subscription.NONE;
     private long waitingBytes;
     private long underWayBytes;
     private boolean busy;
@@ -50,7 +50,7 @@ public final class UnaryStream implements InferStream {
             return;
         }
         long bytes = message.bytes();
-        waiting.add(new Waiting(model, id, emptyFinal, message, bytes));
+        waiting.add(new PendingMessage(model, id, emptyFinal, message, bytes));
         waitingBytes += bytes;
         next();
     }
@@ -96,13 +96,13 @@ public final class UnaryStream implements InferStream {
         pumping = true;
         // Not before the client takes the answers that it has; then comes resume().
         while (!busy && !over && !waiting.isEmpty() && reply.writable()) {
-            Waiting first = waiting.remove();
+            PendingMessage first = waiting.remove();
             waitingBytes -= first.bytes();
             underWayBytes = first.bytes();
             busy = true;
-            One one = new One(first);
-            Cancellation started = upstream.inferEvents(call, first.model(), first.message(), one);
-            underWay = one.done ? Cancellation.NONE : started;
+            UnaryReply one = new UnaryReply(first);
+            Subscription started = upstream.inferEvents(call, first.model(), first.message(), one);
+            underWay = one.done ? Subscription.NONE : started;
         }
         pumping = false;
         if (ended && !busy && !over && waiting.isEmpty()) {
@@ -112,11 +112,11 @@ public final class UnaryStream implements InferStream {
     }
 
     /** The outcome of one request. */
-    private final class One implements Reply {
-        private final Waiting request;
+    private final class UnaryReply implements Reply {
+        private final PendingMessage request;
         private boolean done;
 
-        One(Waiting request) {
+        UnaryReply(PendingMessage request) {
             this.request = request;
         }
 
@@ -126,14 +126,14 @@ public final class UnaryStream implements InferStream {
         }
 
         @Override
-        public void message(Answer answer) {
+        public void message(ReplyMessage answer) {
             if (over) {
                 answer.release();
-            } else if (answer instanceof Answer.Inference inference
+            } else if (answer instanceof ReplyMessage.Inference inference
                     && !upstream.peer().dialect().takesId(request.id())) {
-                reply.message(new Answer.Inference(inference.message(), request.id()));
-            } else if (answer instanceof Answer.StreamError error && error.id().isEmpty()) {
-                reply.message(new Answer.StreamError(error.failure(), request.id()));
+                reply.message(new ReplyMessage.Inference(inference.message(), request.id()));
+            } else if (answer instanceof ReplyMessage.StreamError error && error.id().isEmpty()) {
+                reply.message(new ReplyMessage.StreamError(error.failure(), request.id()));
             } else {
                 reply.message(answer);
             }
@@ -148,7 +148,7 @@ public final class UnaryStream implements InferStream {
         public void complete() {
             if (!over && request.emptyFinal()) {
                 InferResponse last = new InferResponse(request.model(), request.id(), FINAL, List.of());
-                reply.message(new Answer.Inference(new InferMessage.Response(last)));
+                reply.message(new ReplyMessage.Inference(new InferMessage.Response(last)));
             }
             finished();
         }
@@ -160,7 +160,7 @@ public final class UnaryStream implements InferStream {
                 UnaryStream.this.cancel();
                 reply.fail(failure);
             } else if (!over) {
-                reply.message(new Answer.StreamError(failure, request.id()));
+                reply.message(new ReplyMessage.StreamError(failure, request.id()));
             }
             finished();
         }
@@ -173,7 +173,7 @@ public final class UnaryStream implements InferStream {
             done = true;
             busy = false;
             underWayBytes = 0;
-            underWay = Cancellation.NONE;
+            underWay = Subscription.NONE;
             if (!over) {
                 reply.readMore();
                 next();

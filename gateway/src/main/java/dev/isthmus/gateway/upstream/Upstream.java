@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -9,7 +9,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 
@@ -27,15 +27,15 @@ public interface Upstream extends AutoCloseable {
     }
 
     /** What the server understands, as far as it is known now. {@link #infer} takes and answers on its wire. */
-    Peer peer();
+    ServerFeatures peer();
 
     /**
-     * Sends an inference request; the reply gets one {@code Answer.Inference} on the peer's wire.
+     * Sends an inference request; the reply gets one {@code ReplyMessage.Inference} on the peer's wire.
      *
      * @param model the model and version to ask this upstream for
      * @param message on the peer's wire, taken
      */
-    Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply);
+    Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply);
 
     /**
      * Requests whose encoded message is larger may be sent in parts, by {@link #inferParts}: smaller ones are kept for another
@@ -63,7 +63,7 @@ public interface Upstream extends AutoCloseable {
     }
 
     /** As {@link #infer}, but the reply gets any number of answers, as they come; one where the server cannot stream. */
-    default Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+    default Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
         return infer(call, model, message, reply);
     }
 
@@ -80,54 +80,54 @@ public interface Upstream extends AutoCloseable {
      *
      * @param model the one that its requests name, by which a server is chosen
      */
-    default InferStream inferStream(Call call, ModelRef model, Reply reply) {
+    default UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         return new UnaryStream(this, call, reply);
     }
 
     /**
-     * Asks the generate extension; the reply gets one {@code Answer.Document}, or {@code Answer.Events} for a stream.
+     * Asks the generate extension; the reply gets one {@code ReplyMessage.Document}, or {@code ReplyMessage.Events} for a stream.
      *
      * @param body JSON, taken
      */
-    default Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+    default Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
         body.release();
         reply.fail(unable(
                 ErrorCode.UNIMPLEMENTED,
                 "is not spoken to in REST, and the generate extension is known over REST only"));
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
     /**
-     * Asks a management extension; the reply gets one {@code Answer.Document}.
+     * Asks a management extension; the reply gets one {@code ReplyMessage.Document}.
      *
      * @param manage its {@code json} is whether the peer's wire is REST
      * @param body JSON or a protobuf message, taken
      */
-    default Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+    default Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         body.release();
         reply.fail(unable(ErrorCode.UNIMPLEMENTED, "does not serve " + manage.extension()));
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
-    /** The reply gets one {@code Answer.Ready}: whether the server is ready. */
-    Cancellation serverReady(Call call, Reply reply);
+    /** The reply gets one {@code ReplyMessage.Ready}: whether the server is ready. */
+    Subscription serverReady(Call call, Reply reply);
 
-    /** The reply gets one {@code Answer.Server}. */
-    Cancellation serverMetadata(Call call, Reply reply);
+    /** The reply gets one {@code ReplyMessage.Server}. */
+    Subscription serverMetadata(Call call, Reply reply);
 
-    /** The reply gets one {@code Answer.ModelReady}; a model unknown to the server is not ready. */
-    Cancellation modelReady(Call call, ModelRef model, Reply reply);
+    /** The reply gets one {@code ReplyMessage.ModelReadyState}; a model unknown to the server is not ready. */
+    Subscription modelReady(Call call, ModelRef model, Reply reply);
 
-    /** The reply gets one {@code Answer.Model}, or NOT_FOUND. */
-    Cancellation modelMetadata(Call call, ModelRef model, Reply reply);
+    /** The reply gets one {@code ReplyMessage.Model}, or NOT_FOUND. */
+    Subscription modelMetadata(Call call, ModelRef model, Reply reply);
 
     /**
      * Asks for the names of the server's models where it has no repository index but such a list; the reply gets one
-     * {@code Answer.Document}: KServe's {@code {"models": [...]}}.
+     * {@code ReplyMessage.Document}: KServe's {@code {"models": [...]}}.
      */
-    default Cancellation modelNames(Call call, Reply reply) {
+    default Subscription modelNames(Call call, Reply reply) {
         reply.fail(unable(ErrorCode.UNIMPLEMENTED, "is not known to list its models"));
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
     /** Closes connections; calls under way fail with UNAVAILABLE. */

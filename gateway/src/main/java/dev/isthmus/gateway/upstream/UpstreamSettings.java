@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import java.time.Duration;
@@ -27,7 +27,7 @@ public record UpstreamSettings(
         Duration timeout,
         Duration connectTimeout,
         long maxMessageBytes,
-        HeaderNames returnedHeaders,
+        HeaderAllowList returnedHeaders,
         AbusePolicy abuse,
         BooleanSupplier ending) {
 
@@ -53,7 +53,7 @@ public record UpstreamSettings(
                 timeout,
                 connectTimeout,
                 maxMessageBytes,
-                HeaderNames.of(List.of()),
+                HeaderAllowList.of(List.of()),
                 AbusePolicy.NONE,
                 () -> false);
     }

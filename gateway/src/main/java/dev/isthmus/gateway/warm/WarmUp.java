@@ -71,7 +71,7 @@ public final class WarmUp {
      * otherwise discard what they made of the code that everything runs on, just when clients come.
      */
     private static int exercise(long endNanos) throws Exception {
-        return Exercise.run(new Pace(FIRST_ROUNDS, 0), endNanos)
-                + Exercise.run(new Pace(LEAST_ROUNDS, PATIENCE), endNanos);
+        return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), endNanos)
+                + WarmUpWorkload.run(new SteadyStateDetector(LEAST_ROUNDS, PATIENCE), endNanos);
     }
 }

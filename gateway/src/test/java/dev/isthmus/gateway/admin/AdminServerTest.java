@@ -233,8 +233,8 @@ class AdminServerTest {
                 .route(
                         "GET",
                         "/things/*",
-                        request -> AdminAnswer.json(200, Map.of("tail", request.tail(), "q", request.query())))
-                .route("POST", "/things", request -> AdminAnswer.json(201, Map.of("body", request.body())))
+                        request -> AdminResponse.json(200, Map.of("tail", request.tail(), "q", request.query())))
+                .route("POST", "/things", request -> AdminResponse.json(201, Map.of("body", request.body())))
                 .route("GET", "/refused", request -> {
                     throw new OipException(ErrorCode.NOT_FOUND, "no such thing");
                 })

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.gateway.config.NameRule;
+import dev.isthmus.gateway.config.NameGrammar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -32,7 +32,7 @@ class NameRuleTest {
                 "[::1]"
             })
     void oneSegmentOfAPath_isAName(String name) {
-        assertThat(NameRule.holds(name)).isTrue();
+        assertThat(NameGrammar.holds(name)).isTrue();
     }
 
     @ParameterizedTest
@@ -56,32 +56,32 @@ class NameRuleTest {
                 "\ud800"
             })
     void whatAServerMayReadOtherwise_isNone(String name) {
-        assertThat(NameRule.holds(name)).isFalse();
+        assertThat(NameGrammar.holds(name)).isFalse();
     }
 
     @Test
     void length_isCountedInBytes() {
-        assertThat(NameRule.holds("a".repeat(255))).isTrue();
-        assertThat(NameRule.holds("a".repeat(256))).isFalse();
-        assertThat(NameRule.holds("模".repeat(85))).isTrue();
-        assertThat(NameRule.holds("模".repeat(86))).isFalse();
+        assertThat(NameGrammar.holds("a".repeat(255))).isTrue();
+        assertThat(NameGrammar.holds("a".repeat(256))).isFalse();
+        assertThat(NameGrammar.holds("模".repeat(85))).isTrue();
+        assertThat(NameGrammar.holds("模".repeat(86))).isFalse();
     }
 
     @Test
     void brokenRule_isToldWithTheValue() {
-        assertThatThrownBy(() -> NameRule.check("model name", "a\r\nb"))
+        assertThatThrownBy(() -> NameGrammar.check("model name", "a\r\nb"))
                 .isInstanceOfSatisfying(
                         OipException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT))
                 .hasMessage("model name 'a\\u000d\\u000ab': 1 to 255 bytes are expected, without '/', '\\', control"
                         + " characters and percent escapes, and not '.' or '..'");
-        assertThatThrownBy(() -> NameRule.check("model version", "/".repeat(10_000)))
+        assertThatThrownBy(() -> NameGrammar.check("model version", "/".repeat(10_000)))
                 .hasMessageStartingWith("model version '" + "/".repeat(64) + "...': ");
     }
 
     @Test
     void version_mayBeMissing_andElseObeysTheRule() {
-        assertThat(NameRule.checked(ModelRef.of("m"))).isEqualTo(ModelRef.of("m"));
-        assertThatThrownBy(() -> NameRule.checked(new ModelRef("m", "1/../../x")))
+        assertThat(NameGrammar.checked(ModelRef.of("m"))).isEqualTo(ModelRef.of("m"));
+        assertThatThrownBy(() -> NameGrammar.checked(new ModelRef("m", "1/../../x")))
                 .hasMessageStartingWith("model version '1/../../x': ");
     }
 

@@ -14,9 +14,9 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class MergedModelTest {
-    private static final Source FIRST = new Source("triton", "1");
-    private static final Source SECOND = new Source("triton", "2");
-    private static final Source CANARY = new Source("mlserver", "canary");
+    private static final ServerId FIRST = new ServerId("triton", "1");
+    private static final ServerId SECOND = new ServerId("triton", "2");
+    private static final ServerId CANARY = new ServerId("mlserver", "canary");
 
     @Test
     void noSource_isEmpty() {
@@ -69,13 +69,13 @@ class MergedModelTest {
         assertThat(merged.metadata().platform()).isEqualTo("sklearn");
         assertThat(merged.drift())
                 .containsExactly(
-                        new Drift(CANARY, Drift.Kind.VERSIONS, "", "[1, 3, v1]", "[v1]"),
-                        new Drift(FIRST, Drift.Kind.PLATFORM, "", "sklearn", "python"),
-                        new Drift(FIRST, Drift.Kind.VERSIONS, "", "[1, 3, v1]", "[1, 3]"),
-                        new Drift(FIRST, Drift.Kind.INPUT_MISSING, "input 'predict'", "FP32[-1,4]", ""),
-                        new Drift(FIRST, Drift.Kind.INPUT_EXTRA, "input 'INPUT0'", "", "INT32[-1]"),
-                        new Drift(FIRST, Drift.Kind.OUTPUT_MISSING, "output 'predict'", "INT64[-1,1]", ""),
-                        new Drift(FIRST, Drift.Kind.OUTPUT_EXTRA, "output 'OUTPUT0'", "", "INT32[-1]"));
+                        new Drift(CANARY, Drift.DriftKind.VERSIONS, "", "[1, 3, v1]", "[v1]"),
+                        new Drift(FIRST, Drift.DriftKind.PLATFORM, "", "sklearn", "python"),
+                        new Drift(FIRST, Drift.DriftKind.VERSIONS, "", "[1, 3, v1]", "[1, 3]"),
+                        new Drift(FIRST, Drift.DriftKind.INPUT_MISSING, "input 'predict'", "FP32[-1,4]", ""),
+                        new Drift(FIRST, Drift.DriftKind.INPUT_EXTRA, "input 'INPUT0'", "", "INT32[-1]"),
+                        new Drift(FIRST, Drift.DriftKind.OUTPUT_MISSING, "output 'predict'", "INT64[-1,1]", ""),
+                        new Drift(FIRST, Drift.DriftKind.OUTPUT_EXTRA, "output 'OUTPUT0'", "", "INT32[-1]"));
     }
 
     @Test
@@ -85,8 +85,8 @@ class MergedModelTest {
 
         assertThat(merged.drift())
                 .containsExactly(
-                        new Drift(SECOND, Drift.Kind.DATATYPE, "input 'x'", "FP32", "FP16"),
-                        new Drift(SECOND, Drift.Kind.SHAPE, "input 'x'", "[-1,4]", "[-1,8]"));
+                        new Drift(SECOND, Drift.DriftKind.DATATYPE, "input 'x'", "FP32", "FP16"),
+                        new Drift(SECOND, Drift.DriftKind.SHAPE, "input 'x'", "[-1,4]", "[-1,8]"));
     }
 
     @Test
@@ -115,7 +115,7 @@ class MergedModelTest {
                 said(FIRST, third, true, model("FP16", 8)),
                 said(SECOND, third, true, model("FP16", 9)));
 
-        assertThat(merged.drift()).containsExactly(new Drift(SECOND, Drift.Kind.SHAPE, "input 'x'", "[8]", "[9]"));
+        assertThat(merged.drift()).containsExactly(new Drift(SECOND, Drift.DriftKind.SHAPE, "input 'x'", "[8]", "[9]"));
     }
 
     private static ModelMetadata versions(ModelMetadata model, String... versions) {
@@ -128,7 +128,7 @@ class MergedModelTest {
         MergedModel merged = merge("m", said(FIRST, false, model("FP32", 1)), said(SECOND, true, model("FP16", 1)));
 
         assertThat(merged.metadata().inputs().getFirst().dataType()).isEqualTo("FP16");
-        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.Kind.DATATYPE, "input 'x'", "FP16", "FP32"));
+        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.DriftKind.DATATYPE, "input 'x'", "FP16", "FP32"));
     }
 
     @Test
@@ -168,7 +168,7 @@ class MergedModelTest {
                 said(CANARY, true, platform("onnx")));
 
         assertThat(merged.metadata().platform()).isEqualTo("onnx");
-        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.Kind.PLATFORM, "", "onnx", "tensorrt"));
+        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.DriftKind.PLATFORM, "", "onnx", "tensorrt"));
     }
 
     @Test
@@ -199,16 +199,16 @@ class MergedModelTest {
                 .allMatch(drift -> drift.subject().length() <= 512);
     }
 
-    private static MergedModel merge(String name, Described... sources) {
+    private static MergedModel merge(String name, ModelDescription... sources) {
         return MergedModel.of(name, List.of(sources)).orElseThrow();
     }
 
-    private static Described said(Source source, boolean ready, ModelMetadata metadata) {
+    private static ModelDescription said(ServerId source, boolean ready, ModelMetadata metadata) {
         return said(source, ModelRef.of("m"), ready, metadata);
     }
 
-    private static Described said(Source source, ModelRef asked, boolean ready, ModelMetadata metadata) {
-        return new Described(source, asked, ready, metadata);
+    private static ModelDescription said(ServerId source, ModelRef asked, boolean ready, ModelMetadata metadata) {
+        return new ModelDescription(source, asked, ready, metadata);
     }
 
     private static ModelMetadata model(String dataType, long... shape) {

@@ -24,7 +24,7 @@ class ReadinessTest {
         "3,4,true,false,true"
     })
     void model_replicasReady(int ready, int total, boolean any, boolean all, boolean quorum) {
-        Tally tally = new Tally(ready, total);
+        ReadyCount tally = new ReadyCount(ready, total);
 
         assertThat(ModelReadiness.ANY.ready(tally)).isEqualTo(any);
         assertThat(ModelReadiness.ALL.ready(tally)).isEqualTo(all);
@@ -33,31 +33,31 @@ class ReadinessTest {
 
     @Test
     void tally_ofStates_countsThem() {
-        assertThat(Tally.of(List.of(true, false, true)).plus(new Tally(0, 1))).isEqualTo(new Tally(2, 4));
+        assertThat(ReadyCount.of(List.of(true, false, true)).plus(new ReadyCount(0, 1))).isEqualTo(new ReadyCount(2, 4));
     }
 
     @Test
     void tally_moreReadyThanThereAre_isRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new Tally(2, 1)).withMessageContaining("0 to 1");
+        assertThatIllegalArgumentException().isThrownBy(() -> new ReadyCount(2, 1)).withMessageContaining("0 to 1");
     }
 
     @Test
     void any_oneServerReady_isReady() {
         assertThat(ServerReadiness.ANY.judge(Map.of("a", false, "b", true), Map.of("m", false)))
-                .isEqualTo(new ServerReadiness.Verdict(true, "", List.of()));
+                .isEqualTo(new ServerReadiness.ReadinessReport(true, "", List.of()));
     }
 
     @Test
     void any_noServerReady_namesAll() {
         assertThat(ServerReadiness.ANY.judge(Map.of("b", false, "a", false), Map.of()))
-                .isEqualTo(new ServerReadiness.Verdict(
+                .isEqualTo(new ServerReadiness.ReadinessReport(
                         false, "no upstream has a server that is ready: a, b", List.of("a", "b")));
     }
 
     @Test
     void all_oneServerNotReady_namesIt() {
         assertThat(ServerReadiness.ALL.judge(Map.of("a", false, "b", true), Map.of("m", true)))
-                .isEqualTo(new ServerReadiness.Verdict(
+                .isEqualTo(new ServerReadiness.ReadinessReport(
                         false, "upstreams without a server that is ready: a", List.of("a")));
     }
 
@@ -89,7 +89,7 @@ class ReadinessTest {
     @Test
     void models_oneModelNotReady_namesIt() {
         assertThat(ServerReadiness.MODELS.judge(Map.of("a", true), Map.of("m", true, "n", false)))
-                .isEqualTo(new ServerReadiness.Verdict(false, "models that are not ready: n", List.of("n")));
+                .isEqualTo(new ServerReadiness.ReadinessReport(false, "models that are not ready: n", List.of("n")));
     }
 
     @Test

@@ -15,10 +15,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class RepositoryIndexTest {
-    private static final Source ONE = new Source("triton", "1");
-    private static final Source TWO = new Source("triton", "2");
-    private static final Source THREE = new Source("triton", "3");
-    private static final Source MLSERVER = new Source("mlserver", "1");
+    private static final ServerId ONE = new ServerId("triton", "1");
+    private static final ServerId TWO = new ServerId("triton", "2");
+    private static final ServerId THREE = new ServerId("triton", "3");
+    private static final ServerId MLSERVER = new ServerId("mlserver", "1");
 
     @ParameterizedTest
     @CsvSource({
@@ -46,14 +46,14 @@ class RepositoryIndexTest {
     void oneTriton_isAsRecorded() throws IOException {
         RepositoryIndexResponse recorded = RepositoryIndexResponse.parseFrom(Golden.message("triton_repository_index"));
 
-        assertThat(RepositoryIndex.of(List.of(Listing.of(ONE, recorded))).response(false))
+        assertThat(RepositoryIndex.of(List.of(IndexListing.of(ONE, recorded))).response(false))
                 .isEqualTo(recorded);
     }
 
     @Test
     void mlserver_statesArePlainAndModelsWithoutVersionStay() throws IOException {
-        Listing recorded =
-                Listing.of(MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index")));
+        IndexListing recorded =
+                IndexListing.of(MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index")));
 
         assertThat(RepositoryIndex.of(List.of(recorded)).entries(true))
                 .containsExactly(
@@ -70,8 +70,8 @@ class RepositoryIndexTest {
     @Test
     void tritonAndMlserver_versionsOfOneModelStandSideBySide() throws IOException {
         RepositoryIndex merged = RepositoryIndex.of(List.of(
-                Listing.of(MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index"))),
-                Listing.of(ONE, RepositoryIndexResponse.parseFrom(Golden.message("triton_repository_index")))));
+                IndexListing.of(MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index"))),
+                IndexListing.of(ONE, RepositoryIndexResponse.parseFrom(Golden.message("triton_repository_index")))));
 
         assertThat(merged.entries(false))
                 .filteredOn(entry -> entry.name().equals("versioned"))
@@ -84,8 +84,8 @@ class RepositoryIndexTest {
 
     @Test
     void kserve_listOfNames_getsItsStatesFromTheProber() throws IOException {
-        Listing recorded = Listing.ofNames(
-                new Source("kserve", "1"), Golden.json("kserve_models_list"), name -> !name.equals("slow"));
+        IndexListing recorded = IndexListing.ofNames(
+                new ServerId("kserve", "1"), Golden.json("kserve_models_list"), name -> !name.equals("slow"));
 
         assertThat(RepositoryIndex.of(List.of(recorded)).entries(false))
                 .containsExactly(
@@ -99,12 +99,12 @@ class RepositoryIndexTest {
     @Test
     void kserve_listThatIsNone_isAFailure() {
         for (String json : List.of("", "[]", "{\"detail\":\"Not Found\"}", "{\"models\":", "nope")) {
-            Listing listing = Listing.ofNames(ONE, json.getBytes(StandardCharsets.UTF_8), name -> true);
+            IndexListing listing = IndexListing.ofNames(ONE, json.getBytes(StandardCharsets.UTF_8), name -> true);
 
             assertThat(listing)
                     .as(json)
                     .isInstanceOfSatisfying(
-                            Listing.Failed.class,
+                            IndexListing.FailedListing.class,
                             failed -> assertThat(failed.failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER));
         }
     }
@@ -192,8 +192,8 @@ class RepositoryIndexTest {
 
     @Test
     void order_doesNotDependOnTheServers() {
-        Listing one = listed(ONE, ready("b", "10"), ready("a", "v1"), ready("b", "9"));
-        Listing other = listed(MLSERVER, ready("a", ""), ready("a", "2"));
+        IndexListing one = listed(ONE, ready("b", "10"), ready("a", "v1"), ready("b", "9"));
+        IndexListing other = listed(MLSERVER, ready("a", ""), ready("a", "2"));
 
         assertThat(merge(one, other).entries(false)).isEqualTo(merge(other, one).entries(false));
         assertThat(merge(one, other).entries(false))
@@ -241,7 +241,7 @@ class RepositoryIndexTest {
                         .setReason("x".repeat(10_000)))
                 .build();
 
-        assertThat(RepositoryIndex.of(List.of(Listing.of(ONE, index)))
+        assertThat(RepositoryIndex.of(List.of(IndexListing.of(ONE, index)))
                         .entries(false)
                         .getFirst()
                         .reason())
@@ -260,9 +260,9 @@ class RepositoryIndexTest {
             index.addModelsBuilder().setName("m" + i);
         }
 
-        assertThat(Listing.of(ONE, index.build()))
+        assertThat(IndexListing.of(ONE, index.build()))
                 .isInstanceOfSatisfying(
-                        Listing.Failed.class,
+                        IndexListing.FailedListing.class,
                         failed -> assertThat(failed.failure().message())
                                 .isEqualTo(
                                         "upstream 'triton' sent an index of 100001 models, at most 100000 are read"));
@@ -275,7 +275,7 @@ class RepositoryIndexTest {
             many.add(ready("m" + i, ""));
         }
         RepositoryIndex merged =
-                merge(new Listing.Listed(ONE, many), listed(MLSERVER, ready("a", ""), ready("m7", "")));
+                merge(new IndexListing.ListedModels(ONE, many), listed(MLSERVER, ready("a", ""), ready("m7", "")));
 
         assertThat(merged.cut()).isTrue();
         assertThat(merged.models())
@@ -283,16 +283,16 @@ class RepositoryIndexTest {
                 .noneMatch(model -> model.merged().name().equals("a"));
     }
 
-    private static RepositoryIndex merge(Listing... listings) {
+    private static RepositoryIndex merge(IndexListing... listings) {
         return RepositoryIndex.of(List.of(listings));
     }
 
-    private static Listing listed(Source source, IndexEntry... entries) {
-        return new Listing.Listed(source, List.of(entries));
+    private static IndexListing listed(ServerId source, IndexEntry... entries) {
+        return new IndexListing.ListedModels(source, List.of(entries));
     }
 
-    private static Listing failed(Source source, ErrorCode code) {
-        return new Listing.Failed(source, new OipException(code, "it failed"));
+    private static IndexListing failed(ServerId source, ErrorCode code) {
+        return new IndexListing.FailedListing(source, new OipException(code, "it failed"));
     }
 
     private static IndexEntry ready(String name, String version) {

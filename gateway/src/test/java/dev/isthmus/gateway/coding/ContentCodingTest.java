@@ -37,7 +37,7 @@ class ContentCodingTest {
 
     private static byte[] decode(Compressed form, byte[] compressed, long limit, int... splits) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(limit));
+        ContentInflater decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(limit));
         try {
             int from = 0;
             for (int split : splits) {
@@ -94,7 +94,7 @@ class ContentCodingTest {
         for (int size : new int[] {1001, 300_000, 32 << 20}) {
             byte[] bomb = form.of(new byte[size]);
             AtomicLong seen = new AtomicLong();
-            Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(1000));
+            ContentInflater decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits(1000));
             OipException failure = catchThrowableOfType(
                     OipException.class,
                     () -> decoder.add(Unpooled.wrappedBuffer(bomb), part -> {
@@ -129,7 +129,7 @@ class ContentCodingTest {
     }
 
     private static void inflate(Compressed form, byte[] compressed, InflationLimits limits, AtomicLong seen) {
-        Inflation decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits);
+        ContentInflater decoder = coding(form).decoder(ByteBufAllocator.DEFAULT, limits);
         try {
             decoder.add(Unpooled.wrappedBuffer(compressed), part -> {
                 seen.addAndGet(part.readableBytes());
@@ -199,7 +199,7 @@ class ContentCodingTest {
     @Test
     void release_whileAPartIsTaken_endsTheDecoding() {
         byte[] compressed = Compressed.GZIP.of(new byte[300_000]);
-        Inflation decoder = ContentCoding.GZIP.decoder(ByteBufAllocator.DEFAULT, limits(LIMIT));
+        ContentInflater decoder = ContentCoding.GZIP.decoder(ByteBufAllocator.DEFAULT, limits(LIMIT));
         AtomicLong parts = new AtomicLong();
         decoder.add(Unpooled.wrappedBuffer(compressed), part -> {
             part.release();

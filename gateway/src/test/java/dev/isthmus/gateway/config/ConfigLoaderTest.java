@@ -7,14 +7,14 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig.Fallback;
-import dev.isthmus.gateway.config.ModelConfig.Ramp;
+import dev.isthmus.gateway.config.ModelConfig.RampConfig;
 import dev.isthmus.gateway.config.ModelConfig.Rate;
-import dev.isthmus.gateway.config.ModelConfig.Rule;
-import dev.isthmus.gateway.config.ModelConfig.Shadow;
-import dev.isthmus.gateway.config.ModelConfig.Target;
+import dev.isthmus.gateway.config.ModelConfig.RuleConfig;
+import dev.isthmus.gateway.config.ModelConfig.ShadowConfig;
+import dev.isthmus.gateway.config.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Balance;
 import dev.isthmus.gateway.config.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
@@ -72,8 +72,8 @@ class ConfigLoaderTest {
         assertThat(config.local()).isNull();
         assertThat(config.upstreams())
                 .containsOnlyKeys("t")
-                .containsValue(TestConfigs.upstream(Protocol.GRPC, new Endpoint("a", 1)));
-        assertThat(config.answers()).isEqualTo(GatewayConfig.Answers.DEFAULT);
+                .containsValue(TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("a", 1)));
+        assertThat(config.answers()).isEqualTo(GatewayConfig.ResponseConfig.DEFAULT);
         assertThat(config.headers()).isEqualTo(GatewayConfig.Headers.DEFAULT);
         assertThat(GatewayConfig.embedded().local())
                 .isEqualTo(new LocalConfig(null, true, 0, 256, ModelControl.NONE, List.of(), "cpu"));
@@ -84,7 +84,7 @@ class ConfigLoaderTest {
         String yaml = "{local: {embedded_models: true}, default_upstream: local%s}";
         Path file = Files.writeString(folder.resolve("my.gateway.yaml"), yaml.formatted(""));
         GatewayConfig config = ConfigLoader.load(file);
-        assertThat(config.ramps()).isEqualTo(new GatewayConfig.Ramps(null));
+        assertThat(config.ramps()).isEqualTo(new GatewayConfig.RampsConfig(null));
         assertThat(config.withStateBeside(file).ramps().stateFile()).isEqualTo(folder.resolve("my.gateway.ramps.json"));
         Files.writeString(file, yaml.formatted(", ramps: {state_file: state/r.json}"));
         assertThat(ConfigLoader.load(file).withStateBeside(file).ramps().stateFile())
@@ -118,7 +118,7 @@ class ConfigLoaderTest {
                         2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
-                        TestConfigs.upstream(Protocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
+                        TestConfigs.upstream(UpstreamProtocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
                         Map.of(
                                 "dialect",
                                 ServerDialect.KSERVE,
@@ -130,12 +130,12 @@ class ConfigLoaderTest {
                                 Duration.ofMinutes(2),
                                 "timeout",
                                 Duration.ofMillis(500))));
-        assertThat(config.headers().forwarded()).isEqualTo(new HeaderNames(Set.of("x-a"), List.of("x-b-")));
-        assertThat(config.headers().returned()).isEqualTo(new HeaderNames(Set.of("y-bin"), List.of()));
+        assertThat(config.headers().forwarded()).isEqualTo(new HeaderAllowList(Set.of("x-a"), List.of("x-b-")));
+        assertThat(config.headers().returned()).isEqualTo(new HeaderAllowList(Set.of("y-bin"), List.of()));
         assertThat(config.answers())
-                .isEqualTo(new GatewayConfig.Answers(
+                .isEqualTo(new GatewayConfig.ResponseConfig(
                         NonFinite.STRING,
-                        GatewayConfig.StreamForm.OIP,
+                        GatewayConfig.StreamMessageForm.OIP,
                         2048,
                         false,
                         GatewayConfig.HealthBody.EMPTY,
@@ -308,16 +308,16 @@ class ConfigLoaderTest {
                         null,
                         null,
                         List.of(
-                                new Target("stable", "t", "resnet50", "3", 90),
-                                new Target("canary", "m", null, "4", 10)),
+                                new TargetConfig("stable", "t", "resnet50", "3", 90),
+                                new TargetConfig("canary", "m", null, "4", 10)),
                         List.of("resnet-prod"),
                         Map.of("stable", "3", "canary", "4"),
                         "stable",
                         ModelConfig.ExplicitVersion.OVERRIDE,
-                        List.of(new Rule(Map.of("x-canary", "yes"), Map.of("tier", "gold*"), "canary")),
-                        new ModelConfig.Key("x-user", null),
-                        List.of(new Shadow("canary", "t", "next", null, 0.1, true, Duration.ofSeconds(2), 8)),
-                        new Ramp("canary", List.of(0.01, 0.5, 1.0), Duration.ofMinutes(10), 50, 0.02, 2.5, 0.001),
+                        List.of(new RuleConfig(Map.of("x-canary", "yes"), Map.of("tier", "gold*"), "canary")),
+                        new ModelConfig.RequestKey("x-user", null),
+                        List.of(new ShadowConfig("canary", "t", "next", null, 0.1, true, Duration.ofSeconds(2), 8)),
+                        new RampConfig("canary", List.of(0.01, 0.5, 1.0), Duration.ofMinutes(10), 50, 0.02, 2.5, 0.001),
                         new Fallback("local", "digits", null),
                         List.of(new Rate("x-api-key", 100, 10 << 20, Duration.ofSeconds(2))),
                         Duration.ofSeconds(10),
@@ -348,10 +348,10 @@ class ConfigLoaderTest {
         UpstreamConfig upstream = parse(ConfigSamples.FULL_UPSTREAM).upstreams().get("t");
         assertThat(upstream)
                 .isEqualTo(new UpstreamConfig(
-                        Protocol.GRPC,
+                        UpstreamProtocol.GRPC,
                         List.of(
-                                new ServerAddress.At(new Endpoint("10.0.0.1", 8001)),
-                                new ServerAddress.Service("_grpc._tcp.triton.svc")),
+                                new ServerAddress.HostAddress(new Endpoint("10.0.0.1", 8001)),
+                                new ServerAddress.SrvAddress("_grpc._tcp.triton.svc")),
                         Duration.ofSeconds(5),
                         BinaryTensorData.AUTO,
                         ServerDialect.TRITON,
@@ -366,7 +366,7 @@ class ConfigLoaderTest {
                         new Outliers(7, Duration.ofSeconds(9), 0.25, 0.1),
                         new Retry(2, Set.of(RetryOn.LOST, RetryOn.TIMEOUT), 0.005, 1 << 20),
                         new Breaker(1, 10, 5, Duration.ofMinutes(1)),
-                        new UpstreamConfig.Http2Abuse(1, 2, 3, 4)));
+                        new UpstreamConfig.UpstreamHttp2Abuse(1, 2, 3, 4)));
     }
 
     @Test
@@ -443,7 +443,7 @@ class ConfigLoaderTest {
         assertThat(GatewayConfig.Limits.DEFAULT.http2Abuse())
                 .isEqualTo(new GatewayConfig.Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000));
         assertThat(UpstreamConfig.DEFAULT.http2Abuse())
-                .isEqualTo(new UpstreamConfig.Http2Abuse(100_000, 10_000, 100, 100_000));
+                .isEqualTo(new UpstreamConfig.UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000));
     }
 
     @Test

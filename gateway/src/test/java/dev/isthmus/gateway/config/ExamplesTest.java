@@ -3,9 +3,9 @@ package dev.isthmus.gateway.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
-import dev.isthmus.gateway.config.Shape.Items;
-import dev.isthmus.gateway.config.Shape.Names;
-import dev.isthmus.gateway.config.Shape.Section;
+import dev.isthmus.gateway.config.ValueShape.Items;
+import dev.isthmus.gateway.config.ValueShape.Names;
+import dev.isthmus.gateway.config.ValueShape.Section;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -64,7 +64,7 @@ class ExamplesTest {
         }
     }
 
-    private void within(String where, Shape shape, Object value) {
+    private void within(String where, ValueShape shape, Object value) {
         switch (shape) {
             case Section inner -> look(where, inner, (Map<?, ?>) value);
             case Items items -> ((List<?>) value).forEach(each -> within(where, items.item(), each));

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.config.ModelNames.By;
+import dev.isthmus.gateway.config.ModelNames.MatchKind;
 import dev.isthmus.gateway.config.ModelNames.Match;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -33,7 +33,7 @@ class ModelNamesTest {
         "x-chat,*-chat,PATTERN",
         "ba,*a,PATTERN"
     })
-    void name_isTakenByTheNearest(String name, String key, By by) throws ConfigException {
+    void name_isTakenByTheNearest(String name, String key, MatchKind by) throws ConfigException {
         assertThat(names().find(name)).contains(new Match(key, by));
     }
 

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.config;
 
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import java.lang.reflect.RecordComponent;
 import java.util.HashMap;
 import java.util.List;
@@ -12,9 +12,9 @@ public final class TestConfigs {
     private TestConfigs() {}
 
     /** An upstream of these servers with everything else at its default. */
-    public static UpstreamConfig upstream(Protocol protocol, Endpoint... servers) {
+    public static UpstreamConfig upstream(UpstreamProtocol protocol, Endpoint... servers) {
         List<ServerAddress> addresses =
-                Stream.of(servers).<ServerAddress>map(ServerAddress.At::new).toList();
+                Stream.of(servers).<ServerAddress>map(ServerAddress.HostAddress::new).toList();
         return with(UpstreamConfig.DEFAULT, Map.of("protocol", protocol, "endpoints", addresses));
     }
 

@@ -4,7 +4,7 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,12 +38,12 @@ class UpstreamDefaultsTest {
                                 + " checks: {interval: 4s}}\n" + UPSTREAMS)
                 .upstreams();
         UpstreamConfig a = requireNonNull(upstreams.get("a"));
-        assertThat(a.protocol()).isEqualTo(Protocol.GRPC);
+        assertThat(a.protocol()).isEqualTo(UpstreamProtocol.GRPC);
         assertThat(a.timeout()).isEqualTo(Duration.ofSeconds(5));
         assertThat(a.retry()).isEqualTo(new UpstreamConfig.Retry(2, Set.of(RetryOn.UNSENT), 0.05, 4 << 20));
         assertThat(a.connectTimeout()).isEqualTo(UpstreamConfig.DEFAULT.connectTimeout());
         UpstreamConfig b = requireNonNull(upstreams.get("b"));
-        assertThat(b.protocol()).isEqualTo(Protocol.REST);
+        assertThat(b.protocol()).isEqualTo(UpstreamProtocol.REST);
         assertThat(b.timeout()).isEqualTo(Duration.ofSeconds(9));
         assertThat(b.retry()).isEqualTo(new UpstreamConfig.Retry(3, Set.of(RetryOn.UNSENT), 0.05, 4 << 20));
         assertThat(b.checks().interval()).isEqualTo(Duration.ofSeconds(4));

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Dialect;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -23,13 +23,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class JsonTextTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
-    private static final Peer MLSERVER = new Peer(Wire.REST, Dialect.MLSERVER, false, false);
-    private static final Reading SKIM = new Reading(true, true, false, List.of(MLSERVER));
-    private static final Reading FULL = new Reading(true, true, false, List.of());
+    private static final ServerFeatures MLSERVER = new ServerFeatures(Wire.REST, Dialect.MLSERVER, false, false);
+    private static final JsonReadMode SKIM = new JsonReadMode(true, true, false, List.of(MLSERVER));
+    private static final JsonReadMode FULL = new JsonReadMode(true, true, false, List.of());
     private static final String FLOATS =
             "{\"id\":\"a\",\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[2,3],\"data\":[1,2.5, 3,4,5,6]}]}";
 
-    private static JsonText text(Reading reading) {
+    private static JsonText text(JsonReadMode reading) {
         return new JsonText(ALLOCATOR, ModelRef.of("m"), RestBody.ALL_JSON, reading, WireLimits.DEFAULT);
     }
 
@@ -38,7 +38,7 @@ class JsonTextTest {
         return ALLOCATOR.directBuffer(bytes.length).writeBytes(bytes);
     }
 
-    private static JsonText ended(Reading reading, String... parts) {
+    private static JsonText ended(JsonReadMode reading, String... parts) {
         JsonText text = text(reading);
         try {
             for (String part : parts) {
@@ -61,7 +61,7 @@ class JsonTextTest {
         return kept == null ? "" : kept.toString(UTF_8);
     }
 
-    private static @Nullable String failure(Reading reading, String... parts) {
+    private static @Nullable String failure(JsonReadMode reading, String... parts) {
         OipException failure = catchThrowableOfType(
                 OipException.class, () -> ended(reading, parts).release());
         return failure == null ? null : failure.message();

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.config.ConfigLoader;
-import dev.isthmus.gateway.fleet.Member;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,7 +36,7 @@ final class TestGateways {
         return catalogue.settled()
                 && catalogue.upstreams().stream()
                         .flatMap(upstream -> catalogue.members(upstream).stream())
-                        .allMatch(Member::ready);
+                        .allMatch(ReplicaStatus::ready);
     }
 
     static String address(Gateway gateway) {

@@ -29,7 +29,7 @@ class AnswerInPartsTest {
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure).isNotNull();
             assertThat(bench.asked()).hasSize(1);
-            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }
 
@@ -41,7 +41,7 @@ class AnswerInPartsTest {
             seen.writable = false;
             only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
             assertThat(seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-            assertThat(bench.tries(Outcome.CANCELLED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
         }
     }
 
@@ -51,7 +51,7 @@ class AnswerInPartsTest {
             bench.infer();
             only(bench).part();
             only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
-            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }
 

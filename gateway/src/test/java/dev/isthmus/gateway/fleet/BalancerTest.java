@@ -67,8 +67,8 @@ class BalancerTest {
         Pool pool = Pool.of(2);
         Replica slow = pool.replicas.get(0);
         Replica fast = pool.replicas.get(1);
-        Pool.call(slow, Outcome.ANSWERED, Duration.ofMillis(30));
-        Pool.call(fast, Outcome.ANSWERED, Duration.ofMillis(10));
+        Pool.call(slow, CallOutcome.ANSWERED, Duration.ofMillis(30));
+        Pool.call(fast, CallOutcome.ANSWERED, Duration.ofMillis(10));
         Balancer balancer = Balancer.of(BalancePolicy.PEAK_EWMA, pool.random);
 
         for (int i = 0; i < 200; i++) {
@@ -83,7 +83,7 @@ class BalancerTest {
         Pool pool = Pool.of(2);
         Replica known = pool.replicas.get(0);
         Replica unknown = pool.replicas.get(1);
-        Pool.call(known, Outcome.ANSWERED, Duration.ofMillis(10));
+        Pool.call(known, CallOutcome.ANSWERED, Duration.ofMillis(10));
 
         assertThat(pool.picks(BalancePolicy.PEAK_EWMA, 100)).containsEntry(unknown, 100);
         unknown.started();

@@ -5,12 +5,12 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Checks;
 import dev.isthmus.gateway.config.UpstreamConfig.Outliers;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.gateway.upstream.grpc.GrpcTestServer;
@@ -37,7 +37,7 @@ class ChecksTest {
     private static final byte[] READY = {8, 1};
 
     private final UpstreamBench bench = new UpstreamBench();
-    private final PeerKnowledge knowledge = PeerKnowledge.unknown();
+    private final ServerCapabilities knowledge = ServerCapabilities.unknown();
     private ReplicaSet set = start(Duration.ofMillis(20), Set.of());
 
     @AfterEach
@@ -47,22 +47,22 @@ class ChecksTest {
     }
 
     private ReplicaSet start(Duration interval, Set<ModelRef> models, Endpoint... servers) {
-        return start(TestConfigs.upstream(Protocol.REST, servers), interval, models);
+        return start(TestConfigs.upstream(UpstreamProtocol.REST, servers), interval, models);
     }
 
     private ReplicaSet start(UpstreamConfig config, Duration interval, Set<ModelRef> models) {
-        Surroundings around = Surroundings.real(
+        ClusterResources around = ClusterResources.real(
                 bench.loop(),
                 bench.allocator(),
                 new SimpleMeterRegistry(),
                 (names, refresh, listener) -> {
                     throw new AssertionError("there are no names");
                 },
-                (metrics, answer) -> answer.accept(PendingRequests.UNKNOWN),
+                (metrics, answer) -> answer.accept(QueueDepthSource.UNKNOWN),
                 () -> false);
-        Opening opening = (address, authority) -> {
+        ReplicaFactory opening = (address, authority) -> {
             var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);
-            return config.protocol() == Protocol.REST
+            return config.protocol() == UpstreamProtocol.REST
                     ? new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator())
                     : new GrpcUpstream(settings, knowledge, bench.allocator());
         };
@@ -93,7 +93,7 @@ class ChecksTest {
                         .containsExactly(ready));
     }
 
-    private Member seen(int server) {
+    private ReplicaStatus seen(int server) {
         return set.members("u").get(server);
     }
 
@@ -113,7 +113,7 @@ class ChecksTest {
 
             awaitReady(true);
             assertThat(set.members("u"))
-                    .containsExactly(new Member(
+                    .containsExactly(new ReplicaStatus(
                             "u", server.label(), set.all().getFirst().server(), true, true, "", Map.of(), false));
             assertThat(server.asked("/v2")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
@@ -145,7 +145,7 @@ class ChecksTest {
 
             await().atMost(PATIENCE)
                     .untilAsserted(() -> assertThat(set.members("u"))
-                            .extracting(Member::models)
+                            .extracting(ReplicaStatus::models)
                             .containsExactly(Map.of(A, false, B, true), Map.of(A, true, B, true)));
             assertThat(picked(A)).containsExactly(two.label());
             assertThat(picked(B)).hasSize(2);
@@ -196,7 +196,7 @@ class ChecksTest {
         try (GrpcTestServer first = GrpcTestServer.on(0, (request, call) -> GrpcTestServer.answer(call, READY))) {
             port = first.port();
             set.close();
-            set = start(TestConfigs.upstream(Protocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
+            set = start(TestConfigs.upstream(UpstreamProtocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
             awaitReady(true);
         }
         awaitReady(false);

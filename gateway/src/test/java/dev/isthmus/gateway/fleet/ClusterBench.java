@@ -3,13 +3,13 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -54,7 +54,7 @@ final class ClusterBench implements AutoCloseable {
         }
     }
 
-    Cluster cluster(Protocol protocol, Set<RetryOn> on, @Nullable Duration eachTry, Endpoint... endpoints) {
+    Cluster cluster(UpstreamProtocol protocol, Set<RetryOn> on, @Nullable Duration eachTry, Endpoint... endpoints) {
         Map<String, Object> changes = new HashMap<>();
         changes.put("connectTimeout", Duration.ofSeconds(2));
         changes.put("timeout", MINUTE);
@@ -62,10 +62,10 @@ final class ClusterBench implements AutoCloseable {
         changes.put("retry", new Retry(1, on, 0.2, 4 << 20));
         changes.put("breaker", new Breaker(1, 100, 20, MINUTE));
         UpstreamConfig config = TestConfigs.with(TestConfigs.upstream(protocol, endpoints), changes);
-        PeerKnowledge knowledge = PeerKnowledge.unknown();
-        Opening opening = (at, authority) -> {
+        ServerCapabilities knowledge = ServerCapabilities.unknown();
+        ReplicaFactory opening = (at, authority) -> {
             var settings = UpstreamSettings.of("triton", at, MINUTE, Duration.ofSeconds(2), 1 << 20);
-            return protocol == Protocol.GRPC
+            return protocol == UpstreamProtocol.GRPC
                     ? new GrpcUpstream(settings, knowledge, bench.allocator())
                     : new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator());
         };
@@ -83,14 +83,14 @@ final class ClusterBench implements AutoCloseable {
         ByteBuf body = bench.allocator().directBuffer(size).writeZero(size);
         bodies.add(body);
         InferMessage message = switch (cluster.peer().wire()) {
-            case PROTOBUF -> new InferMessage.Protobuf(body);
-            case REST -> new InferMessage.Rest(new RestBody(body, RestBody.ALL_JSON));
+            case PROTOBUF -> new InferMessage.ProtobufMessage(body);
+            case REST -> new InferMessage.RestMessage(new RestBody(body, RestBody.ALL_JSON));
             case DECODED -> throw new AssertionError("no cluster is local");
         };
         return bench.send(reply -> cluster.infer(bench.call(), ModelRef.of("simple"), message, reply));
     }
 
-    long tries(Outcome outcome) {
+    long tries(CallOutcome outcome) {
         return meters.get("isthmus.upstream.requests")
                 .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
                 .timer()

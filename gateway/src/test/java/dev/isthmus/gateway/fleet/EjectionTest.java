@@ -19,7 +19,7 @@ class EjectionTest {
 
     private static void answer(Replica replica, int times) {
         for (int i = 0; i < times; i++) {
-            Pool.call(replica, Outcome.ANSWERED, QUICK);
+            Pool.call(replica, CallOutcome.ANSWERED, QUICK);
         }
     }
 
@@ -53,7 +53,7 @@ class EjectionTest {
         Replica failing = pool.replicas.get(0);
 
         Pool.fail(failing, 4);
-        Pool.call(failing, Outcome.CANCELLED, QUICK);
+        Pool.call(failing, CallOutcome.CANCELLED, QUICK);
         Pool.fail(failing, 1);
 
         assertThat(ejected(pool, failing)).isTrue();
@@ -152,7 +152,7 @@ class EjectionTest {
                 .as("half are left")
                 .containsEntry(pool.replicas.get(0), 0);
 
-        pool.replicas.get(2).readiness(Readiness.UNKNOWN.with(Readiness.Server.NOT_READY, "gone"));
+        pool.replicas.get(2).readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "gone"));
 
         assertThat(pool.picks(BalancePolicy.ROUND_ROBIN, 400).values())
                 .allSatisfy(picks -> assertThat(picks).isPositive());

@@ -2,13 +2,13 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.upstream.InferStream;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -16,7 +16,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -31,7 +31,7 @@ final class FakeServer implements Upstream {
     boolean refusing;
 
     /** One question, and what came of it. */
-    static final class Asked implements InferStream, RequestSink {
+    static final class Asked implements UpstreamStream, RequestSink {
         final Call call;
         final Reply reply;
         /** Whether it takes parts. */
@@ -52,12 +52,12 @@ final class FakeServer implements Upstream {
         }
 
         void message() {
-            reply.message(new Answer.Inference(new InferMessage.Protobuf(Unpooled.EMPTY_BUFFER)));
+            reply.message(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER)));
         }
 
         /** A part of an answer that is passed on as it comes. */
         void part() {
-            reply.message(new Answer.Part(Unpooled.EMPTY_BUFFER, 1));
+            reply.message(new ReplyMessage.Part(Unpooled.EMPTY_BUFFER, 1));
         }
 
         void fail(ErrorCode code, Processed processed) {
@@ -121,13 +121,13 @@ final class FakeServer implements Upstream {
     }
 
     @Override
-    public Peer peer() {
-        return new Peer(Wire.PROTOBUF, Dialect.GENERIC, false, false);
+    public ServerFeatures peer() {
+        return new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
     }
 
     @Override
-    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return keep(call, reply, ((InferMessage.Protobuf) message).message());
+    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        return keep(call, reply, ((InferMessage.ProtobufMessage) message).message());
     }
 
     @Override
@@ -140,37 +140,37 @@ final class FakeServer implements Upstream {
     }
 
     @Override
-    public InferStream inferStream(Call call, ModelRef model, Reply reply) {
+    public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         return keep(call, reply, null);
     }
 
     @Override
-    public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+    public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
         return keep(call, reply, body);
     }
 
     @Override
-    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         return keep(call, reply, body);
     }
 
     @Override
-    public Cancellation serverReady(Call call, Reply reply) {
+    public Subscription serverReady(Call call, Reply reply) {
         return keep(call, reply, null);
     }
 
     @Override
-    public Cancellation serverMetadata(Call call, Reply reply) {
+    public Subscription serverMetadata(Call call, Reply reply) {
         return keep(call, reply, null);
     }
 
     @Override
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
         return keep(call, reply, null);
     }
 
     @Override
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         return keep(call, reply, null);
     }
 

@@ -2,18 +2,18 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -49,7 +49,7 @@ final class FleetBench implements AutoCloseable {
 
     /** What a client sees. */
     static final class Seen implements Reply {
-        final List<Answer> messages = new ArrayList<>();
+        final List<ReplyMessage> messages = new ArrayList<>();
         final Map<String, String> headers = new HashMap<>();
 
         @Nullable
@@ -60,7 +60,7 @@ final class FleetBench implements AutoCloseable {
         int readMore;
 
         boolean writable = true;
-        Cancellation cancellation = Cancellation.NONE;
+        Subscription cancellation = Subscription.NONE;
 
         @Override
         public void headers(Map<String, String> more) {
@@ -68,7 +68,7 @@ final class FleetBench implements AutoCloseable {
         }
 
         @Override
-        public void message(Answer answer) {
+        public void message(ReplyMessage answer) {
             messages.add(answer);
             answer.release();
         }
@@ -116,7 +116,7 @@ final class FleetBench implements AutoCloseable {
                 .limit(servers)
                 .toArray(Endpoint[]::new);
         ReplicaSet replicas = Still.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
-        cluster = new Cluster("triton", config, PeerKnowledge.unknown(), replicas, meters, () -> now);
+        cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
         channel.freezeTime();
     }
 
@@ -129,7 +129,7 @@ final class FleetBench implements AutoCloseable {
     }
 
     static UpstreamConfig config() {
-        return TestConfigs.upstream(Protocol.GRPC);
+        return TestConfigs.upstream(UpstreamProtocol.GRPC);
     }
 
     static UpstreamConfig retrying(Retry retry) {
@@ -177,11 +177,11 @@ final class FleetBench implements AutoCloseable {
     InferMessage message(int size) {
         ByteBuf body = UnpooledByteBufAllocator.DEFAULT.buffer(size).writeZero(size);
         bodies.add(body);
-        return new InferMessage.Protobuf(body);
+        return new InferMessage.ProtobufMessage(body);
     }
 
     ByteBuf body() {
-        return ((InferMessage.Protobuf) message(10)).message();
+        return ((InferMessage.ProtobufMessage) message(10)).message();
     }
 
     /** The references of the last request. */
@@ -215,16 +215,16 @@ final class FleetBench implements AutoCloseable {
         return meters.get(meter).tag(tag, value).counter().count();
     }
 
-    long tries(Outcome outcome) {
+    long tries(CallOutcome outcome) {
         return timer(outcome).count();
     }
 
     /** How long all tries took that ended so. */
-    double millis(Outcome outcome) {
+    double millis(CallOutcome outcome) {
         return timer(outcome).totalTime(TimeUnit.MILLISECONDS);
     }
 
-    private Timer timer(Outcome outcome) {
+    private Timer timer(CallOutcome outcome) {
         return meters.get("isthmus.upstream.requests")
                 .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
                 .timer();

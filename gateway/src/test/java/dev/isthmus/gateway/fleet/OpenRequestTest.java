@@ -56,7 +56,7 @@ class OpenRequestTest {
             assertThat(only(bench).ended).isTrue();
             only(bench).answer();
             assertThat(open.seen.complete).isTrue();
-            assertThat(bench.tries(Outcome.ANSWERED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.ANSWERED)).isEqualTo(1);
         }
     }
 
@@ -77,8 +77,8 @@ class OpenRequestTest {
             assertThat(second.sent).isEqualTo(LENGTH);
             assertThat(bench.count("isthmus.upstream.retries", "reason", "unsent"))
                     .isEqualTo(1);
-            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
-            assertThat(bench.tries(Outcome.ANSWERED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.ANSWERED)).isEqualTo(1);
         }
     }
 
@@ -111,7 +111,7 @@ class OpenRequestTest {
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(open.seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(bench.asked()).hasSize(1);
-            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }
 
@@ -137,7 +137,7 @@ class OpenRequestTest {
             assertThat(open.seen.readMore).isEqualTo(2);
             open.give(10).request.cancel();
             assertThat(only(bench).cancelled).isTrue();
-            assertThat(bench.tries(Outcome.CANCELLED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
             assertThat(open.seen.ended()).isFalse();
         }
     }
@@ -150,7 +150,7 @@ class OpenRequestTest {
             open.give(1);
             only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
             assertThat(open.seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-            assertThat(bench.tries(Outcome.CANCELLED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
         }
     }
 
@@ -163,7 +163,7 @@ class OpenRequestTest {
             only(bench).open = false;
             assertThat(open.request.writable()).isFalse();
             only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
-            assertThat(bench.tries(Outcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }
 
@@ -230,11 +230,11 @@ class OpenRequestTest {
             open.give(LENGTH - 1).request.end();
             bench.advance(20);
             only(bench).answer();
-            assertThat(bench.millis(Outcome.ANSWERED)).isEqualTo(20);
+            assertThat(bench.millis(CallOutcome.ANSWERED)).isEqualTo(20);
             Open gone = Open.at(bench);
             bench.advance(500);
             gone.request.cancel();
-            assertThat(bench.millis(Outcome.CANCELLED)).isZero();
+            assertThat(bench.millis(CallOutcome.CANCELLED)).isZero();
         }
     }
 

@@ -24,12 +24,12 @@ final class Pool {
     final RandomGenerator random = new Random(20_261_121);
     private final Object lock = new Object();
     private final Outliers rules;
-    private final Candidates candidates;
+    private final ReplicaSelection candidates;
     private long now = 1_000_000_007;
 
     Pool(Outliers rules) {
         this.rules = rules;
-        this.candidates = new Candidates(rules.panicThreshold(), random);
+        this.candidates = new ReplicaSelection(rules.panicThreshold(), random);
     }
 
     static Pool of(int servers) {
@@ -41,15 +41,15 @@ final class Pool {
     }
 
     Replica add(String label) {
-        return add(label, Warmth.full(WINDOW, now));
+        return add(label, SlowStart.full(WINDOW, now));
     }
 
     /** A server in a slow start of 10 s. */
     Replica join(String label) {
-        return add(label, Warmth.joining(WINDOW, now));
+        return add(label, SlowStart.joining(WINDOW, now));
     }
 
-    private Replica add(String label, Warmth warmth) {
+    private Replica add(String label, SlowStart warmth) {
         Ejection ejection = new Ejection(rules, lock, this::room);
         Replica replica = new Replica(label, new SilentServer(), () -> now, ejection, warmth);
         replicas.add(replica);
@@ -94,14 +94,14 @@ final class Pool {
     }
 
     /** A call that begins and ends at once. */
-    static void call(Replica replica, Outcome outcome, Duration took) {
+    static void call(Replica replica, CallOutcome outcome, Duration took) {
         replica.started();
         replica.ended(outcome, took.toNanos());
     }
 
     static void fail(Replica replica, int times) {
         for (int i = 0; i < times; i++) {
-            call(replica, Outcome.FAILED, Duration.ofMillis(1));
+            call(replica, CallOutcome.FAILED, Duration.ofMillis(1));
         }
     }
 }

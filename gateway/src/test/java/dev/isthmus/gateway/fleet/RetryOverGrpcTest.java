@@ -3,7 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.RecordedReply;
@@ -32,7 +32,7 @@ class RetryOverGrpcTest {
     }
 
     private Cluster cluster(Set<RetryOn> on, Endpoint... servers) {
-        return fleet.cluster(Protocol.GRPC, on, null, servers);
+        return fleet.cluster(UpstreamProtocol.GRPC, on, null, servers);
     }
 
     private void answersFour(Cluster cluster) throws Exception {
@@ -130,7 +130,7 @@ class RetryOverGrpcTest {
         try (var one = GrpcTestServer.silent();
                 var two = GrpcTestServer.silent()) {
             Cluster cluster =
-                    fleet.cluster(Protocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
+                    fleet.cluster(UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             assertThat(fleet.infer(cluster).failure().message())
                     .matches("upstream 'triton' did not answer within (4\\d\\d|500) ms");
             assertThat(one.requests() + two.requests()).isLessThanOrEqualTo(1);
@@ -141,7 +141,7 @@ class RetryOverGrpcTest {
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = GrpcTestServer.silent();
                 var other = GrpcTestServer.echo()) {
-            answersFour(fleet.cluster(Protocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+            answersFour(fleet.cluster(UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
     }
 

@@ -4,7 +4,7 @@ import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
 import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.config.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.RecordedReply;
@@ -54,7 +54,7 @@ class RetryOverRestTest {
     }
 
     private Cluster cluster(Set<RetryOn> on, ScriptedServer one, ScriptedServer two) {
-        return fleet.cluster(Protocol.REST, on, null, one.endpoint(), two.endpoint());
+        return fleet.cluster(UpstreamProtocol.REST, on, null, one.endpoint(), two.endpoint());
     }
 
     private void answersFour(Cluster cluster) throws Exception {
@@ -66,7 +66,7 @@ class RetryOverRestTest {
     @Test
     void refusedConnection_isPassedOver() throws Exception {
         try (var other = ScriptedServer.sending(ok("{}"))) {
-            answersFour(fleet.cluster(Protocol.REST, DEFAULT, null, ClusterBench.dead(), other.endpoint()));
+            answersFour(fleet.cluster(UpstreamProtocol.REST, DEFAULT, null, ClusterBench.dead(), other.endpoint()));
         }
     }
 
@@ -127,7 +127,7 @@ class RetryOverRestTest {
         try (var one = silent();
                 var two = silent()) {
             Cluster cluster =
-                    fleet.cluster(Protocol.REST, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
+                    fleet.cluster(UpstreamProtocol.REST, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             OipException failure = fleet.infer(cluster).failure();
             assertThat(failure.message()).matches("upstream 'triton' did not answer within (4\\d\\d|500) ms");
             assertThat(executed.get()).isLessThanOrEqualTo(1);
@@ -138,14 +138,14 @@ class RetryOverRestTest {
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = silent();
                 var other = ScriptedServer.sending(ok("{}"))) {
-            answersFour(fleet.cluster(Protocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+            answersFour(fleet.cluster(UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
     }
 
     @Test
     void cancel_whileAServerIsSilent_closesItsConnection() throws Exception {
         try (var one = silent()) {
-            RecordedReply reply = fleet.infer(fleet.cluster(Protocol.REST, ALL, null, one.endpoint()));
+            RecordedReply reply = fleet.infer(fleet.cluster(UpstreamProtocol.REST, ALL, null, one.endpoint()));
             one.request();
             reply.cancel();
             one.awaitConnectionClosed();

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.UpstreamConfig.Retry;
 import dev.isthmus.gateway.upstream.grpc.FrameServer;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
@@ -33,7 +33,7 @@ class ServersThatLeaveTest {
     }
 
     private Cluster grpc(Endpoint... servers) {
-        return fleet.cluster(Protocol.GRPC, Retry.DEFAULT.on(), null, servers);
+        return fleet.cluster(UpstreamProtocol.GRPC, Retry.DEFAULT.on(), null, servers);
     }
 
     /** What went wrong with the calls of many callers, each of which makes one after the other. */
@@ -82,7 +82,7 @@ class ServersThatLeaveTest {
         try (var server = new FrameServer(script)) {
             Cluster cluster = grpc(server.endpoint());
             assertThat(failures(() -> fleet.infer(cluster, 10).protobuf())).isEmpty();
-            assertThat(fleet.tries(Outcome.FAILED)).isZero();
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
         }
     }
 
@@ -101,7 +101,7 @@ class ServersThatLeaveTest {
             for (int i = 0; i < 100; i++) {
                 assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
             }
-            assertThat(fleet.tries(Outcome.FAILED)).isZero();
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
         }
     }
 
@@ -119,7 +119,7 @@ class ServersThatLeaveTest {
             for (int i = 0; i < 100; i++) {
                 assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
             }
-            assertThat(fleet.tries(Outcome.FAILED)).isZero();
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
         }
     }
 
@@ -142,13 +142,13 @@ class ServersThatLeaveTest {
             ScriptedServer.write(out, answer);
             return false;
         })) {
-            Cluster cluster = fleet.cluster(Protocol.REST, Retry.DEFAULT.on(), null, server.endpoint());
+            Cluster cluster = fleet.cluster(UpstreamProtocol.REST, Retry.DEFAULT.on(), null, server.endpoint());
             assertThat(failures(() -> {
                         fleet.infer(cluster, 10).inference().release();
                         return null;
                     }))
                     .isEmpty();
-            assertThat(fleet.tries(Outcome.FAILED)).isZero();
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
         }
     }
 }

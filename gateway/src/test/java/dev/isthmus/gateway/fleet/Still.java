@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.gateway.config.UpstreamConfig.Balance;
@@ -20,9 +20,9 @@ import java.util.function.LongSupplier;
 final class Still {
     private Still() {}
 
-    static ReplicaSet replicas(Opening opening, LongSupplier nanoTime, Endpoint... endpoints) {
+    static ReplicaSet replicas(ReplicaFactory opening, LongSupplier nanoTime, Endpoint... endpoints) {
         UpstreamConfig turns = TestConfigs.with(
-                TestConfigs.upstream(Protocol.GRPC, endpoints),
+                TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),
                 Map.of(
                         "balance",
                         new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
@@ -30,7 +30,7 @@ final class Still {
                         new Outliers(0, Duration.ofSeconds(1), 0, 0)));
         EmbeddedChannel stillness = new EmbeddedChannel();
         stillness.freezeTime();
-        Surroundings around = new Surroundings(
+        ClusterResources around = new ClusterResources(
                 stillness.eventLoop(),
                 UnpooledByteBufAllocator.DEFAULT,
                 new SimpleMeterRegistry(),

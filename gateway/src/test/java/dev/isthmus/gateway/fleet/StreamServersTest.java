@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.fleet.FleetBench.Seen;
-import dev.isthmus.gateway.upstream.InferStream;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -26,8 +26,8 @@ class StreamServersTest {
             new Endpoint("127.0.0.1", 2));
     private final Cluster cluster = new Cluster(
             "triton",
-            TestConfigs.upstream(Protocol.GRPC),
-            PeerKnowledge.unknown(),
+            TestConfigs.upstream(UpstreamProtocol.GRPC),
+            ServerCapabilities.unknown(),
             replicas,
             new SimpleMeterRegistry(),
             () -> 0);
@@ -41,7 +41,7 @@ class StreamServersTest {
         Stream.generate(() -> cluster.inferStream(Pool.call(Call.NO_AFFINITY), Pool.MODEL, new Seen()))
                 .limit(4)
                 .toList()
-                .forEach(InferStream::cancel);
+                .forEach(UpstreamStream::cancel);
     }
 
     @Test

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.TestConfigs;
-import dev.isthmus.gateway.reload.Reload;
+import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -46,7 +46,7 @@ class BufferedMemoryTest {
         double share = (FIT * 1.1 * TENSOR) / PlatformDependent.maxDirectMemory();
         Limits limits = TestConfigs.with(config.limits(), Map.of("maxBuffered", share));
         assertThat(stage.gateway().reload(TestConfigs.with(config, Map.of("limits", limits))))
-                .isInstanceOf(Reload.Applied.class);
+                .isInstanceOf(ReloadResult.Applied.class);
     }
 
     @AfterEach

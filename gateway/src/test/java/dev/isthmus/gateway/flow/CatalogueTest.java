@@ -7,11 +7,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
-import dev.isthmus.gateway.config.GatewayConfig.Health;
+import dev.isthmus.gateway.config.GatewayConfig.HealthConfig;
 import dev.isthmus.gateway.config.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.ModelConfig.ReadyPolicy;
-import dev.isthmus.gateway.config.ModelConfig.Target;
+import dev.isthmus.gateway.config.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import dev.isthmus.proto.ModelMetadataRequest;
@@ -67,20 +67,20 @@ class CatalogueTest {
                 Stream.of(servers).map(FleetServer::endpoint).toArray(Endpoint[]::new));
     }
 
-    private static ModelConfig model(Target... targets) {
+    private static ModelConfig model(TargetConfig... targets) {
         return TestConfigs.with(ModelConfig.DEFAULT, Map.of("targets", List.of(targets)));
     }
 
-    private static Target target(String upstream, @Nullable String model) {
-        return new Target(null, upstream, model, null, 1);
+    private static TargetConfig target(String upstream, @Nullable String model) {
+        return new TargetConfig(null, upstream, model, null, 1);
     }
 
-    private static Target version(String upstream, @Nullable String model, String version) {
-        return new Target(upstream + version, upstream, model, version, 1);
+    private static TargetConfig version(String upstream, @Nullable String model, String version) {
+        return new TargetConfig(upstream + version, upstream, model, version, 1);
     }
 
     /** A gateway that has asked all of its servers. */
-    private Stage fleet(Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models, Health health)
+    private Stage fleet(Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models, HealthConfig health)
             throws Exception {
         Stage opened = Stage.fleet(upstreams, models, health, null);
         stage = opened;
@@ -90,7 +90,7 @@ class CatalogueTest {
 
     private Stage fleet(Map<String, ModelConfig> models) throws Exception {
         Map<String, UpstreamConfig> each = Map.of("a", upstream(one), "b", upstream(two), "c", upstream(three));
-        return fleet(each, models, Health.DEFAULT);
+        return fleet(each, models, HealthConfig.DEFAULT);
     }
 
     private static Http1Client.Response get(Stage stage, String path) throws Exception {
@@ -159,7 +159,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(target("a", null), target("c", "other"))),
-                Health.DEFAULT);
+                HealthConfig.DEFAULT);
         Http1Client.Response response = post(fleet, "/v2/repository/models/m/load", "");
         assertThat(response.status()).as(response.text()).isEqualTo(200);
         assertThat(response.text()).isEmpty();
@@ -174,7 +174,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(target("a", null), target("c", null))),
-                Health.DEFAULT);
+                HealthConfig.DEFAULT);
         byte[] request = RepositoryModelLoadRequest.newBuilder()
                 .setModelName("m")
                 .build()
@@ -208,7 +208,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(target("a", "there"), target("c", null))),
-                Health.DEFAULT);
+                HealthConfig.DEFAULT);
         JsonNode stats = JSON.readTree(get(fleet, "/v2/models/m/stats").text()).path("model_stats");
         assertThat(stats).hasSize(1);
         assertThat(stats.path(0).path("name").asText()).isEqualTo("m");
@@ -251,7 +251,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", model(version("a", null, "1"), version("a", null, "3"), version("c", "next", "4"))),
-                Health.DEFAULT);
+                HealthConfig.DEFAULT);
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(
                                 JSON.readTree(get(fleet, "/v2/models/m").text()).path("versions"))
@@ -285,7 +285,7 @@ class CatalogueTest {
     @Test
     void metadata_askedByManyAtOnce_serverIsAskedOnce() throws Exception {
         one.holding = true;
-        Stage fleet = Stage.fleet(Map.of("a", upstream(one)), Map.of(), Health.DEFAULT, "a");
+        Stage fleet = Stage.fleet(Map.of("a", upstream(one)), Map.of(), HealthConfig.DEFAULT, "a");
         stage = fleet;
         await().atMost(PATIENCE).until(() -> fleet.gateway().catalogue().settled());
         byte[] request =
@@ -317,7 +317,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),
                 Map.of("m", TestConfigs.with(model(target("a", null), target("c", null)), Map.of("ready", policy))),
-                Health.DEFAULT);
+                HealthConfig.DEFAULT);
         await().atMost(PATIENCE)
                 .untilAsserted(() ->
                         assertThat(get(fleet, "/v2/models/m/ready").status()).isEqualTo(expected));
@@ -331,7 +331,7 @@ class CatalogueTest {
         Stage fleet = fleet(
                 Map.of("a", upstream(one), "b", upstream(two)),
                 Map.of("m", model(target("a", null))),
-                new Health(policy, ReadyPolicy.ANY, Duration.ZERO));
+                new HealthConfig(policy, ReadyPolicy.ANY, Duration.ZERO));
         await().atMost(PATIENCE)
                 .untilAsserted(() ->
                         assertThat(get(fleet, "/v2/health/ready").status()).isEqualTo(expected));

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
@@ -33,7 +33,7 @@ class EarlyAnswersTest {
                 Map.of(
                         "server",
                         Stage.upstream(
-                                Protocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
+                                UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
                 Map.of("m", ModelConfig.of("server")));
         GatewayConfig config = stage.gateway().config();
         Limits limits = TestConfigs.with(config.limits(), Map.of("maxRequests", MOST_REQUESTS));

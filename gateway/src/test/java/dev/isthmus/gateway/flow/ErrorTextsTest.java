@@ -10,12 +10,12 @@ import ch.qos.logback.core.read.ListAppender;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.ErrorTexts;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
-import dev.isthmus.gateway.dispatch.GenericErrors;
+import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
@@ -38,7 +38,7 @@ class ErrorTextsTest {
     private static final String INFER = "/v2/models/m/infer";
     private static final String STREAM = "ModelStreamInfer";
 
-    private final Logger log = (Logger) LoggerFactory.getLogger(GenericErrors.class);
+    private final Logger log = (Logger) LoggerFactory.getLogger(GenericErrorTexts.class);
     private final ListAppender<ILoggingEvent> told = new ListAppender<>();
 
     @BeforeEach
@@ -164,7 +164,7 @@ class ErrorTextsTest {
     @Test
     void nameOfAnUpstream_isHidden() throws Exception {
         Endpoint nobody = new Endpoint("127.0.0.1", 1);
-        try (Stage stage = stage(ErrorTexts.GENERIC, TestConfigs.upstream(Protocol.REST, nobody))) {
+        try (Stage stage = stage(ErrorTexts.GENERIC, TestConfigs.upstream(UpstreamProtocol.REST, nobody))) {
             assertThat(infer(stage).text())
                     .isEqualTo("{\"error\":\"the server behind the gateway takes no requests now\"}");
             try (Http1Client client = stage.http1()) {

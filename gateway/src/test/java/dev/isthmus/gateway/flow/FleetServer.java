@@ -3,7 +3,7 @@ package dev.isthmus.gateway.flow;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 final class FleetServer implements AutoCloseable {
     private static final List<String> EXTENSIONS = List.of("model_repository", "statistics", "classification");
 
-    private final Protocol protocol;
+    private final UpstreamProtocol protocol;
     private final Closeable server;
     private final Endpoint endpoint;
     private final Map<String, AtomicInteger> asked = new ConcurrentHashMap<>();
@@ -52,9 +52,9 @@ final class FleetServer implements AutoCloseable {
     volatile boolean holding;
     volatile int inferences;
 
-    private FleetServer(Protocol protocol, int port) throws IOException {
+    private FleetServer(UpstreamProtocol protocol, int port) throws IOException {
         this.protocol = protocol;
-        if (protocol == Protocol.GRPC) {
+        if (protocol == UpstreamProtocol.GRPC) {
             OipServer grpc = OipServer.complete(new Grpc(), port);
             server = grpc::close;
             endpoint = grpc.endpoint();
@@ -66,15 +66,15 @@ final class FleetServer implements AutoCloseable {
     }
 
     static FleetServer grpc() throws IOException {
-        return new FleetServer(Protocol.GRPC, 0);
+        return new FleetServer(UpstreamProtocol.GRPC, 0);
     }
 
     static FleetServer rest() throws IOException {
-        return new FleetServer(Protocol.REST, 0);
+        return new FleetServer(UpstreamProtocol.REST, 0);
     }
 
     /** @param port 0 for any */
-    static FleetServer on(Protocol protocol, int port) throws IOException {
+    static FleetServer on(UpstreamProtocol protocol, int port) throws IOException {
         return new FleetServer(protocol, port);
     }
 
@@ -85,7 +85,7 @@ final class FleetServer implements AutoCloseable {
         return this;
     }
 
-    Protocol protocol() {
+    UpstreamProtocol protocol() {
         return protocol;
     }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.ModelInferRequest;
@@ -128,7 +128,7 @@ class FloatBitsTest {
                         Stage.grpc(grpc, ServerDialect.GENERIC),
                         "binary",
                         Stage.upstream(
-                                Protocol.REST, binary.endpoint(), ServerDialect.GENERIC, BinaryTensorData.TRUE, false),
+                                UpstreamProtocol.REST, binary.endpoint(), ServerDialect.GENERIC, BinaryTensorData.TRUE, false),
                         "json",
                         Stage.rest(json, ServerDialect.MLSERVER)),
                 Map.of("grpc", "grpc", "binary", "binary", "json", "json"),

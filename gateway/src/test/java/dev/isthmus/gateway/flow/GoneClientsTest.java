@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import java.io.OutputStream;
@@ -34,7 +34,7 @@ class GoneClientsTest {
                 Map.of(
                         "server",
                         Stage.upstream(
-                                Protocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
+                                UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
                 Map.of("m", ModelConfig.of("server")));
     }
 

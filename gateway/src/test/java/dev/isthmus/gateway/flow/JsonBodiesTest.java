@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import java.nio.charset.StandardCharsets;
@@ -68,7 +68,7 @@ class JsonBodiesTest {
         });
     }
 
-    private static Stage stage(Protocol protocol, Endpoint endpoint) throws Exception {
+    private static Stage stage(UpstreamProtocol protocol, Endpoint endpoint) throws Exception {
         return Stage.of(Stage.upstream(protocol, endpoint, ServerDialect.TRITON, BinaryTensorData.FALSE, true));
     }
 
@@ -96,7 +96,7 @@ class JsonBodiesTest {
     @FieldSource("CASES")
     void malformed_isRefused_beforeARestServerSeesIt(Map.Entry<String, byte[]> body) throws Exception {
         try (ScriptedServer server = rest();
-                Stage stage = stage(Protocol.REST, server.endpoint())) {
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             for (String path : GENERATE) {
                 expectRefused(stage, path, body.getValue());
             }
@@ -111,7 +111,7 @@ class JsonBodiesTest {
     @FieldSource("CASES")
     void malformed_isRefused_beforeItBecomesProtobuf(Map.Entry<String, byte[]> body) throws Exception {
         try (OipServer server = new OipServer((call, message) -> call.sendMessage(new byte[0]));
-                Stage stage = stage(Protocol.GRPC, server.endpoint())) {
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             for (String path : MANAGEMENT) {
                 expectRefused(stage, path, body.getValue());
             }
@@ -122,7 +122,7 @@ class JsonBodiesTest {
     @Test
     void emptyGenerate_isRefused_emptyManagementIsNot() throws Exception {
         try (ScriptedServer server = rest();
-                Stage stage = stage(Protocol.REST, server.endpoint());
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint());
                 Http1Client client = stage.http1()) {
             for (String path : GENERATE) {
                 expectRefused(stage, path, new byte[0]);
@@ -138,7 +138,7 @@ class JsonBodiesTest {
     void generate_goesOnAsItCame() throws Exception {
         String body = " {\"text_input\" : \"\u00fc\\u20ac\", \"stop\":[1.50e0,[]],\"max_tokens\":7}\n";
         try (ScriptedServer server = rest();
-                Stage stage = stage(Protocol.REST, server.endpoint());
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint());
                 Http1Client http1 = stage.http1();
                 Http2Client http2 = new Http2Client(stage.port())) {
             String large = "{\"text_input\":\"" + "\u00fc".repeat(300_000) + "\"}";

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LoopTest {
     private static final String LOOP = "the call came through 5 gateways, at most 5 are expected";
 
-    private static Stage itsOwnUpstream(Protocol protocol) throws Exception {
+    private static Stage itsOwnUpstream(UpstreamProtocol protocol) throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = free.getLocalPort();
@@ -28,14 +28,14 @@ class LoopTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Protocol.class)
-    void call_isRefusedAfterAFewRounds(Protocol protocol) throws Exception {
+    @EnumSource(UpstreamProtocol.class)
+    void call_isRefusedAfterAFewRounds(UpstreamProtocol protocol) throws Exception {
         try (Stage stage = itsOwnUpstream(protocol);
                 Http1Client http = stage.http1()) {
             Http1Client.Response response =
                     http.post("/v2/models/m/infer", Infer.json("a", 7)).response();
             assertThat(response.text()).contains(LOOP);
-            assertThat(response.status()).isEqualTo(protocol == Protocol.REST ? 508 : 500);
+            assertThat(response.status()).isEqualTo(protocol == UpstreamProtocol.REST ? 508 : 500);
             Status status = GrpcClient.ask(
                             stage.channel(),
                             "ModelInfer",
@@ -50,7 +50,7 @@ class LoopTest {
     @ParameterizedTest
     @ValueSource(strings = {"0", "-100", "none", "1,2"})
     void countThatAClientForged_isCountedAllTheSame(String forged) throws Exception {
-        try (Stage stage = itsOwnUpstream(Protocol.GRPC)) {
+        try (Stage stage = itsOwnUpstream(UpstreamProtocol.GRPC)) {
             Metadata headers = new Metadata();
             headers.put(Metadata.Key.of("isthmus-hops", Metadata.ASCII_STRING_MARSHALLER), forged);
             Status status = GrpcClient.ask(

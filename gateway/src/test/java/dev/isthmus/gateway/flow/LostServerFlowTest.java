@@ -3,8 +3,8 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.config.GatewayConfig.Health;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.HealthConfig;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.ModelConfig.ReadyPolicy;
@@ -47,7 +47,7 @@ class LostServerFlowTest {
             case BY_DEFAULT, DISCOVERED -> Map.of();
         };
         @Nullable String fallback = how == Configured.BY_DEFAULT ? "u" : null;
-        Health health = new Health(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO);
+        HealthConfig health = new HealthConfig(ServerReadyPolicy.MODELS, ReadyPolicy.ANY, Duration.ZERO);
         return Stage.fleet(Map.of("u", config), models, health, fallback);
     }
 
@@ -87,7 +87,7 @@ class LostServerFlowTest {
         "BY_NAME, GRPC", "BY_PATTERN, GRPC", "BY_DEFAULT, GRPC", "DISCOVERED, GRPC",
         "BY_NAME, REST", "BY_PATTERN, REST", "BY_DEFAULT, REST", "DISCOVERED, REST"
     })
-    void onlyServerGoes_modelIsNotReady_untilItIsBack(Configured how, Protocol protocol) throws Exception {
+    void onlyServerGoes_modelIsNotReady_untilItIsBack(Configured how, UpstreamProtocol protocol) throws Exception {
         FleetServer first = FleetServer.on(protocol, 0).with("model", "FP32");
         try (Stage stage = gateway(how, first)) {
             awaitReady(stage, how, true);

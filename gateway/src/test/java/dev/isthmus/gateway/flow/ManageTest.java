@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.Metadata;
@@ -24,7 +24,7 @@ class ManageTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     static final List<ManageCase> CASES = ManageCase.ALL;
 
-    private static Stage stage(Protocol protocol, Endpoint endpoint) throws Exception {
+    private static Stage stage(UpstreamProtocol protocol, Endpoint endpoint) throws Exception {
         return Stage.of(Stage.upstream(protocol, endpoint, ServerDialect.TRITON, BinaryTensorData.FALSE, true));
     }
 
@@ -75,7 +75,7 @@ class ManageTest {
     @FieldSource("CASES")
     void restClient_grpcServer(ManageCase operation) throws Exception {
         try (OipServer server = grpc(operation.answerMessage().toByteArray());
-                Stage stage = stage(Protocol.GRPC, server.endpoint())) {
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             Http1Client.Response response = ask(stage, operation);
             assertThat(response.status()).as(response.text()).isEqualTo(200);
             expectJson(response.text(), operation.answerJson());
@@ -89,7 +89,7 @@ class ManageTest {
     @FieldSource("CASES")
     void grpcClient_restServer(ManageCase operation) throws Exception {
         try (ScriptedServer server = rest(operation, operation.answerJson());
-                Stage stage = stage(Protocol.REST, server.endpoint())) {
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(
                     stage.channel(),
                     operation.method(),
@@ -106,7 +106,7 @@ class ManageTest {
     void restClient_restServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
         String answer = operation.answerJson() + " ";
         try (ScriptedServer server = rest(operation, answer);
-                Stage stage = stage(Protocol.REST, server.endpoint())) {
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             assertThat(ask(stage, operation).text()).isEqualTo(answer);
             assertThat(seen(server, operation).body()).isEqualTo(operation.json());
         }
@@ -118,7 +118,7 @@ class ManageTest {
         byte[] request = operation.requestMessage().toByteArray();
         byte[] answer = operation.answerMessage().toByteArray();
         try (OipServer server = grpc(answer);
-                Stage stage = stage(Protocol.GRPC, server.endpoint())) {
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(stage.channel(), operation.method(), new Metadata(), request);
             assertThat(client.answer()).isEqualTo(answer);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
@@ -186,7 +186,7 @@ class ManageTest {
             """)
     void restClient_malformed_isRefused(String path, String body) throws Exception {
         try (OipServer server = grpc(new byte[0]);
-                Stage stage = stage(Protocol.GRPC, server.endpoint());
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint());
                 Http1Client client = stage.http1()) {
             Http1Client.Response response = client.post(path, body).response();
             assertThat(response.status()).as(response.text()).isEqualTo(400);
@@ -197,7 +197,7 @@ class ManageTest {
     @Test
     void restClient_nullOrNothing_isNoSetting() throws Exception {
         try (OipServer server = grpc(new byte[0]);
-                Stage stage = stage(Protocol.GRPC, server.endpoint());
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint());
                 Http1Client client = stage.http1()) {
             assertThat(client.post("/v2/logging", "{\"log_file\":null}")
                             .response()
@@ -217,8 +217,8 @@ class ManageTest {
         ManageCase stats = new ManageCase("GET /v2/models/m/stats", "", "ModelStatistics", "name: 'm'", "", "");
         try (ScriptedServer rest = rest(stats, answer);
                 OipServer grpc = grpc(new byte[] {0x0a, 0x7f});
-                Stage toRest = stage(Protocol.REST, rest.endpoint());
-                Stage toGrpc = stage(Protocol.GRPC, grpc.endpoint())) {
+                Stage toRest = stage(UpstreamProtocol.REST, rest.endpoint());
+                Stage toGrpc = stage(UpstreamProtocol.GRPC, grpc.endpoint())) {
             Status status = GrpcClient.ask(
                             toRest.channel(),
                             "ModelStatistics",

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.coding.Compressed;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.Limits;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
@@ -45,7 +45,7 @@ class MemoryOfCallsTest {
     void start() throws Exception {
         server = new PartsServer();
         UpstreamConfig upstream = TestConfigs.with(
-                Stage.upstream(Protocol.GRPC, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false),
+                Stage.upstream(UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false),
                 Map.of("retry", new Retry(2, EnumSet.allOf(RetryOn.class), MIB, 1)));
         stage = Stage.taking(32 * MIB, Map.of("server", upstream), Map.of("m", ModelConfig.of("server")));
         GatewayConfig config = stage.gateway().config();

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import org.junit.jupiter.api.Test;
@@ -18,7 +18,7 @@ class NamedServerTest {
         try (ScriptedServer server = ScriptedServer.sending(answer)) {
             Endpoint named = new Endpoint("localhost", server.endpoint().port());
             try (Stage stage = Stage.of(Stage.upstream(
-                            Protocol.REST, named, ServerDialect.GENERIC, BinaryTensorData.FALSE, false));
+                            UpstreamProtocol.REST, named, ServerDialect.GENERIC, BinaryTensorData.FALSE, false));
                     Http1Client client = stage.http1()) {
                 client.post("/v2/models/m/infer", Infer.json("7", 5));
 

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
@@ -39,7 +39,7 @@ class NoInputsTest {
                         Stage.rest(rest, ServerDialect.MLSERVER),
                         "binary",
                         Stage.upstream(
-                                Protocol.REST, rest.endpoint(), ServerDialect.TRITON, BinaryTensorData.TRUE, false)),
+                                UpstreamProtocol.REST, rest.endpoint(), ServerDialect.TRITON, BinaryTensorData.TRUE, false)),
                 Map.of(
                         "grpc", ModelConfig.of("grpc"),
                         "rest", ModelConfig.of("rest"),

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
@@ -69,7 +69,7 @@ class PassedAnswerTest {
 
     private UpstreamConfig upstream() {
         return TestConfigs.with(
-                Stage.upstream(Protocol.GRPC, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false),
+                Stage.upstream(UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false),
                 Map.of("retry", new Retry(2, EnumSet.allOf(RetryOn.class), 1 << 20, 1)));
     }
 
@@ -315,8 +315,8 @@ class PassedAnswerTest {
     }
 
     private Stage shadowed(OipServer shadow, boolean compare) throws Exception {
-        ModelConfig.Shadow copies =
-                new ModelConfig.Shadow("next", "shadow", null, null, 1, compare, Duration.ofSeconds(20), 16);
+        ModelConfig.ShadowConfig copies =
+                new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, compare, Duration.ofSeconds(20), 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("server"), Map.of("shadow", List.of(copies)));
         return Stage.taking(
                 LIMIT,

@@ -11,7 +11,7 @@ import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.Admin;
 import dev.isthmus.gateway.config.GatewayConfig.Listener;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
 import java.io.IOException;
@@ -32,7 +32,7 @@ class ProbesTest {
 
     private static GatewayConfig inFrontOf(Map<String, Endpoint> servers) {
         Map<String, UpstreamConfig> upstreams = new HashMap<>();
-        servers.forEach((name, endpoint) -> upstreams.put(name, TestConfigs.upstream(Protocol.GRPC, endpoint)));
+        servers.forEach((name, endpoint) -> upstreams.put(name, TestConfigs.upstream(UpstreamProtocol.GRPC, endpoint)));
         return new GatewayConfig(
                 List.of(new Listener("127.0.0.1", 0)),
                 new Admin("127.0.0.1", 0, null, List.of()),
@@ -40,8 +40,8 @@ class ProbesTest {
                 Connections.DEFAULT,
                 GatewayConfig.Headers.DEFAULT,
                 Stage.ANSWERS,
-                GatewayConfig.Health.DEFAULT,
-                GatewayConfig.Ramps.DEFAULT,
+                GatewayConfig.HealthConfig.DEFAULT,
+                GatewayConfig.RampsConfig.DEFAULT,
                 upstreams,
                 null,
                 Map.of(),

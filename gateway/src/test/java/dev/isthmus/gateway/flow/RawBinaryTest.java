@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.ModelInferRequest;
@@ -195,7 +195,7 @@ class RawBinaryTest {
                     return true;
                 });
                 Stage other = Stage.of(Stage.upstream(
-                        Protocol.REST, rest.endpoint(), ServerDialect.GENERIC, BinaryTensorData.FALSE, false));
+                        UpstreamProtocol.REST, rest.endpoint(), ServerDialect.GENERIC, BinaryTensorData.FALSE, false));
                 Http1Client to = other.http1()) {
             Http1Client.Response response = to.post(path("m"), "\1\2\3", RAW).response();
             assertThat(response.status()).as(response.text()).isEqualTo(200);

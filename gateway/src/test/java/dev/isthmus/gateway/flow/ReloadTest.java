@@ -13,7 +13,7 @@ import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
 import dev.isthmus.gateway.config.UpstreamConfig;
-import dev.isthmus.gateway.reload.Reload;
+import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -90,7 +90,7 @@ class ReloadTest {
     }
 
     private static void apply(Gateway gateway, GatewayConfig config) {
-        assertThat(gateway.reload(config)).isInstanceOf(Reload.Applied.class);
+        assertThat(gateway.reload(config)).isInstanceOf(ReloadResult.Applied.class);
     }
 
     @Test
@@ -243,7 +243,7 @@ class ReloadTest {
                 Http1Client client = connect(port(gateway))) {
             Listener occupied = new Listener("127.0.0.1", taken.getLocalPort());
             assertThat(gateway.reload(listening(to(two), ANY, occupied)))
-                    .isInstanceOfSatisfying(Reload.Rejected.class, rejected -> {
+                    .isInstanceOfSatisfying(ReloadResult.Rejected.class, rejected -> {
                         assertThat(rejected.invalid()).isFalse();
                         assertThat(rejected.problems())
                                 .singleElement()
@@ -286,7 +286,7 @@ class ReloadTest {
     void sameConfiguration_isNoNewGeneration() throws Exception {
         GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
         try (Gateway gateway = Gateway.start(config)) {
-            assertThat(gateway.reload(config)).isEqualTo(new Reload.Applied(1, List.of(), List.of()));
+            assertThat(gateway.reload(config)).isEqualTo(new ReloadResult.Applied(1, List.of(), List.of()));
         }
     }
 
@@ -296,7 +296,7 @@ class ReloadTest {
         try (Gateway gateway = Gateway.start(config)) {
             assertThat(gateway.reload(config.withAdmin(GatewayConfig.Admin.DEFAULT)))
                     .isInstanceOfSatisfying(
-                            Reload.Applied.class,
+                            ReloadResult.Applied.class,
                             applied -> assertThat(applied.warnings()).hasSize(1));
             assertThat(gateway.adminAddress()).isEmpty();
         }
@@ -305,7 +305,7 @@ class ReloadTest {
     @Test
     void withoutASource_nothingIsReloaded() throws Exception {
         try (Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(ANY))) {
-            assertThat(gateway.reload()).isInstanceOf(Reload.Rejected.class);
+            assertThat(gateway.reload()).isInstanceOf(ReloadResult.Rejected.class);
         }
     }
 }

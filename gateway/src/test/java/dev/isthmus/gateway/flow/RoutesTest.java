@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
@@ -44,15 +44,15 @@ class RoutesTest {
 
     private static UpstreamConfig nowhere() throws Exception {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return TestConfigs.upstream(Protocol.GRPC, new Endpoint("127.0.0.1", socket.getLocalPort()));
+            return TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("127.0.0.1", socket.getLocalPort()));
         }
     }
 
-    private static ModelConfig.Target target(String name, String upstream, @Nullable String model, int weight) {
-        return new ModelConfig.Target(name, upstream, model, null, weight);
+    private static ModelConfig.TargetConfig target(String name, String upstream, @Nullable String model, int weight) {
+        return new ModelConfig.TargetConfig(name, upstream, model, null, weight);
     }
 
-    private static ModelConfig targets(List<ModelConfig.Target> targets, ModelConfig.Rule... rules) {
+    private static ModelConfig targets(List<ModelConfig.TargetConfig> targets, ModelConfig.RuleConfig... rules) {
         return TestConfigs.with(ModelConfig.DEFAULT, Map.of("targets", targets, "rules", List.of(rules)));
     }
 
@@ -139,7 +139,7 @@ class RoutesTest {
 
     @Test
     void rule_onAHeaderThatGoesNoFurther_choosesTheTarget() throws Exception {
-        var rule = new ModelConfig.Rule(Map.of("X-Canary", "yes"), Map.of(), "canary");
+        var rule = new ModelConfig.RuleConfig(Map.of("X-Canary", "yes"), Map.of(), "canary");
         try (OipServer stable = new OipServer(new Echo());
                 OipServer canary = new OipServer(new Echo());
                 Stage stage = new Stage(
@@ -220,7 +220,7 @@ class RoutesTest {
                                 "g", Stage.grpc(grpc, ServerDialect.TRITON),
                                 "r",
                                         Stage.upstream(
-                                                Protocol.REST,
+                                                UpstreamProtocol.REST,
                                                 rest.endpoint(),
                                                 ServerDialect.GENERIC,
                                                 BinaryTensorData.FALSE,
@@ -229,7 +229,7 @@ class RoutesTest {
                                 "m",
                                 targets(
                                         List.of(target("g", "g", null, 0), target("r", "r", null, 1)),
-                                        new ModelConfig.Rule(Map.of("x-to", "g"), Map.of(), "g"))),
+                                        new ModelConfig.RuleConfig(Map.of("x-to", "g"), Map.of(), "g"))),
                         null,
                         false);
                 Http1Client http = stage.http1()) {

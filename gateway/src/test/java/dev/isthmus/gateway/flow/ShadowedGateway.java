@@ -6,7 +6,7 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.config.TestConfigs;
@@ -30,7 +30,7 @@ final class ShadowedGateway implements AutoCloseable {
     private final ManagedChannel channel;
 
     ShadowedGateway(UpstreamConfig main, UpstreamConfig shadow, Duration timeout) throws Exception {
-        ModelConfig.Shadow config = new ModelConfig.Shadow("next", "shadow", null, null, 1, true, timeout, 16);
+        ModelConfig.ShadowConfig config = new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, timeout, 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("main"), Map.of("shadow", List.of(config)));
         gateway = Gateway.start(TestConfigs.with(
                 GatewayConfig.embedded().withListener(new GatewayConfig.Listener("127.0.0.1", 0)),
@@ -61,7 +61,7 @@ final class ShadowedGateway implements AutoCloseable {
     }
 
     static UpstreamConfig grpc(Endpoint endpoint) {
-        return Stage.upstream(Protocol.GRPC, endpoint, ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
+        return Stage.upstream(UpstreamProtocol.GRPC, endpoint, ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
     }
 
     static UpstreamConfig grpc(OipServer server) {
@@ -69,12 +69,12 @@ final class ShadowedGateway implements AutoCloseable {
     }
 
     static UpstreamConfig rest(ScriptedServer server) {
-        return Stage.upstream(Protocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
+        return Stage.upstream(UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
     }
 
     /** A server that shares memory with its clients. */
     static UpstreamConfig sharing(ScriptedServer server) {
-        return Stage.upstream(Protocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);
+        return Stage.upstream(UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);
     }
 
     Http1Client http1() throws IOException {

@@ -40,7 +40,7 @@ class SkimmedJsonTest {
         server = ScriptedServer.that(SkimmedJsonTest::serve);
         other = new OipServer((call, message) -> call.sendMessage(
                 Infer.answer(Infer.request(message), Infer.number(9)).toByteArray()));
-        ModelConfig.Shadow shadow = TestConfigs.with(ModelConfig.Shadow.DEFAULT, Map.of("upstream", "grpc"));
+        ModelConfig.ShadowConfig shadow = TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "grpc"));
         ModelConfig.Fallback fallback = TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "grpc"));
         stage = new Stage(
                 Map.of(

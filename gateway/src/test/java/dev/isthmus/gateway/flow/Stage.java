@@ -3,12 +3,12 @@ package dev.isthmus.gateway.flow;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.config.Connections;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.LocalConfig;
 import dev.isthmus.gateway.config.ModelConfig;
@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
 
 /** A real gateway on a free loopback port, and clients of it. */
 final class Stage implements AutoCloseable {
-    private static final HeaderNames PASSED = HeaderNames.of(List.of("x-request-id", "x-flow-*", "retry-after"));
+    private static final HeaderAllowList PASSED = HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the words of servers, which most tests look at. */
-    static final GatewayConfig.Answers ANSWERS =
-            TestConfigs.with(GatewayConfig.Answers.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+    static final GatewayConfig.ResponseConfig ANSWERS =
+            TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
     /** Of every body and message. */
     static final int LIMIT = 4 << 20;
@@ -51,7 +51,7 @@ final class Stage implements AutoCloseable {
             @Nullable String fallback,
             boolean local)
             throws Exception {
-        this(config(upstreams, models, GatewayConfig.Health.DEFAULT, fallback, local));
+        this(config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, local));
     }
 
     private Stage(GatewayConfig config) throws Exception {
@@ -66,7 +66,7 @@ final class Stage implements AutoCloseable {
     private static GatewayConfig config(
             Map<String, UpstreamConfig> upstreams,
             Map<String, ModelConfig> models,
-            GatewayConfig.Health health,
+            GatewayConfig.HealthConfig health,
             @Nullable String fallback,
             boolean local) {
         return new GatewayConfig(
@@ -78,7 +78,7 @@ final class Stage implements AutoCloseable {
                 new GatewayConfig.Headers(PASSED, PASSED),
                 ANSWERS,
                 health,
-                GatewayConfig.Ramps.DEFAULT,
+                GatewayConfig.RampsConfig.DEFAULT,
                 upstreams,
                 local ? LocalConfig.EMBEDDED : null,
                 models,
@@ -89,7 +89,7 @@ final class Stage implements AutoCloseable {
     static Stage fleet(
             Map<String, UpstreamConfig> upstreams,
             Map<String, ModelConfig> models,
-            GatewayConfig.Health health,
+            GatewayConfig.HealthConfig health,
             @Nullable String fallback)
             throws Exception {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
@@ -102,15 +102,15 @@ final class Stage implements AutoCloseable {
             Map<String, ModelConfig> models,
             @Nullable String fallback)
             throws Exception {
-        GatewayConfig base = config(upstreams, models, GatewayConfig.Health.DEFAULT, fallback, false);
-        GatewayConfig.Answers answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
+        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, false);
+        GatewayConfig.ResponseConfig answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
         return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
     }
 
     /** Models of several upstreams, with bodies and messages of up to so many bytes. */
     static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
             throws Exception {
-        GatewayConfig base = config(upstreams, models, GatewayConfig.Health.DEFAULT, null, false);
+        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, null, false);
         GatewayConfig.Limits limits = TestConfigs.with(base.limits(), Map.of("maxBodySize", bytes));
         return new Stage(TestConfigs.with(base, Map.of("limits", limits)));
     }
@@ -129,7 +129,7 @@ final class Stage implements AutoCloseable {
     /** Everything goes to one server, from this port. */
     static Stage at(int port, UpstreamConfig upstream) throws Exception {
         GatewayConfig config =
-                config(Map.of("server", upstream), Map.of(), GatewayConfig.Health.DEFAULT, "server", false);
+                config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
         return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
     }
 
@@ -140,20 +140,20 @@ final class Stage implements AutoCloseable {
 
     /** Everything goes to models of a repository. */
     static Stage local(LocalConfig local) throws Exception {
-        GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.Health.DEFAULT, GatewayConfig.LOCAL, true);
+        GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.HealthConfig.DEFAULT, GatewayConfig.LOCAL, true);
         return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
     }
 
     static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {
-        return upstream(Protocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+        return upstream(UpstreamProtocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }
 
     static UpstreamConfig rest(ScriptedServer server, ServerDialect dialect) {
-        return upstream(Protocol.REST, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+        return upstream(UpstreamProtocol.REST, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }
 
     static UpstreamConfig upstream(
-            Protocol protocol,
+            UpstreamProtocol protocol,
             Endpoint endpoint,
             ServerDialect dialect,
             BinaryTensorData binary,

@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.config.GatewayConfig.Protocol;
+import dev.isthmus.gateway.config.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.proto.ModelInferRequest;
@@ -35,7 +35,7 @@ class WrittenTextTest {
                 Map.of(
                         "server",
                         Stage.upstream(
-                                Protocol.GRPC,
+                                UpstreamProtocol.GRPC,
                                 server.endpoint(),
                                 ServerDialect.MLSERVER,
                                 BinaryTensorData.FALSE,

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.http2;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.http2.AbuseLimits.Allowance;
+import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
@@ -16,11 +16,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 class AbuseTest {
     /** Those of clients by default. */
     private static final AbuseLimits LIMITS =
-            new AbuseLimits(new Allowance(5000, 100), new Allowance(1000, 33), new Allowance(10_000, 1000), 10, 10_000);
+            new AbuseLimits(new BucketLimit(5000, 100), new BucketLimit(1000, 33), new BucketLimit(10_000, 1000), 10, 10_000);
 
     /** Those of servers by default. */
     private static final AbuseLimits OF_SERVERS =
-            new AbuseLimits(Allowance.ANY, Allowance.ANY, new Allowance(100_000, 10_000), 100, 100_000);
+            new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, new BucketLimit(100_000, 10_000), 100, 100_000);
 
     private final Bench bench = server(LIMITS);
 
@@ -235,7 +235,7 @@ class AbuseTest {
 
     @Test
     void clientThatReadsNothing_isCut() {
-        AbuseLimits limits = new AbuseLimits(Allowance.ANY, Allowance.ANY, Allowance.ANY, 0, 1000);
+        AbuseLimits limits = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 1000);
         try (Bench deaf = server(limits)) {
             deaf.channel.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
                 @Override

@@ -38,7 +38,7 @@ final class Bench implements AutoCloseable {
     }
 
     static Bench client(Http2Options options) {
-        return new Bench(false, options, stream -> Silence.INSTANCE);
+        return new Bench(false, options, stream -> NoopStreamListener.INSTANCE);
     }
 
     private @Nullable List<Heard> accepted;

@@ -22,11 +22,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Our client against our server over real sockets. */
 class BothRolesTest {
     static final Http2Options OPTIONS = new Http2Options(1 << 20, 16 << 20, 16_384, 100, 16_384, 100, AbuseLimits.NONE);
-    static final Fields HEAD = Fields.of(
-            Field.constant(":method", "POST"),
-            Field.constant(":scheme", "http"),
-            Field.constant(":path", "/echo"),
-            Field.constant(":authority", "localhost"));
+    static final HeaderFieldList HEAD = HeaderFieldList.of(
+            HeaderField.constant(":method", "POST"),
+            HeaderField.constant(":scheme", "http"),
+            HeaderField.constant(":path", "/echo"),
+            HeaderField.constant(":authority", "localhost"));
 
     private final Loopback loopback = new Loopback();
     private final AtomicReference<@Nullable Http2Connection> accepted = new AtomicReference<>();
@@ -179,7 +179,7 @@ class BothRolesTest {
             stream.reset(Http2Error.CANCEL.code());
         });
         atServer.await();
-        assertThat(atServer.closed).isEqualTo(new StreamEnd(StreamEnd.Kind.RESET, Http2Error.CANCEL.code(), null));
+        assertThat(atServer.closed).isEqualTo(new StreamEnd(StreamEnd.Cause.RESET, Http2Error.CANCEL.code(), null));
         assertThat(heard.events).isEmpty();
     }
 
@@ -192,7 +192,7 @@ class BothRolesTest {
         await().until(() -> loopback.call(() -> server().openStreams()) == 1);
         loopback.run(() -> server().close());
         assertThat(heard.await().closed).isNotNull();
-        assertThat(requireNonNull(heard.closed).kind()).isEqualTo(StreamEnd.Kind.LOST);
+        assertThat(requireNonNull(heard.closed).kind()).isEqualTo(StreamEnd.Cause.LOST);
         await().until(() -> watch.closed);
     }
 

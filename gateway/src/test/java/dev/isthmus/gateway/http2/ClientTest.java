@@ -151,7 +151,7 @@ class ClientTest {
         String payload = type == FrameType.HEADERS ? Raw.RESPONSE : "00000001";
         bench.send(Raw.frame(type, 4, 3, payload));
         assertThat(bench.written().getLast()).isEqualTo("GOAWAY 0 1");
-        assertThat(requireNonNull(bench.heard.getFirst().closed).kind()).isEqualTo(StreamEnd.Kind.LOST);
+        assertThat(requireNonNull(bench.heard.getFirst().closed).kind()).isEqualTo(StreamEnd.Cause.LOST);
     }
 
     @Test

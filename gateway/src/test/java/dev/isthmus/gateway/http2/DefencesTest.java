@@ -327,7 +327,7 @@ class DefencesTest {
     @Test
     void headsTooLarge_countAsErrors_10_5_1() {
         AbuseLimits few = new AbuseLimits(
-                AbuseLimits.Allowance.ANY, new AbuseLimits.Allowance(2, 1), AbuseLimits.Allowance.ANY, 0, 0);
+                AbuseLimits.BucketLimit.ANY, new AbuseLimits.BucketLimit(2, 1), AbuseLimits.BucketLimit.ANY, 0, 0);
         Http2Options options = new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, few);
         try (Bench limited = Bench.server(options).ready()) {
             for (int i = 0; i < 3; i++) {

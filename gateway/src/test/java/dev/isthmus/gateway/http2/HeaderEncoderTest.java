@@ -19,7 +19,7 @@ class HeaderEncoderTest {
     private final HeaderEncoder encoder = new HeaderEncoder();
     private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false, false, 1 << 20);
 
-    private ByteBuf encode(Fields fields) {
+    private ByteBuf encode(HeaderFieldList fields) {
         int bound = HeaderEncoder.MAX_PREFIX + fields.bound();
         ByteBuf block = Unpooled.buffer(bound, bound);
         encoder.encode(fields, block);
@@ -34,7 +34,7 @@ class HeaderEncoderTest {
 
     @Test
     void constants_takeAByteFromTheSecondTimeOn() throws Exception {
-        Fields fields = BothRolesTest.HEAD.with(Field.constant("content-type", "application/grpc"));
+        HeaderFieldList fields = BothRolesTest.HEAD.with(HeaderField.constant("content-type", "application/grpc"));
 
         List<String> first = decode(encode(fields));
         ByteBuf second = encode(fields);
@@ -46,9 +46,9 @@ class HeaderEncoderTest {
 
     @Test
     void secrets_areNeverIndexed() {
-        assertThat(ByteBufUtil.hexDump(encode(Fields.of(Field.secret("authorization", "a")))))
+        assertThat(ByteBufUtil.hexDump(encode(HeaderFieldList.of(HeaderField.secret("authorization", "a")))))
                 .isEqualTo("1f080161");
-        assertThat(ByteBufUtil.hexDump(encode(Fields.of(Field.of("authorization", "a")))))
+        assertThat(ByteBufUtil.hexDump(encode(HeaderFieldList.of(HeaderField.of("authorization", "a")))))
                 .isEqualTo("0f080161");
     }
 
@@ -75,16 +75,16 @@ class HeaderEncoderTest {
 
     private void checkOne(Random random) throws Exception {
         List<String> expected = new ArrayList<>();
-        Fields fields = Fields.of();
+        HeaderFieldList fields = HeaderFieldList.of();
         for (int i = random.nextInt(8); i > 0; i--) {
             int n = random.nextInt(120);
             String name = n < 10 ? "content-type" : "name-" + n;
             String value = "v".repeat(n == 50 ? 3000 : n % 40) + n % 3;
             fields = fields.with(
                     switch (random.nextInt(4)) {
-                        case 0 -> Field.of(name, value);
-                        case 1 -> Field.secret(name, value);
-                        default -> Field.constant(name, value);
+                        case 0 -> HeaderField.of(name, value);
+                        case 1 -> HeaderField.secret(name, value);
+                        default -> HeaderField.constant(name, value);
                     });
             expected.add(name + "=" + value);
         }
@@ -95,7 +95,7 @@ class HeaderEncoderTest {
 
     @Test
     void smallerThenLargerTableBeforeABlock_isSaid_rfc7541_4_2() throws Exception {
-        Fields fields = Fields.of(Field.constant("a", "b"));
+        HeaderFieldList fields = HeaderFieldList.of(HeaderField.constant("a", "b"));
         decode(encode(fields));
         tableSize(0);
         tableSize(4096);
@@ -106,10 +106,10 @@ class HeaderEncoderTest {
 
     @Test
     void fieldThatWouldBreakTheMessage_isNotMade() {
-        assertThatThrownBy(() -> Field.of("Upper", "a")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> Field.of("", "a")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> Field.of("a b", "a")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> Field.of("a", "b\r\nc: d")).isInstanceOf(IllegalArgumentException.class);
-        assertThatThrownBy(() -> Field.of("a", "\0")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> HeaderField.of("Upper", "a")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> HeaderField.of("", "a")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> HeaderField.of("a b", "a")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> HeaderField.of("a", "b\r\nc: d")).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> HeaderField.of("a", "\0")).isInstanceOf(IllegalArgumentException.class);
     }
 }

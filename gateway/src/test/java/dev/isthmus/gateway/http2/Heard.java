@@ -26,10 +26,10 @@ class Heard implements StreamListener {
     int parts;
     int writable;
     boolean consumes = true;
-    Awaited awaited = Awaited.NOTHING;
+    PeerWait awaited = PeerWait.NOTHING;
 
     @Override
-    public Awaited awaited() {
+    public PeerWait awaited() {
         return awaited;
     }
 

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.http2;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.http2.StreamListener.Awaited;
+import dev.isthmus.gateway.http2.StreamListener.PeerWait;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.TimeoutRule;
 import io.netty.buffer.Unpooled;
@@ -55,9 +55,9 @@ class Http2TimersTest {
     private Heard begun(int bytes) {
         bench.ready().send(Raw.request(1, false));
         Heard heard = bench.request(0);
-        heard.awaited = Awaited.ANYTHING;
+        heard.awaited = PeerWait.ANYTHING;
         if (bytes > 0) {
-            heard.awaited = Awaited.BODY;
+            heard.awaited = PeerWait.BODY;
             bench.send(Raw.data(1, bytes, false));
         }
         bench.written();
@@ -135,7 +135,7 @@ class Http2TimersTest {
 
     @Test
     void bodyThatWeDoNotTake_isNotMissed() {
-        begun(1000).awaited = Awaited.NOTHING;
+        begun(1000).awaited = PeerWait.NOTHING;
         passAlive(500);
         assertThat(expired).isEmpty();
     }

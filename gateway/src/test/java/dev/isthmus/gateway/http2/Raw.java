@@ -81,7 +81,7 @@ final class Raw {
             lines.add("PREFACE");
         }
         while (all.isReadable()) {
-            FrameHead head = new FrameHead();
+            FrameHeader head = new FrameHeader();
             head.read(all);
             lines.add(line(head, all.readSlice(head.length), decoder));
         }
@@ -89,7 +89,7 @@ final class Raw {
         return lines;
     }
 
-    private static String line(FrameHead head, ByteBuf payload, DefaultHttp2HeadersDecoder decoder) {
+    private static String line(FrameHeader head, ByteBuf payload, DefaultHttp2HeadersDecoder decoder) {
         String end = head.has(FrameType.END_STREAM) ? " end" : "";
         return switch (head.type) {
             case FrameType.DATA -> "DATA " + head.streamId + " " + head.length + end;

@@ -199,7 +199,7 @@ class SendingTest {
         settings("000400000000");
         Http2Stream stream = open(1);
         assertThat(stream.writable()).isTrue();
-        stream.data(bytes(Sender.QUEUE_LIMIT), false);
+        stream.data(bytes(OutboundFlowControl.QUEUE_LIMIT), false);
         assertThat(stream.writable()).isFalse();
         assertThat(bench.request(0).writable).isZero();
         window(1, 1);
@@ -248,7 +248,7 @@ class SendingTest {
             all.writeBytes(next);
             next.release();
         }
-        FrameHead head = new FrameHead();
+        FrameHeader head = new FrameHeader();
         for (head.length = 0; all.isReadable(); all.skipBytes(head.length)) {
             head.read(all);
             assertThat(head.length).isLessThanOrEqualTo(16_384);

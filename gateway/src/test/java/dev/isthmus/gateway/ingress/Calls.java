@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -23,7 +23,7 @@ import java.util.concurrent.LinkedBlockingQueue;
  * Answers every call: an inference with its own body, model "silent" never, model "bad" with a failure at the first part of
  * the body.
  */
-final class Calls implements CallHandler {
+final class Calls implements Service {
     final BlockingQueue<Call> opened = new LinkedBlockingQueue<>();
     final BlockingQueue<Call> cancelled = new LinkedBlockingQueue<>();
 
@@ -61,15 +61,15 @@ final class Calls implements CallHandler {
         @Override
         public void end() {
             switch (call.operation()) {
-                case Operation.ServerLive live -> answer(new Answer.Live(true));
-                case Operation.ServerReady ready -> answer(new Answer.Ready(false));
-                case Operation.GatewayReady ready -> answer(new Answer.Ready(true));
-                case Operation.ServerMetadata ask ->
-                    answer(new Answer.Server(
+                case Operation.ServerLive live -> answer(new ReplyMessage.Live(true));
+                case Operation.ServerReady ready -> answer(new ReplyMessage.Ready(false));
+                case Operation.GatewayReady ready -> answer(new ReplyMessage.Ready(true));
+                case Operation.ReadServerMetadata ask ->
+                    answer(new ReplyMessage.Server(
                             new dev.isthmus.oip.ServerMetadata("isthmus", "1", List.of("binary_tensor_data"))));
-                case Operation.ModelReady ask -> answer(new Answer.ModelReady(ask.model(), true));
-                case Operation.ModelMetadata ask ->
-                    answer(new Answer.Model(new ModelMetadata(
+                case Operation.ModelReady ask -> answer(new ReplyMessage.ModelReadyState(ask.model(), true));
+                case Operation.ReadModelMetadata ask ->
+                    answer(new ReplyMessage.Model(new ModelMetadata(
                             ask.model().name(),
                             List.of("1"),
                             "p",
@@ -78,8 +78,8 @@ final class Calls implements CallHandler {
                             Map.of())));
                 case Operation.Infer infer -> infer(infer);
                 case Operation.InferStream stream -> throw new UnsupportedOperationException();
-                case Operation.Generate generate -> answer(new Answer.Document(body.retainedSlice()));
-                case Operation.Manage manage -> answer(new Answer.Document(body.retainedSlice()));
+                case Operation.Generate generate -> answer(new ReplyMessage.Document(body.retainedSlice()));
+                case Operation.Manage manage -> answer(new ReplyMessage.Document(body.retainedSlice()));
             }
         }
 
@@ -87,14 +87,14 @@ final class Calls implements CallHandler {
             if (infer.model().name().equals("silent") || body.refCnt() == 0) {
                 return;
             }
-            reply.only(new Answer.Inference(
+            reply.only(new ReplyMessage.Inference(
                     switch (infer.form()) {
-                        case BodyForm.Rest rest -> new InferMessage.Rest(new RestBody(body, rest.jsonLength()));
-                        case BodyForm.Protobuf protobuf -> new InferMessage.Protobuf(body);
+                        case BodyForm.RestForm rest -> new InferMessage.RestMessage(new RestBody(body, rest.jsonLength()));
+                        case BodyForm.ProtobufForm protobuf -> new InferMessage.ProtobufMessage(body);
                     }));
         }
 
-        private void answer(Answer answer) {
+        private void answer(ReplyMessage answer) {
             body.release();
             reply.only(answer);
         }

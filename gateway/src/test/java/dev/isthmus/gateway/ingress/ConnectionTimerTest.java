@@ -50,14 +50,14 @@ class ConnectionTimerTest {
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
-                IngressSettings.StreamForm.TRITON,
-                IngressSettings.Health.DEFAULT,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
                 new ConnectionPolicy(timeouts, most, 0, 10, 0, events));
         return new Stalling(EmbeddedChannel.builder()
                 .ticker(clock)
-                .handlers(new Pipelines(new Entry(calls, calls, () -> settings, connections, null))));
+                .handlers(new IngressPipelines(new ListenerContext(calls, calls, () -> settings, connections, null))));
     }
 
     /** A channel whose peer may stop reading. */

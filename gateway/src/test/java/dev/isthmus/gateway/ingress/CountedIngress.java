@@ -17,14 +17,14 @@ public final class CountedIngress implements AutoCloseable {
     private final EventLoopGroup loops;
     private final Channel listener;
 
-    public CountedIngress(Transport transport, Entry entry) {
+    public CountedIngress(Transport transport, ListenerContext entry) {
         loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         listener = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
                 .childOption(ChannelOption.ALLOCATOR, copies)
                 .childOption(ChannelOption.TCP_NODELAY, true)
-                .childHandler(new Pipelines(entry))
+                .childHandler(new IngressPipelines(entry))
                 .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
                 .syncUninterruptibly()
                 .channel();

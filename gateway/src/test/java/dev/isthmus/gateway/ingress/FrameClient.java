@@ -41,8 +41,8 @@ final class FrameClient implements AutoCloseable {
      *
      * @param settings what the client announces, identifiers and values in turn
      */
-    FrameClient(Entry entry, int... settings) {
-        channel.pipeline().addLast(new Edge()).addLast(new Pipelines(entry));
+    FrameClient(ListenerContext entry, int... settings) {
+        channel.pipeline().addLast(new Edge()).addLast(new IngressPipelines(entry));
         ByteBuf hello = Http2CodecUtil.connectionPrefaceBuf();
         ByteBuf payload = Unpooled.buffer();
         for (int i = 0; i < settings.length; i += 2) {

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -25,7 +25,7 @@ class Http2WritesTest {
     private static final int WINDOW = 64 << 20;
 
     private final List<Reply> waiting = new ArrayList<>();
-    private final Entry entry = new Entry(
+    private final ListenerContext entry = new ListenerContext(
             this::open,
             this::open,
             () -> new IngressSettings(
@@ -33,8 +33,8 @@ class Http2WritesTest {
                     200,
                     GatewayConfig.Headers.DEFAULT.forwarded(),
                     5,
-                    IngressSettings.StreamForm.TRITON,
-                    IngressSettings.Health.DEFAULT,
+                    IngressSettings.IngressStreamForm.TRITON,
+                    IngressSettings.HealthResponses.DEFAULT,
                     -1,
                     AbusePolicy.NONE,
                     ConnectionPolicy.NONE));
@@ -61,13 +61,13 @@ class Http2WritesTest {
 
     private void answerAll(int bytes) {
         for (Reply reply : waiting) {
-            reply.only(new Answer.Inference(
-                    new InferMessage.Protobuf(Unpooled.directBuffer(bytes).writeZero(bytes))));
+            reply.only(new ReplyMessage.Inference(
+                    new InferMessage.ProtobufMessage(Unpooled.directBuffer(bytes).writeZero(bytes))));
         }
         waiting.clear();
     }
 
-    private static FrameClient client(Entry entry, int largestFrame) {
+    private static FrameClient client(ListenerContext entry, int largestFrame) {
         FrameClient client = new FrameClient(
                 entry,
                 Http2CodecUtil.SETTINGS_INITIAL_WINDOW_SIZE,
@@ -100,7 +100,7 @@ class Http2WritesTest {
 
     @Test
     void answersOfOneRead_areOneFlush() throws Exception {
-        Entry atOnce = new Entry(
+        ListenerContext atOnce = new ListenerContext(
                 this::open,
                 (call, reply) -> {
                     RequestSink kept = open(call, reply);

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
@@ -26,15 +26,15 @@ final class Ingress implements AutoCloseable {
     private final EventLoopGroup loops;
     private final IngressServer server;
 
-    Ingress(Transport transport, CallHandler calls, long maxBodyBytes) throws Exception {
+    Ingress(Transport transport, Service calls, long maxBodyBytes) throws Exception {
         loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         IngressSettings settings = new IngressSettings(
                 BodyLimits.of(maxBodyBytes),
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
-                IngressSettings.StreamForm.TRITON,
-                IngressSettings.Health.DEFAULT,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
                 1024,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
@@ -43,7 +43,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new Entry(calls, calls, () -> settings));
+                new ListenerContext(calls, calls, () -> settings));
     }
 
     int port() {

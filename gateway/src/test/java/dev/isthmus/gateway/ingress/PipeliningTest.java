@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
@@ -45,18 +45,18 @@ class PipeliningTest {
         IngressSettings settings = new IngressSettings(
                 BodyLimits.of(100_000),
                 100,
-                HeaderNames.of(List.of()),
+                HeaderAllowList.of(List.of()),
                 5,
-                IngressSettings.StreamForm.TRITON,
-                IngressSettings.Health.DEFAULT,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        new Pipelines(new Entry(calls, calls, () -> settings))
+        new IngressPipelines(new ListenerContext(calls, calls, () -> settings))
                 .http1(
                         channel.pipeline(),
                         new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),
-                        new Landing(Landing.Sizes.DEFAULT, new ReadAhead(0)));
+                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)));
     }
 
     @AfterEach

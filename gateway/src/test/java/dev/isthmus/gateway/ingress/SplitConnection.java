@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -8,9 +8,9 @@ import dev.isthmus.gateway.config.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
-import dev.isthmus.gateway.net.PackedReads;
+import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Gathering;
+import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
@@ -31,12 +31,12 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("deprecation") // of what channels call
 final class SplitConnection implements AutoCloseable {
     /** Small, so that every split of a request can be tried. */
-    static final Landing.Sizes SIZES = new Landing.Sizes(16, 64, 256, 16);
+    static final BodyReadBuffer.ReadSizes SIZES = new BodyReadBuffer.ReadSizes(16, 64, 256, 16);
 
     /** For each body whether it came in one piece outside the heap. */
     final List<Boolean> whole = new ArrayList<>();
 
-    final ReadAhead ahead;
+    final ReadAheadBudget ahead;
     private final EmbeddedChannel channel;
     private final RecvByteBufAllocator.Handle reads;
     private final Deque<Runnable> answers = new ArrayDeque<>();
@@ -44,7 +44,7 @@ final class SplitConnection implements AutoCloseable {
     private @Nullable Opened last;
 
     /** A call that was opened, and what came of its body. */
-    private record Opened(Reply reply, Gathering body) {}
+    private record Opened(Reply reply, BufferCollector body) {}
 
     /** Whether bodies are wanted in one piece. */
     boolean inOnePiece = true;
@@ -59,29 +59,29 @@ final class SplitConnection implements AutoCloseable {
     /** @param later whether an answer comes only when no more is read, or with {@link #answer()} */
     SplitConnection(ByteBufAllocator allocator, long mostAhead, boolean later) {
         this.later = later;
-        ahead = new ReadAhead(mostAhead);
-        Landing landing = new Landing(SIZES, ahead);
+        ahead = new ReadAheadBudget(mostAhead);
+        BodyReadBuffer landing = new BodyReadBuffer(SIZES, ahead);
         IngressSettings settings = new IngressSettings(
                 BodyLimits.of(100_000),
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
-                IngressSettings.StreamForm.TRITON,
-                IngressSettings.Health.DEFAULT,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        Entry entry = new Entry(this::open, this::open, () -> settings);
+        ListenerContext entry = new ListenerContext(this::open, this::open, () -> settings);
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);
-        Pipelines pipelines = new Pipelines(entry);
+        IngressPipelines pipelines = new IngressPipelines(entry);
         pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
-        reads = new LandingReads(new PackedReads(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
+        reads = new BodyReadAllocator(new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
                 .newHandle();
     }
 
     private RequestSink open(Call call, Reply reply) {
-        Gathering body = new Gathering(call.allocator());
+        BufferCollector body = new BufferCollector(call.allocator());
         last = new Opened(reply, body);
         return new RequestSink() {
             @Override
@@ -105,7 +105,7 @@ final class SplitConnection implements AutoCloseable {
                 whole.add(taken.isDirect() && !(taken instanceof CompositeByteBuf));
                 body.add(taken);
                 answers.add(() -> reply.only(
-                        new Answer.Inference(new InferMessage.Rest(new RestBody(body.take(), RestBody.ALL_JSON)))));
+                        new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body.take(), RestBody.ALL_JSON)))));
                 if (!later) {
                     answer();
                 }

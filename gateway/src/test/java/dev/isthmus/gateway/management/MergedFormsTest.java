@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.catalogue.Golden;
-import dev.isthmus.gateway.catalogue.Listing;
+import dev.isthmus.gateway.catalogue.IndexListing;
 import dev.isthmus.gateway.catalogue.RepositoryIndex;
-import dev.isthmus.gateway.catalogue.Source;
-import dev.isthmus.gateway.catalogue.StatisticsSum;
+import dev.isthmus.gateway.catalogue.ServerId;
+import dev.isthmus.gateway.catalogue.MergedStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import java.io.IOException;
@@ -23,7 +23,7 @@ class MergedFormsTest {
     void indexOfTriton_goesThroughAsRecorded() throws IOException {
         byte[] recorded = Golden.json("triton_repository_index");
 
-        byte[] merged = ManageAnswers.toJson(Extension.REPOSITORY_INDEX, index(recorded));
+        byte[] merged = ManageResponses.toJson(Extension.REPOSITORY_INDEX, index(recorded));
 
         assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree(recorded));
     }
@@ -31,7 +31,7 @@ class MergedFormsTest {
     @Test
     void indexOfMlserver_isSortedWithoutEmptyMembers() throws IOException {
         byte[] merged =
-                ManageAnswers.toJson(Extension.REPOSITORY_INDEX, index(Golden.json("mlserver_repository_index")));
+                ManageResponses.toJson(Extension.REPOSITORY_INDEX, index(Golden.json("mlserver_repository_index")));
 
         assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree("""
                 [{"name":"fail","state":"READY"},{"name":"identity","state":"READY"},
@@ -45,18 +45,18 @@ class MergedFormsTest {
     void statisticsOfTriton_goThroughAsRecorded() throws IOException {
         byte[] recorded = Golden.json("triton_model_stats");
         ModelStatisticsResponse read =
-                ModelStatisticsResponse.parseFrom(ManageAnswers.toProtobuf(Extension.MODEL_STATISTICS, recorded));
+                ModelStatisticsResponse.parseFrom(ManageResponses.toProtobuf(Extension.MODEL_STATISTICS, recorded));
 
-        byte[] merged = ManageAnswers.toJson(
-                Extension.MODEL_STATISTICS, StatisticsSum.of(List.of(read)).toByteArray());
+        byte[] merged = ManageResponses.toJson(
+                Extension.MODEL_STATISTICS, MergedStatistics.of(List.of(read)).toByteArray());
 
         assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree(recorded));
     }
 
     private static byte[] index(byte[] json) throws IOException {
         RepositoryIndexResponse read =
-                RepositoryIndexResponse.parseFrom(ManageAnswers.toProtobuf(Extension.REPOSITORY_INDEX, json));
-        return RepositoryIndex.of(List.of(Listing.of(new Source("server", "1"), read)))
+                RepositoryIndexResponse.parseFrom(ManageResponses.toProtobuf(Extension.REPOSITORY_INDEX, json));
+        return RepositoryIndex.of(List.of(IndexListing.of(new ServerId("server", "1"), read)))
                 .response(false)
                 .toByteArray();
     }

@@ -19,7 +19,7 @@ class MemoryBudgetTest {
         return meters.get("isthmus.memory.used").gauge().value();
     }
 
-    private static OipException refusal(MemoryBudget.Hold hold, long bytes) {
+    private static OipException refusal(MemoryBudget.MemoryReservation hold, long bytes) {
         return catchThrowableOfType(OipException.class, () -> hold.request(bytes));
     }
 
@@ -44,7 +44,7 @@ class MemoryBudgetTest {
 
     @Test
     void hold_countsWhatIsHeldNow() {
-        MemoryBudget.Hold hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.hold();
         hold.request(30);
         hold.request(80);
         assertThat(used()).isEqualTo(80);
@@ -54,7 +54,7 @@ class MemoryBudgetTest {
 
     @Test
     void hold_givenBackTwice_countsOnce() {
-        MemoryBudget.Hold hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.hold();
         budget.hold().request(20);
         hold.request(30);
         hold.giveBack();
@@ -64,7 +64,7 @@ class MemoryBudgetTest {
 
     @Test
     void hold_givenBack_holdsNothingMore() {
-        MemoryBudget.Hold hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.hold();
         hold.giveBack();
         hold.request(30);
         assertThat(used()).isZero();
@@ -72,7 +72,7 @@ class MemoryBudgetTest {
 
     @Test
     void hold_isTheSumOfWhatComesWhatIsUnderWayAndWhatGoes() {
-        MemoryBudget.Hold hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.hold();
         hold.gathered(10);
         hold.request(20);
         hold.answer(30);
@@ -85,7 +85,7 @@ class MemoryBudgetTest {
 
     @Test
     void whatWasGathered_isDispatchedWithoutBeingCountedTwice() {
-        MemoryBudget.Hold hold = budget.hold();
+        MemoryBudget.MemoryReservation hold = budget.hold();
         hold.gathered(90);
         hold.dispatched();
         hold.request(90);
@@ -96,8 +96,8 @@ class MemoryBudgetTest {
 
     @Test
     void callOfNoClient_isNotCounted() {
-        MemoryBudget.Hold.UNCOUNTED.request(1000);
-        MemoryBudget.Hold.UNCOUNTED.giveBack();
+        MemoryBudget.MemoryReservation.UNCOUNTED.request(1000);
+        MemoryBudget.MemoryReservation.UNCOUNTED.giveBack();
         assertThat(used()).isZero();
     }
 
@@ -124,7 +124,7 @@ class MemoryBudgetTest {
     void buffersThatTakeTooMuch_leaveRoomForHealth() {
         MemoryBudget shared = crowded(new AtomicLong(1 << 30));
         await().until(() -> refusal(shared.hold(), 1 << 16) != null);
-        MemoryBudget.Hold health = shared.hold();
+        MemoryBudget.MemoryReservation health = shared.hold();
         health.gathered(5);
         health.dispatched();
         health.answer(200);

@@ -3,10 +3,10 @@ package dev.isthmus.gateway.metrics;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.CallHandler;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
@@ -34,7 +34,7 @@ class CallMetricsTest {
     private final CallMetrics metrics = new CallMetrics(registry, now::get);
 
     /** What a test does in place of dispatch: it has the reply, and the sink takes everything. */
-    private static final class Dispatch implements CallHandler, RequestSink {
+    private static final class Dispatch implements Service, RequestSink {
         private @Nullable Reply reply;
 
         @Override
@@ -64,7 +64,7 @@ class CallMetricsTest {
 
     private static final class Client implements Reply {
         @Override
-        public void message(Answer answer) {
+        public void message(ReplyMessage answer) {
             answer.release();
         }
 
@@ -80,7 +80,7 @@ class CallMetricsTest {
     private RequestSink open(Operation operation) {
         return metrics.around(
                         dispatch,
-                        Protocol.REST,
+                        ClientProtocol.REST,
                         model -> model.name().equals("m") ? "m" : "other",
                         ended::incrementAndGet)
                 .open(
@@ -89,7 +89,7 @@ class CallMetricsTest {
     }
 
     private static Operation infer(String model) {
-        return new Operation.Infer(ModelRef.of(model), new BodyForm.Rest(-1, -1, null), false);
+        return new Operation.Infer(ModelRef.of(model), new BodyForm.RestForm(-1, -1, null), false);
     }
 
     private void pass(long millis) {
@@ -124,7 +124,7 @@ class CallMetricsTest {
         sink.data(Unpooled.copiedBuffer(new byte[7]));
         sink.end();
         pass(30);
-        dispatch.reply().message(new Answer.Document(Unpooled.copiedBuffer(new byte[11])));
+        dispatch.reply().message(new ReplyMessage.Document(Unpooled.copiedBuffer(new byte[11])));
         pass(4);
         dispatch.reply().complete();
 
@@ -167,11 +167,11 @@ class CallMetricsTest {
 
     @Test
     void fault_whileItIsOpened_endsTheCall() {
-        CallHandler faulty = metrics.around(
+        Service faulty = metrics.around(
                 (call, reply) -> {
                     throw new IllegalStateException("a fault");
                 },
-                Protocol.REST,
+                ClientProtocol.REST,
                 ModelRef::name,
                 ended::incrementAndGet);
         Call call = new Call(infer("m"), Call.NO_DEADLINE, Map.of(), Runnable::run, ByteBufAllocator.DEFAULT);

@@ -25,9 +25,9 @@ class TargetMetersTest {
             registry,
             () -> now,
             "m",
-            List.of(new TargetMeters.Labels("old", "t", "1"), new TargetMeters.Labels("new", "u", "")),
+            List.of(new TargetMeters.TargetLabels("old", "t", "1"), new TargetMeters.TargetLabels("new", "u", "")),
             true);
-    private final TargetMeters.Of target = Objects.requireNonNull(meters.of("new"));
+    private final TargetMeters.TargetMeter target = Objects.requireNonNull(meters.of("new"));
 
     @BeforeEach
     void listen() {

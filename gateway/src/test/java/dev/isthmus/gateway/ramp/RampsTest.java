@@ -34,7 +34,7 @@ class RampsTest {
     private static final long MINUTE = Duration.ofMinutes(1).toNanos();
     private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
     private static final Instant CHANGED = Instant.parse("2026-01-02T03:04:05Z");
-    private static final ModelConfig.Target CANARY = new ModelConfig.Target("canary", "mlserver", null, "4", 10);
+    private static final ModelConfig.TargetConfig CANARY = new ModelConfig.TargetConfig("canary", "mlserver", null, "4", 10);
 
     private final AtomicLong now = new AtomicLong(-5);
     private final MeterRegistry registry = new SimpleMeterRegistry();
@@ -71,11 +71,11 @@ class RampsTest {
         return new RampPlan(
                 "m",
                 CANARY,
-                new ModelConfig.Ramp(
+                new ModelConfig.RampConfig(
                         "canary", List.of(0.1, 0.5, 1.0), Duration.ofMinutes(1), 100, 0.01, 1.5, maxDifference));
     }
 
-    private static Weights weights(List<Double> told) {
+    private static TargetWeights weights(List<Double> told) {
         return (arm, share) -> {
             assertThat(arm).isEqualTo("canary");
             told.add(share);
@@ -440,7 +440,7 @@ class RampsTest {
 
     @Test
     void weightsThatFail_doNotEndTheTicks() {
-        Weights broken = (arm, share) -> {
+        TargetWeights broken = (arm, share) -> {
             if (share != 0.1) {
                 throw new IllegalStateException("broken");
             }

@@ -9,15 +9,15 @@ import org.jspecify.annotations.Nullable;
 
 /** Writes the configuration of a model. */
 final class Model {
-    private final List<ModelConfig.Target> targets = new ArrayList<>();
+    private final List<ModelConfig.TargetConfig> targets = new ArrayList<>();
     private final List<String> aliases = new ArrayList<>();
     private final Map<String, String> versions = new HashMap<>();
-    private final List<ModelConfig.Rule> rules = new ArrayList<>();
-    private final List<ModelConfig.Shadow> shadows = new ArrayList<>();
+    private final List<ModelConfig.RuleConfig> rules = new ArrayList<>();
+    private final List<ModelConfig.ShadowConfig> shadows = new ArrayList<>();
     private final List<ModelConfig.Rate> rates = new ArrayList<>();
     private @Nullable String defaultVersion;
     private ModelConfig.ExplicitVersion explicitVersion = ModelConfig.ExplicitVersion.HONOR;
-    private ModelConfig.@Nullable Key sticky;
+    private ModelConfig.@Nullable RequestKey sticky;
     private ModelConfig.@Nullable Fallback fallback;
 
     /** A model on one upstream. */
@@ -36,7 +36,7 @@ final class Model {
     }
 
     Model target(String name, String upstream, @Nullable String model, @Nullable String version, int weight) {
-        targets.add(new ModelConfig.Target(name, upstream, model, version, weight));
+        targets.add(new ModelConfig.TargetConfig(name, upstream, model, version, weight));
         return this;
     }
 
@@ -61,17 +61,17 @@ final class Model {
     }
 
     Model rule(Map<String, String> headers, Map<String, String> parameters, String target) {
-        rules.add(new ModelConfig.Rule(headers, parameters, target));
+        rules.add(new ModelConfig.RuleConfig(headers, parameters, target));
         return this;
     }
 
     Model stickyHeader(String name) {
-        sticky = new ModelConfig.Key(name, null);
+        sticky = new ModelConfig.RequestKey(name, null);
         return this;
     }
 
     Model stickyParameter(String name) {
-        sticky = new ModelConfig.Key(null, name);
+        sticky = new ModelConfig.RequestKey(null, name);
         return this;
     }
 
@@ -81,8 +81,8 @@ final class Model {
     }
 
     Model shadow(String upstream, @Nullable String model) {
-        ModelConfig.Shadow some = ModelConfig.Shadow.DEFAULT;
-        shadows.add(new ModelConfig.Shadow(
+        ModelConfig.ShadowConfig some = ModelConfig.ShadowConfig.DEFAULT;
+        shadows.add(new ModelConfig.ShadowConfig(
                 null, upstream, model, null, some.sample(), false, some.timeout(), some.maxInFlight()));
         return this;
     }

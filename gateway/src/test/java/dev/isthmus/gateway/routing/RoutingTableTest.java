@@ -17,7 +17,7 @@ class RoutingTableTest {
     private static String upstreamOf(RoutingTable table, String model) {
         ModelRef asked = ModelRef.of(model);
         return table.route(asked)
-                .pick(asked, Attributes.NONE)
+                .pick(asked, RequestAttributes.NONE)
                 .target()
                 .upstream()
                 .name();
@@ -120,7 +120,7 @@ class RoutingTableTest {
                 () -> {
                     throw new AssertionError("discovery was asked");
                 },
-                Choices.of(() -> 0));
+                SelectionState.of(() -> 0));
         assertThat(upstreamOf(table, "m")).isEqualTo("a");
     }
 
@@ -133,7 +133,7 @@ class RoutingTableTest {
                         },
                         null,
                         Map::of,
-                        Choices.of(() -> 0)))
+                        SelectionState.of(() -> 0)))
                 .hasMessage("no upstream is named 'a'");
     }
 

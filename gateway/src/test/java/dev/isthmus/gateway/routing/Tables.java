@@ -17,7 +17,7 @@ final class Tables {
 
     private final AtomicLong clock = new AtomicLong();
     private final SequencePins pins = new SequencePins(clock::get);
-    private final Choices choices = new Choices(pins, new SplittableRandom(7));
+    private final SelectionState choices = new SelectionState(pins, new SplittableRandom(7));
     private final Map<String, Upstream> discovered = new HashMap<>();
     private @Nullable Upstream fallback;
 
@@ -56,11 +56,11 @@ final class Tables {
         return pins;
     }
 
-    static Attributes header(String name, String value) {
-        return new Attributes(Map.of(name, value)::get, Map.of(), "");
+    static RequestAttributes header(String name, String value) {
+        return new RequestAttributes(Map.of(name, value)::get, Map.of(), "");
     }
 
-    static Attributes parameter(String name, Parameter value) {
-        return new Attributes(HeaderFields.NONE, Map.of(name, value), "");
+    static RequestAttributes parameter(String name, Parameter value) {
+        return new RequestAttributes(HeaderFields.NONE, Map.of(name, value), "");
     }
 }

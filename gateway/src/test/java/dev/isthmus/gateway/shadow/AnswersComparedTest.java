@@ -11,7 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.transcoder.InferMessage;
 import io.micrometer.core.instrument.DistributionSummary;
 import java.time.Duration;
@@ -28,9 +28,9 @@ class AnswersComparedTest {
     }
 
     private void compare(InferMessage main, InferMessage shadow) {
-        Observation observation = stage.sent();
+        PrimaryCallObserver observation = stage.sent();
         answer(observation, main);
-        stage.upstream.asked.remove(0).reply().only(new Answer.Inference(shadow));
+        stage.upstream.asked.remove(0).reply().only(new ReplyMessage.Inference(shadow));
     }
 
     private DistributionSummary summary(String meter, String output) {
@@ -73,8 +73,8 @@ class AnswersComparedTest {
 
     @Test
     void shadowThatIsFirst_waitsForTheMainAnswer() {
-        Observation observation = stage.sent();
-        stage.upstream.only().reply().only(new Answer.Inference(floats("a", 1)));
+        PrimaryCallObserver observation = stage.sent();
+        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().now()).isPositive();
         answer(observation, floats("a", 1));
         stage.awaitComparison("equal");
@@ -82,8 +82,8 @@ class AnswersComparedTest {
 
     @Test
     void shadowThatIsFirst_isReleasedWhenTheMainCallFails() {
-        Observation observation = stage.sent();
-        stage.upstream.only().reply().only(new Answer.Inference(floats("a", 1)));
+        PrimaryCallObserver observation = stage.sent();
+        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.runtime.held().now()).isZero();
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
@@ -91,10 +91,10 @@ class AnswersComparedTest {
 
     @Test
     void endAfterTheMainAnswer_changesNothing() {
-        Observation observation = stage.sent();
+        PrimaryCallObserver observation = stage.sent();
         answer(observation, floats("a", 1));
         observation.ended();
-        stage.upstream.only().reply().only(new Answer.Inference(floats("a", 1)));
+        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
         stage.awaitComparison("equal");
     }
 

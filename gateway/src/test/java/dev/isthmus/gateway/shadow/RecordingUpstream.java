@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Wire;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,37 +33,37 @@ final class RecordingUpstream implements Upstream {
     }
 
     @Override
-    public Peer peer() {
-        return new Peer(Wire.PROTOBUF, Dialect.GENERIC, true, true);
+    public ServerFeatures peer() {
+        return new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, true, true);
     }
 
     @Override
-    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         message.release();
         if (broken) {
             throw new IllegalStateException("broken");
         }
         asked.add(new Asked(call, model, reply));
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
     @Override
-    public Cancellation serverReady(Call call, Reply reply) {
+    public Subscription serverReady(Call call, Reply reply) {
         throw new UnsupportedOperationException();
     }
 
     @Override
-    public Cancellation serverMetadata(Call call, Reply reply) {
+    public Subscription serverMetadata(Call call, Reply reply) {
         throw new UnsupportedOperationException();
     }
 
     @Override
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
         throw new UnsupportedOperationException();
     }
 
     @Override
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         throw new UnsupportedOperationException();
     }
 

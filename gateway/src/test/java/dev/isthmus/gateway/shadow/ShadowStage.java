@@ -13,7 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One shadow of model "m" on the upstream "next", a loop that runs when it is told to, and a clock of the test's own. */
 final class ShadowStage implements AutoCloseable {
-    static final ModelConfig.Shadow SHADOW =
-            new ModelConfig.Shadow(null, "next", null, null, 1, true, Duration.ofSeconds(5), 2);
+    static final ModelConfig.ShadowConfig SHADOW =
+            new ModelConfig.ShadowConfig(null, "next", null, null, 1, true, Duration.ofSeconds(5), 2);
     private static final int REQUEST_BYTES = 100;
     private static final int PATIENCE_SECONDS = 20;
 
@@ -56,7 +56,7 @@ final class ShadowStage implements AutoCloseable {
     int released;
 
     @Nullable
-    Peer asked;
+    ServerFeatures asked;
 
     @Nullable
     OipException unsendable;
@@ -65,7 +65,7 @@ final class ShadowStage implements AutoCloseable {
         this(SHADOW, ShadowLimits.DEFAULT);
     }
 
-    ShadowStage(ModelConfig.Shadow config, ShadowLimits limits) {
+    ShadowStage(ModelConfig.ShadowConfig config, ShadowLimits limits) {
         runtime = new ShadowRuntime(
                 registry,
                 new SplittableRandom(42),
@@ -75,7 +75,7 @@ final class ShadowStage implements AutoCloseable {
         shadows = shadows(config);
     }
 
-    Shadows shadows(ModelConfig.Shadow config) {
+    Shadows shadows(ModelConfig.ShadowConfig config) {
         return Shadows.of(
                 "m",
                 List.of(config),
@@ -85,18 +85,18 @@ final class ShadowStage implements AutoCloseable {
     }
 
     /** A call whose main request was sent just now; its copies wait for the loop. */
-    Observation begin() {
+    PrimaryCallObserver begin() {
         return begin(new Target(upstream, ModelRef.of("m"), "main"));
     }
 
     /** @param main where the call itself went */
-    Observation begin(Target main) {
+    PrimaryCallObserver begin(Target main) {
         return shadows.begin(call(loop::add), ModelRef.of("m"), main, source());
     }
 
     Call call(Executor on) {
         Operation operation =
-                new Operation.Infer(ModelRef.of("m"), new BodyForm.Rest(RestBody.ALL_JSON, -1, null), stream);
+                new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
         return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), on, ByteBufAllocator.DEFAULT).withAffinity(17);
     }
 
@@ -104,8 +104,8 @@ final class ShadowStage implements AutoCloseable {
         return new Source();
     }
 
-    Observation sent() {
-        Observation observation = begin();
+    PrimaryCallObserver sent() {
+        PrimaryCallObserver observation = begin();
         runLoop();
         return observation;
     }
@@ -123,12 +123,12 @@ final class ShadowStage implements AutoCloseable {
         }
 
         @Override
-        public InferMessage prepare(Peer peer, ModelRef model) {
+        public InferMessage prepare(ServerFeatures peer, ModelRef model) {
             asked = peer;
             if (unsendable != null) {
                 throw unsendable;
             }
-            return new InferMessage.Protobuf(
+            return new InferMessage.ProtobufMessage(
                     ByteBufAllocator.DEFAULT.directBuffer().writeZero(REQUEST_BYTES));
         }
 
@@ -151,7 +151,7 @@ final class ShadowStage implements AutoCloseable {
     static InferMessage json(String output, String values, int count) {
         String text = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"" + output
                 + "\",\"datatype\":\"FP32\",\"shape\":[" + count + "],\"data\":[" + values + "]}]}";
-        return new InferMessage.Rest(new RestBody(buffer(text.getBytes(StandardCharsets.UTF_8)), RestBody.ALL_JSON));
+        return new InferMessage.RestMessage(new RestBody(buffer(text.getBytes(StandardCharsets.UTF_8)), RestBody.ALL_JSON));
     }
 
     static InferMessage bools(int... values) {
@@ -163,11 +163,11 @@ final class ShadowStage implements AutoCloseable {
     }
 
     static InferMessage garbage() {
-        return new InferMessage.Protobuf(buffer(new byte[] {(byte) 0xff, 1, 2, 3}));
+        return new InferMessage.ProtobufMessage(buffer(new byte[] {(byte) 0xff, 1, 2, 3}));
     }
 
     private static InferMessage answer(String output, String datatype, long extent, ByteBuffer raw) {
-        return new InferMessage.Protobuf(buffer(ModelInferResponse.newBuilder()
+        return new InferMessage.ProtobufMessage(buffer(ModelInferResponse.newBuilder()
                 .setModelName("m")
                 .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
                         .setName(output)
@@ -183,7 +183,7 @@ final class ShadowStage implements AutoCloseable {
     }
 
     /** Tells of the main answer, which the client's reply then takes. */
-    static void answer(Observation observation, InferMessage main) {
+    static void answer(PrimaryCallObserver observation, InferMessage main) {
         observation.answered(main);
         main.release();
     }

@@ -6,7 +6,7 @@ import static dev.isthmus.gateway.shadow.ShadowStage.floats;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.ModelConfig;
 import dev.isthmus.gateway.routing.Target;
@@ -30,13 +30,13 @@ class ShadowsTest {
         stage.close();
     }
 
-    private void restart(ModelConfig.Shadow config, ShadowLimits limits) {
+    private void restart(ModelConfig.ShadowConfig config, ShadowLimits limits) {
         stage.close();
         stage = new ShadowStage(config, limits);
     }
 
-    private static ModelConfig.Shadow shadow(double sample, boolean compare, int maxInFlight) {
-        return new ModelConfig.Shadow(null, "next", null, null, sample, compare, Duration.ofSeconds(5), maxInFlight);
+    private static ModelConfig.ShadowConfig shadow(double sample, boolean compare, int maxInFlight) {
+        return new ModelConfig.ShadowConfig(null, "next", null, null, sample, compare, Duration.ofSeconds(5), maxInFlight);
     }
 
     @Test
@@ -67,9 +67,9 @@ class ShadowsTest {
 
     @Test
     void noShadows_releaseTheRequest() {
-        Observation observation =
+        PrimaryCallObserver observation =
                 Shadows.NONE.begin(stage.call(stage.loop::add), ModelRef.of("m"), main("m", ""), stage.source());
-        assertThat(observation).isSameAs(Observation.NONE);
+        assertThat(observation).isSameAs(PrimaryCallObserver.NONE);
         assertThat(stage.released).isEqualTo(1);
     }
 
@@ -112,9 +112,9 @@ class ShadowsTest {
 
     @Test
     void answer_isCounted_withItsLatency() {
-        Observation observation = stage.sent();
+        PrimaryCallObserver observation = stage.sent();
         stage.now.addAndGet(TimeUnit.MILLISECONDS.toNanos(30));
-        stage.upstream.only().reply().only(new Answer.Inference(floats("a", 1)));
+        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
         assertThat(stage.registry.get("isthmus.shadow.latency").timer().totalTime(TimeUnit.MILLISECONDS))
@@ -125,8 +125,8 @@ class ShadowsTest {
     @Test
     void answer_thatIsNotCompared_isReleasedAtOnce() {
         restart(shadow(1, false, 1), ShadowLimits.DEFAULT);
-        Observation observation = stage.sent();
-        stage.upstream.only().reply().only(new Answer.Inference(floats("a", 1)));
+        PrimaryCallObserver observation = stage.sent();
+        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().now()).isZero();
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(2);
@@ -136,7 +136,7 @@ class ShadowsTest {
 
     @Test
     void failure_isCounted() {
-        Observation observation = stage.sent();
+        PrimaryCallObserver observation = stage.sent();
         stage.upstream.only().reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         answer(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
@@ -161,7 +161,7 @@ class ShadowsTest {
     @Test
     void upstreamThatThrows_isAFailure_andNothingElse() {
         stage.upstream.broken = true;
-        Observation observation = stage.sent();
+        PrimaryCallObserver observation = stage.sent();
         answer(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
@@ -173,7 +173,7 @@ class ShadowsTest {
         stage.sent();
         var reply = stage.upstream.only().reply();
         reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
-        reply.only(new Answer.Inference(floats("a", 1)));
+        reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.requests("answered", "none")).isZero();
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
     }
@@ -249,7 +249,7 @@ class ShadowsTest {
     @Test
     void mainThatEndsWhileTheCopyRuns_letsItRun() {
         stage.sent().ended();
-        stage.upstream.only().reply().only(new Answer.Inference(floats("a", 1)));
+        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
         assertThat(stage.runtime.held().now()).isZero();
     }
@@ -260,7 +260,7 @@ class ShadowsTest {
             throw new RejectedExecutionException("closed");
         });
         assertThat(stage.shadows.begin(call, ModelRef.of("m"), main("m", ""), stage.source()))
-                .isSameAs(Observation.NONE);
+                .isSameAs(PrimaryCallObserver.NONE);
         assertThat(stage.requests("dropped", "closed")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
     }

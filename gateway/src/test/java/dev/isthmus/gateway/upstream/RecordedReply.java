@@ -3,8 +3,8 @@ package dev.isthmus.gateway.upstream;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -21,20 +21,20 @@ public final class RecordedReply implements Reply {
     private static final int PATIENCE_SECONDS = 30;
 
     private final EventLoop loop;
-    private final CompletableFuture<Answer> outcome = new CompletableFuture<>();
-    private final CompletableFuture<Cancellation> cancellation = new CompletableFuture<>();
-    private @Nullable Answer message;
+    private final CompletableFuture<ReplyMessage> outcome = new CompletableFuture<>();
+    private final CompletableFuture<Subscription> cancellation = new CompletableFuture<>();
+    private @Nullable ReplyMessage message;
 
     RecordedReply(EventLoop loop) {
         this.loop = loop;
     }
 
-    void cancellation(Cancellation started) {
+    void cancellation(Subscription started) {
         cancellation.complete(started);
     }
 
     @Override
-    public void message(Answer answer) {
+    public void message(ReplyMessage answer) {
         if (!loop.inEventLoop() || message != null || outcome.isDone()) {
             answer.release();
             outcome.obtrudeException(new AssertionError("a message out of place: " + answer));
@@ -62,13 +62,13 @@ public final class RecordedReply implements Reply {
     }
 
     /** The answer; whoever asks owns it. */
-    public Answer answer() throws Exception {
+    public ReplyMessage answer() throws Exception {
         return outcome.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
     public OipException failure() throws Exception {
         try {
-            Answer answer = answer();
+            ReplyMessage answer = answer();
             answer.release();
             throw new AssertionError("no failure but " + answer);
         } catch (ExecutionException e) {
@@ -79,12 +79,12 @@ public final class RecordedReply implements Reply {
 
     /** The message of an inference; whoever asks owns it. */
     public InferMessage inference() throws Exception {
-        return ((Answer.Inference) answer()).message();
+        return ((ReplyMessage.Inference) answer()).message();
     }
 
     /** The bytes of an inference on the gRPC wire, whose buffer is released. */
     public byte[] protobuf() throws Exception {
-        ByteBuf message = ((InferMessage.Protobuf) inference()).message();
+        ByteBuf message = ((InferMessage.ProtobufMessage) inference()).message();
         try {
             return ByteBufUtil.getBytes(message);
         } finally {
@@ -98,7 +98,7 @@ public final class RecordedReply implements Reply {
 
     /** Cancels on the loop. */
     public void cancel() throws Exception {
-        Cancellation started = cancellation.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        Subscription started = cancellation.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
         loop.submit(started::cancel).get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 }

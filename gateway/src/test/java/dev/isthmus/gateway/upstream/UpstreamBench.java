@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -55,7 +55,7 @@ public final class UpstreamBench implements AutoCloseable {
     }
 
     /** Starts a call on the loop. */
-    public RecordedReply send(Function<RecordedReply, Cancellation> start) {
+    public RecordedReply send(Function<RecordedReply, Subscription> start) {
         RecordedReply reply = new RecordedReply(loop);
         loop.execute(() -> reply.cancellation(start.apply(reply)));
         return reply;

@@ -23,15 +23,15 @@ class WarmUpTest {
 
     @Test
     void round_isAnsweredInFull() throws Exception {
-        Pace oneRound = new Pace(1, 0);
-        assertThat(Exercise.run(oneRound, System.nanoTime() + TimeUnit.MINUTES.toNanos(2)))
+        SteadyStateDetector oneRound = new SteadyStateDetector(1, 0);
+        assertThat(WarmUpWorkload.run(oneRound, System.nanoTime() + TimeUnit.MINUTES.toNanos(2)))
                 .isEqualTo(2 * (3 * 500 + 4) + 3 * 2 * 16);
     }
 
     @Test
     void round_leavesTheAllocatorOfClientsAlone() throws Exception {
         long before = clientsMemory();
-        Exercise.run(new Pace(1, 0), System.nanoTime() + TimeUnit.MINUTES.toNanos(2));
+        WarmUpWorkload.run(new SteadyStateDetector(1, 0), System.nanoTime() + TimeUnit.MINUTES.toNanos(2));
         assertThat(clientsMemory()).isEqualTo(before);
     }
 

@@ -28,11 +28,11 @@ final class Devices {
          *
          * @throws OrtException where the model, or the place, is not to be had
          */
-        OrtSession open(Placement placement) throws OrtException;
+        OrtSession open(DevicePlacement placement) throws OrtException;
     }
 
     /** A session, and where it runs. */
-    record Placed(OrtSession session, Placement placement) {}
+    record Placed(OrtSession session, DevicePlacement placement) {}
 
     private Devices() {}
 
@@ -53,7 +53,7 @@ final class Devices {
             return onGpu(Integer.parseInt(gpu.group(1)), cuda, opener);
         }
         return switch (device) {
-            case "cpu" -> open(Placement.CPU, opener);
+            case "cpu" -> open(DevicePlacement.CPU, opener);
             case "auto" -> anywhere(model, cuda, opener);
             default ->
                 throw new OipException(
@@ -61,7 +61,7 @@ final class Devices {
         };
     }
 
-    private static Placed open(Placement placement, Opener opener) throws OrtException {
+    private static Placed open(DevicePlacement placement, Opener opener) throws OrtException {
         return new Placed(opener.open(placement), placement);
     }
 
@@ -70,7 +70,7 @@ final class Devices {
             throw unavailable(number, cuda, null);
         }
         try {
-            return open(Placement.gpu(number), opener);
+            return open(DevicePlacement.gpu(number), opener);
         } catch (OrtException e) {
             if (Cuda.concerns(text(e))) {
                 throw unavailable(number, cuda, e);
@@ -88,15 +88,15 @@ final class Devices {
     private static Placed anywhere(ModelRef model, Cuda cuda, Opener opener) throws OrtException {
         if (!cuda.built()) {
             LOG.info("model {} runs on the CPU: {}", model, cuda.missing(0, null));
-            return open(Placement.CPU, opener);
+            return open(DevicePlacement.CPU, opener);
         }
         try {
-            Placed placed = open(Placement.gpu(0), opener);
+            Placed placed = open(DevicePlacement.gpu(0), opener);
             LOG.info("model {} runs on {}", model, placed.placement());
             return placed;
         } catch (OrtException failure) {
             // A model that no device takes fails again, with a reason of its own.
-            Placed placed = open(Placement.CPU, opener);
+            Placed placed = open(DevicePlacement.CPU, opener);
             LOG.warn("model {} runs on the CPU: {}", model, cuda.missing(0, text(failure)), failure);
             return placed;
         }

@@ -20,7 +20,7 @@ record ModelCheck(String model, Signature signature) {
         boolean[] given = new boolean[signature.inputs().size()];
         for (int i = 0; i < inputs.size(); i++) {
             Tensor input = inputs.get(i);
-            Port port = signature.input(input.name());
+            TensorSpec port = signature.input(input.name());
             if (port == null) {
                 throw failure(
                         "input", input.name(), " is not one of its inputs; they are " + names(signature.inputs()));
@@ -39,7 +39,7 @@ record ModelCheck(String model, Signature signature) {
         require(request.outputs());
     }
 
-    private void require(Port port, Tensor input) {
+    private void require(TensorSpec port, Tensor input) {
         if (input.dataType() != port.type()) {
             throw failure("input", port.name(), ": datatype " + port.type() + " is expected, got " + input.dataType());
         }
@@ -56,7 +56,7 @@ record ModelCheck(String model, Signature signature) {
         boolean[] asked = new boolean[signature.outputs().size()];
         for (int i = 0; i < outputs.size(); i++) {
             String name = outputs.get(i).name();
-            Port port = signature.output(name);
+            TensorSpec port = signature.output(name);
             if (port == null) {
                 throw failure("output", name, " is not one of its outputs; they are " + names(signature.outputs()));
             }
@@ -67,8 +67,8 @@ record ModelCheck(String model, Signature signature) {
         }
     }
 
-    private static List<String> names(List<Port> ports) {
-        return ports.stream().map(Port::name).toList();
+    private static List<String> names(List<TensorSpec> ports) {
+        return ports.stream().map(TensorSpec::name).toList();
     }
 
     private OipException failure(String kind, String name, String what) {

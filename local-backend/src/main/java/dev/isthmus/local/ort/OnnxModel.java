@@ -42,9 +42,9 @@ public final class OnnxModel {
     private final Devices.Placed placed;
     private final Model owner;
     private final ModelCheck check;
-    private final Graph graph;
+    private final NativeSession graph;
     private final @Nullable Translated translated;
-    private final Copies copies = new Copies();
+    private final CopyCounter copies = new CopyCounter();
     private final AtomicInteger users = new AtomicInteger(1);
     private volatile boolean pinning = true;
 
@@ -63,7 +63,7 @@ public final class OnnxModel {
         this.placed = placed;
         this.owner = owner;
         this.check = new ModelCheck(ref.name(), signature);
-        this.graph = Graph.of(placed.session(), signature);
+        this.graph = NativeSession.of(placed.session(), signature);
         this.translated = translated;
     }
 
@@ -105,7 +105,7 @@ public final class OnnxModel {
         }
     }
 
-    private static OrtSession session(OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, Placement placement)
+    private static OrtSession session(OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, DevicePlacement placement)
             throws OrtException {
         try (OrtSession.SessionOptions options = options(settings)) {
             placement.addTo(options);
@@ -124,7 +124,7 @@ public final class OnnxModel {
                 source.jars(),
                 settings.inputs(),
                 settings.outputs(),
-                signature.inputs().stream().map(Port::name).toList()));
+                signature.inputs().stream().map(TensorSpec::name).toList()));
         Signature declared = Signature.declared(translation.inputs(), translation.outputs());
         return new Translated(translation, new ModelCheck(ref.name(), declared));
     }
@@ -164,12 +164,12 @@ public final class OnnxModel {
 
     /** As V2 sees them, in the model's order. */
     public List<TensorMetadata> inputs() {
-        return seen().signature().inputs().stream().map(Port::metadata).toList();
+        return seen().signature().inputs().stream().map(TensorSpec::metadata).toList();
     }
 
     /** As V2 sees them, in the model's order. What the model gives as maps is a tensor, its columns in "labels". */
     public List<TensorMetadata> outputs() {
-        return seen().signature().outputs().stream().map(Port::metadata).toList();
+        return seen().signature().outputs().stream().map(TensorSpec::metadata).toList();
     }
 
     /** What runs the model, for its metadata. */
@@ -186,11 +186,11 @@ public final class OnnxModel {
     }
 
     /** What its runs have copied. */
-    public Copies copies() {
+    public CopyCounter copies() {
         return copies;
     }
 
-    Graph graph() {
+    NativeSession graph() {
         return graph;
     }
 
@@ -272,19 +272,19 @@ public final class OnnxModel {
     }
 
     private List<Tensor> runSession(InferRequest request, RunHandle handle, ByteBufAllocator allocator) {
-        Arguments arguments = handle.arguments();
+        NativeArguments arguments = handle.arguments();
         arguments.prepare(graph);
-        try (Feed feed = Feed.of(signature(), request, arguments, allocator, copies)) {
+        try (InputBinding feed = InputBinding.of(signature(), request, arguments, allocator, copies)) {
             return fetched(request, feed, handle, allocator);
         } catch (OrtException e) {
             throw failure(e, handle);
         }
     }
 
-    private List<Tensor> fetched(InferRequest request, Feed feed, RunHandle handle, ByteBufAllocator allocator)
+    private List<Tensor> fetched(InferRequest request, InputBinding feed, RunHandle handle, ByteBufAllocator allocator)
             throws OrtException {
         boolean tried = pinning;
-        try (Fetch fetch = Fetch.of(this, request, feed.arguments(), tried, allocator)) {
+        try (OutputBinding fetch = OutputBinding.of(this, request, feed.arguments(), tried, allocator)) {
             OrtApi.run(graph, handle.options(), feed.arguments(), fetch.count());
             return fetch.collect();
         } catch (OrtException e) {

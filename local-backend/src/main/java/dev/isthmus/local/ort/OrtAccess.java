@@ -70,7 +70,7 @@ final class OrtAccess {
      * @param type with long for pointers and sizes, int for enumerations
      */
     static MethodHandle function(int slot, MethodType type) {
-        long address = Memory.ALL.get(ValueLayout.JAVA_LONG, API + slot * ValueLayout.ADDRESS.byteSize());
+        long address = NativeMemory.ALL.get(ValueLayout.JAVA_LONG, API + slot * ValueLayout.ADDRESS.byteSize());
         ValueLayout[] arguments =
                 type.parameterList().stream().map(OrtAccess::layout).toArray(ValueLayout[]::new);
         FunctionDescriptor descriptor = type.returnType() == void.class

@@ -85,7 +85,7 @@ final class OrtApi {
     }
 
     /** Runs a session. Outputs that are 0 before are made by ONNX Runtime, and the caller's. */
-    static void run(Graph graph, long options, Arguments arguments, int outputs) throws OrtException {
+    static void run(NativeSession graph, long options, NativeArguments arguments, int outputs) throws OrtException {
         try {
             require((long) START.invokeExact(
                     graph.session(),
@@ -110,7 +110,7 @@ final class OrtApi {
     static long tensor(long memory, long bytes, long shape, int rank, int type, long out) throws OrtException {
         try {
             require((long) TENSOR.invokeExact(MEMORY, memory, bytes, shape, (long) rank, type, out));
-            return Memory.ALL.get(ValueLayout.JAVA_LONG, out);
+            return NativeMemory.ALL.get(ValueLayout.JAVA_LONG, out);
         } catch (Throwable e) {
             throw failure(e);
         }
@@ -120,7 +120,7 @@ final class OrtApi {
     static long data(long value, long out) throws OrtException {
         try {
             require((long) DATA.invokeExact(value, out));
-            return Memory.ALL.get(ValueLayout.JAVA_LONG, out);
+            return NativeMemory.ALL.get(ValueLayout.JAVA_LONG, out);
         } catch (Throwable e) {
             throw failure(e);
         }
@@ -153,7 +153,7 @@ final class OrtApi {
     static long options(long out) throws OrtException {
         try {
             require((long) OPTIONS.invokeExact(out));
-            return Memory.ALL.get(ValueLayout.JAVA_LONG, out);
+            return NativeMemory.ALL.get(ValueLayout.JAVA_LONG, out);
         } catch (Throwable e) {
             throw failure(e);
         }
@@ -182,7 +182,7 @@ final class OrtApi {
             return;
         }
         int code = (int) CODE.invokeExact(status);
-        String message = Memory.ALL.getString((long) MESSAGE.invokeExact(status));
+        String message = NativeMemory.ALL.getString((long) MESSAGE.invokeExact(status));
         FREE_STATUS.invokeExact(status);
         throw new OrtException(code, message);
     }

@@ -52,7 +52,7 @@ final class OrtStrings {
                     OrtAccess.allocator(), extents.address(), (long) shape.rank(), STRING, out.address()));
             long tensor = out.get(ValueLayout.JAVA_LONG, 0);
             try {
-                fill(tensor, Memory.ALL.asSlice(start, bytes), out);
+                fill(tensor, NativeMemory.ALL.asSlice(start, bytes), out);
                 return tensor;
             } catch (Throwable e) {
                 OrtApi.release(tensor);
@@ -69,7 +69,7 @@ final class OrtStrings {
             long length = Integer.toUnsignedLong(elements.get(PREFIX, at));
             OrtApi.require((long) ELEMENT.invokeExact(tensor, i, length, out.address()));
             long to = out.get(ValueLayout.JAVA_LONG, 0);
-            MemorySegment.copy(elements, at + PREFIX.byteSize(), Memory.ALL, to, length);
+            MemorySegment.copy(elements, at + PREFIX.byteSize(), NativeMemory.ALL, to, length);
             at += PREFIX.byteSize() + length;
         }
     }

@@ -12,7 +12,7 @@ import java.lang.foreign.ValueLayout;
  * may come from any thread; with or after the close it does nothing.
  */
 public final class RunHandle implements AutoCloseable {
-    private final Arguments arguments = new Arguments();
+    private final NativeArguments arguments = new NativeArguments();
     private long options;
     private boolean terminated;
     private boolean closed;
@@ -35,7 +35,7 @@ public final class RunHandle implements AutoCloseable {
     }
 
     /** Of the thread that runs. */
-    Arguments arguments() {
+    NativeArguments arguments() {
         return arguments;
     }
 

@@ -98,7 +98,7 @@ final class SelfTest {
     private void run() {
         require("written to its place", DataType.FP32, PAIR, bits(PAIR, DataType.FP32), PAIR);
         require("copied", DataType.UINT16, -1, bits(PAIR, DataType.UINT16), PAIR);
-        require("handed out", DataType.INT64, -1, bits(Fetch.SMALL, DataType.INT64), Fetch.SMALL);
+        require("handed out", DataType.INT64, -1, bits(OutputBinding.SMALL, DataType.INT64), OutputBinding.SMALL);
         require("of strings", DataType.BYTES, -1, STRINGS, STRING_COUNT);
         requireRefusal();
     }

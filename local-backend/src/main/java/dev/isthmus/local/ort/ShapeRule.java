@@ -26,7 +26,7 @@ final class ShapeRule {
     }
 
     /** An output's rule; null where its shape is known after a run only. */
-    static @Nullable ShapeRule of(Port output, List<Port> inputs) {
+    static @Nullable ShapeRule of(TensorSpec output, List<TensorSpec> inputs) {
         // An input that is an output itself is handed through as it is.
         boolean input = inputs.stream().anyMatch(each -> each.name().equals(output.name()));
         if (output.type() == DataType.BYTES || input) {
@@ -45,9 +45,9 @@ final class ShapeRule {
         return new ShapeRule(List.copyOf(extents), fixed ? output.shape() : null);
     }
 
-    private static List<Source> sources(String name, List<Port> inputs) {
+    private static List<Source> sources(String name, List<TensorSpec> inputs) {
         List<Source> sources = new ArrayList<>();
-        for (Port input : inputs) {
+        for (TensorSpec input : inputs) {
             for (int i = 0; !name.isEmpty() && i < input.dimensions().size(); i++) {
                 if (input.dimensions().get(i).equals(name)) {
                     sources.add(new Source(input.index(), i));
@@ -59,7 +59,7 @@ final class ShapeRule {
 
     /** The shape for a run with these inputs; null where they disagree. */
     @Nullable
-    Shape shape(Arguments arguments) {
+    Shape shape(NativeArguments arguments) {
         if (fixed != null) {
             return fixed;
         }
@@ -73,7 +73,7 @@ final class ShapeRule {
         return Shape.of(shape);
     }
 
-    private static long extent(Extent extent, Arguments arguments) {
+    private static long extent(Extent extent, NativeArguments arguments) {
         long value = extent.fixed;
         for (int i = 0; extent.fixed < 0 && i < extent.sources.size(); i++) {
             Source source = extent.sources.get(i);

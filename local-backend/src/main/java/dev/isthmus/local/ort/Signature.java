@@ -24,13 +24,13 @@ import org.jspecify.annotations.Nullable;
 
 /** The inputs and outputs of a model, as they were described at its load, in the model's order. */
 final class Signature {
-    private final List<Port> inputs;
-    private final List<Port> outputs;
-    private final Map<String, Port> inputsByName;
-    private final Map<String, Port> outputsByName;
+    private final List<TensorSpec> inputs;
+    private final List<TensorSpec> outputs;
+    private final Map<String, TensorSpec> inputsByName;
+    private final Map<String, TensorSpec> outputsByName;
     private final List<Optional<ShapeRule>> rules;
 
-    private Signature(List<Port> inputs, List<Port> outputs) {
+    private Signature(List<TensorSpec> inputs, List<TensorSpec> outputs) {
         this.inputs = inputs;
         this.outputs = outputs;
         this.inputsByName = byName(inputs);
@@ -40,8 +40,8 @@ final class Signature {
                 .toList();
     }
 
-    private static Map<String, Port> byName(List<Port> ports) {
-        return Map.copyOf(ports.stream().collect(Collectors.toMap(Port::name, port -> port)));
+    private static Map<String, TensorSpec> byName(List<TensorSpec> ports) {
+        return Map.copyOf(ports.stream().collect(Collectors.toMap(TensorSpec::name, port -> port)));
     }
 
     /**
@@ -51,8 +51,8 @@ final class Signature {
      * @throws OipException FAILED_PRECONDITION naming what cannot be carried exactly
      */
     static Signature of(OrtSession session, Map<String, String> labels) throws OrtException {
-        List<Port> inputs = ports("input", session.getInputInfo().values(), Map.of());
-        List<Port> outputs = ports("output", session.getOutputInfo().values(), labels);
+        List<TensorSpec> inputs = ports("input", session.getInputInfo().values(), Map.of());
+        List<TensorSpec> outputs = ports("output", session.getOutputInfo().values(), labels);
         return new Signature(inputs, outputs);
     }
 
@@ -65,14 +65,14 @@ final class Signature {
         return new Signature(declared(inputs), declared(outputs));
     }
 
-    private static List<Port> declared(List<TensorMetadata> tensors) {
-        List<Port> ports = new ArrayList<>();
+    private static List<TensorSpec> declared(List<TensorMetadata> tensors) {
+        List<TensorSpec> ports = new ArrayList<>();
         for (TensorMetadata tensor : tensors) {
             DataType type = DataType.byName(tensor.dataType())
                     .orElseThrow(() -> new OipException(
                             ErrorCode.FAILED_PRECONDITION,
                             "'" + tensor.name() + "': there is no datatype " + tensor.dataType()));
-            ports.add(new Port(
+            ports.add(new TensorSpec(
                     ports.size(),
                     tensor,
                     type,
@@ -81,8 +81,8 @@ final class Signature {
         return List.copyOf(ports);
     }
 
-    private static List<Port> ports(String kind, Collection<NodeInfo> nodes, Map<String, String> labels) {
-        List<Port> ports = new ArrayList<>();
+    private static List<TensorSpec> ports(String kind, Collection<NodeInfo> nodes, Map<String, String> labels) {
+        List<TensorSpec> ports = new ArrayList<>();
         for (NodeInfo node : nodes) {
             DataType type = node.getInfo() instanceof TensorInfo info ? OrtTypes.type(info) : null;
             if (type == null) {
@@ -100,12 +100,12 @@ final class Signature {
         return value instanceof TensorInfo info ? "a tensor of " + info.onnxType : "no tensor but " + value;
     }
 
-    private static Port port(int index, NodeInfo node, DataType type, @Nullable String labels) {
+    private static TensorSpec port(int index, NodeInfo node, DataType type, @Nullable String labels) {
         TensorInfo info = (TensorInfo) node.getInfo();
         Map<String, Parameter> parameters = labels == null ? Map.of() : Map.of("labels", new Parameter.Text(labels));
         TensorMetadata metadata =
                 new TensorMetadata(node.getName(), type.name(), Shape.of(info.getShape()), parameters);
-        return new Port(index, metadata, type, dimensions(info));
+        return new TensorSpec(index, metadata, type, dimensions(info));
     }
 
     private static List<String> dimensions(TensorInfo info) {
@@ -115,32 +115,32 @@ final class Signature {
                 : Arrays.stream(names).map(name -> name == null ? "" : name).toList();
     }
 
-    List<Port> inputs() {
+    List<TensorSpec> inputs() {
         return inputs;
     }
 
-    List<Port> outputs() {
+    List<TensorSpec> outputs() {
         return outputs;
     }
 
     @Nullable
-    Port input(String name) {
+    TensorSpec input(String name) {
         return inputsByName.get(name);
     }
 
     @Nullable
-    Port output(String name) {
+    TensorSpec output(String name) {
         return outputsByName.get(name);
     }
 
     /** The outputs that a request asks for, in its order; all of them where it names none. */
-    List<Port> wanted(InferRequest request) {
+    List<TensorSpec> wanted(InferRequest request) {
         if (request.outputs().isEmpty()) {
             return outputs;
         }
-        List<Port> wanted = new ArrayList<>(request.outputs().size());
+        List<TensorSpec> wanted = new ArrayList<>(request.outputs().size());
         for (int i = 0; i < request.outputs().size(); i++) {
-            Port port = output(request.outputs().get(i).name());
+            TensorSpec port = output(request.outputs().get(i).name());
             if (port == null) {
                 throw new IllegalArgumentException("the request was not checked");
             }
@@ -151,7 +151,7 @@ final class Signature {
 
     /** How the shape of an output is known before a run; null where it is not. */
     @Nullable
-    ShapeRule rule(Port output) {
+    ShapeRule rule(TensorSpec output) {
         return rules.get(output.index()).orElse(null);
     }
 }

@@ -92,7 +92,7 @@ final class ConfigPbtxt {
                 .filter(name -> !name.equals(TRANSLATOR) && !name.equals(THREADS))
                 .sorted()
                 .forEach(name -> ignored.add("parameters." + name));
-        List<WarmUp> warmUps = new WarmUpConfig(config, ignored).read();
+        List<WarmUpRequest> warmUps = new WarmUpConfig(config, ignored).read();
         String file = config.getDefaultModelFilename();
         if (file.contains("/") || file.contains("\\") || file.startsWith(".")) {
             throw refused(

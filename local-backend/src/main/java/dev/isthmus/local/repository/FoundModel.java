@@ -17,7 +17,7 @@ public record FoundModel(
         ModelSettings settings,
         NavigableMap<Long, ModelSource> sources,
         NavigableMap<Long, String> refused,
-        List<WarmUp> warmUps) {
+        List<WarmUpRequest> warmUps) {
 
     public FoundModel {
         sources = Collections.unmodifiableNavigableMap(new TreeMap<>(sources));

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 record ModelFile(
         @Nullable String name,
         ModelSettings settings,
-        List<WarmUp> warmUps,
+        List<WarmUpRequest> warmUps,
         @Nullable String file,
         @Nullable Long version,
         List<String> ignored) {

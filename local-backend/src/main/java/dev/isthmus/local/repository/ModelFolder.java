@@ -14,7 +14,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One model's place in the repository: a folder, or a single file. */
-record ModelFolder(Root root, Path place) {
+record ModelFolder(RepositoryRoot root, Path place) {
     static final long MAX_VERSION = 999_999_999_999_999_999L;
     static final String ONNX = ".onnx";
 

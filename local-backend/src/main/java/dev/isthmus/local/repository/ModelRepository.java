@@ -23,10 +23,10 @@ import org.jspecify.annotations.Nullable;
 public final class ModelRepository {
     private static final List<String> EMBEDDED = List.of("digits", "simple");
 
-    private final @Nullable Root root;
+    private final @Nullable RepositoryRoot root;
     private final boolean embedded;
 
-    private ModelRepository(@Nullable Root root, boolean embedded) {
+    private ModelRepository(@Nullable RepositoryRoot root, boolean embedded) {
         this.root = root;
         this.embedded = embedded;
     }
@@ -39,7 +39,7 @@ public final class ModelRepository {
      * @throws OipException when the folder cannot be read
      */
     public static ModelRepository of(@Nullable Path directory, boolean embedded) {
-        return new ModelRepository(directory == null ? null : Root.of(directory), embedded);
+        return new ModelRepository(directory == null ? null : RepositoryRoot.of(directory), embedded);
     }
 
     /**

@@ -24,12 +24,12 @@ final class WarmUpConfig {
         this.ignored = ignored;
     }
 
-    List<WarmUp> read() {
+    List<WarmUpRequest> read() {
         if (config.getModelWarmupCount() > MAX_SAMPLES) {
             throw ConfigPbtxt.refused("model_warmup: at most " + MAX_SAMPLES + " samples are expected, got "
                     + config.getModelWarmupCount());
         }
-        List<WarmUp> warmUps = new ArrayList<>();
+        List<WarmUpRequest> warmUps = new ArrayList<>();
         for (ModelWarmup sample : config.getModelWarmupList()) {
             boolean files = sample.getInputsMap().values().stream()
                     .anyMatch(input -> input.getInputDataTypeCase() == InputDataTypeCase.INPUT_DATA_FILE);
@@ -42,7 +42,7 @@ final class WarmUpConfig {
         return warmUps;
     }
 
-    private WarmUp warmUp(ModelWarmup sample) {
+    private WarmUpRequest warmUp(ModelWarmup sample) {
         String what = "model_warmup '" + sample.getName() + "': ";
         if (Integer.compareUnsigned(sample.getCount(), MAX_COUNT) > 0) {
             throw ConfigPbtxt.refused(what + "count from 0 to " + MAX_COUNT + " is expected, got "
@@ -53,12 +53,12 @@ final class WarmUpConfig {
                     + Integer.toUnsignedString(sample.getBatchSize()));
         }
         Long batch = config.getMaxBatchSize() > 0 ? Long.valueOf(Math.max(sample.getBatchSize(), 1)) : null;
-        List<WarmUp.Input> inputs = new ArrayList<>();
+        List<WarmUpRequest.Input> inputs = new ArrayList<>();
         new TreeMap<>(sample.getInputsMap()).forEach((name, input) -> inputs.add(input(what, name, input, batch)));
-        return new WarmUp(sample.getName(), Math.max(sample.getCount(), 1), inputs);
+        return new WarmUpRequest(sample.getName(), Math.max(sample.getCount(), 1), inputs);
     }
 
-    private static WarmUp.Input input(String sample, String name, ModelWarmup.Input input, @Nullable Long batch) {
+    private static WarmUpRequest.Input input(String sample, String name, ModelWarmup.Input input, @Nullable Long batch) {
         String what = sample + "input '" + name + "': ";
         Shape shape = ConfigPbtxt.shape(what, batch, input.getDimsList());
         if (shape.toList().contains(-1L)) {
@@ -68,6 +68,6 @@ final class WarmUpConfig {
             case RANDOM_DATA -> input.getRandomData();
             case ZERO_DATA, INPUT_DATA_FILE, INPUTDATATYPE_NOT_SET -> false;
         };
-        return new WarmUp.Input(name, ConfigPbtxt.type(what, input.getDataType()), shape, random);
+        return new WarmUpRequest.Input(name, ConfigPbtxt.type(what, input.getDataType()), shape, random);
     }
 }

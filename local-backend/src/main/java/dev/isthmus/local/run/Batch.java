@@ -18,7 +18,7 @@ import java.util.Map;
  * Several requests as one: their inputs one after the other along the first dimension, each output cut into as many slices.
  * The inputs are copied once, the outputs never. BYTES are as good as others, for their elements carry their lengths.
  *
- * @param requests that are {@linkplain Fit#alike alike}; borrowed
+ * @param requests that are {@linkplain BatchKey#alike alike}; borrowed
  */
 record Batch(OnnxModel model, List<InferRequest> requests) {
 

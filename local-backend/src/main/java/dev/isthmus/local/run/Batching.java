@@ -45,13 +45,13 @@ record Batching(int maxRows, long delayNanos) {
 
     /** How a request may share a run; null where it must not. */
     @Nullable
-    Fit fit(InferRequest request) {
-        return Fit.of(request, maxRows);
+    BatchKey fit(InferRequest request) {
+        return BatchKey.of(request, maxRows);
     }
 
     /** Rows that a run counts; one that must run alone fills it. */
     int rows(LocalRun run) {
-        Fit fit = run.fit();
+        BatchKey fit = run.fit();
         return fit == null ? maxRows : fit.rows();
     }
 }

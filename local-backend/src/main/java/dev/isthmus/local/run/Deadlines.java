@@ -19,19 +19,19 @@ final class Deadlines implements Runnable {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition sooner = lock.newCondition();
-    private final Deadline ring = new Deadline(0, () -> {});
+    private final DeadlineTimer ring = new DeadlineTimer(0, () -> {});
     private boolean sleeping;
     private long wake;
     private boolean closed;
 
     /** One of them; its links are guarded by the lock. */
-    static final class Deadline {
+    static final class DeadlineTimer {
         private final long nanos;
         private final Runnable task;
-        private Deadline before = this;
-        private Deadline after = this;
+        private DeadlineTimer before = this;
+        private DeadlineTimer after = this;
 
-        private Deadline(long nanos, Runnable task) {
+        private DeadlineTimer(long nanos, Runnable task) {
             this.nanos = nanos;
             this.task = task;
         }
@@ -58,8 +58,8 @@ final class Deadlines implements Runnable {
      * @param nanos on the scale of {@link System#nanoTime()}
      * @param task short; runs on the thread of this
      */
-    Deadline set(long nanos, Runnable task) {
-        Deadline next = new Deadline(nanos, task);
+    DeadlineTimer set(long nanos, Runnable task) {
+        DeadlineTimer next = new DeadlineTimer(nanos, task);
         lock.lock();
         try {
             if (!closed) {
@@ -78,7 +78,7 @@ final class Deadlines implements Runnable {
     }
 
     /** Idempotent; nothing where its time has come. */
-    void cancel(@Nullable Deadline deadline) {
+    void cancel(@Nullable DeadlineTimer deadline) {
         if (deadline == null) {
             return;
         }
@@ -93,14 +93,14 @@ final class Deadlines implements Runnable {
     /** Runs tasks at their times until it is closed. */
     @Override
     public void run() {
-        List<Deadline> due = new ArrayList<>();
+        List<DeadlineTimer> due = new ArrayList<>();
         while (await(due)) {
-            due.forEach(Deadline::pass);
+            due.forEach(DeadlineTimer::pass);
             due.clear();
         }
     }
 
-    private boolean await(List<Deadline> due) {
+    private boolean await(List<DeadlineTimer> due) {
         lock.lock();
         try {
             long left = collect(System.nanoTime(), due);
@@ -121,11 +121,11 @@ final class Deadlines implements Runnable {
     }
 
     /** Takes out those whose time has come; the nanoseconds until the next. Called with the lock held. */
-    long collect(long now, List<Deadline> due) {
+    long collect(long now, List<DeadlineTimer> due) {
         long left = FOREVER;
-        Deadline each = ring.after;
+        DeadlineTimer each = ring.after;
         while (each != ring) {
-            Deadline following = each.after;
+            DeadlineTimer following = each.after;
             if (each.nanos - now <= 0) {
                 each.unlink();
                 due.add(each);

@@ -78,7 +78,7 @@ public final class LocalExecutor implements AutoCloseable {
             LocalBackend.Callback callback) {
         LocalRun run;
         try {
-            Order order = new Order(request, deadlineNanos, allocator, callback, System.nanoTime());
+            RunRequest order = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
             ModelQueue queue = queues.of(model);
             model.require(request);
             requireTime(queue, order);
@@ -94,7 +94,7 @@ public final class LocalExecutor implements AutoCloseable {
         return run;
     }
 
-    private static void requireTime(ModelQueue queue, Order order) {
+    private static void requireTime(ModelQueue queue, RunRequest order) {
         if (order.late(order.since())) {
             throw new OipException(
                     ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed before the request was queued");

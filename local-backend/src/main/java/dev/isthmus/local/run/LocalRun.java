@@ -21,10 +21,10 @@ final class LocalRun implements LocalBackend.Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
     private final ModelQueue queue;
-    private final Order order;
-    private final @Nullable Fit fit;
-    private @Nullable Flight flight;
-    private Deadlines.@Nullable Deadline deadline;
+    private final RunRequest order;
+    private final @Nullable BatchKey fit;
+    private @Nullable Execution flight;
+    private Deadlines.@Nullable DeadlineTimer deadline;
     private boolean ended;
     private boolean announced;
 
@@ -37,19 +37,19 @@ final class LocalRun implements LocalBackend.Cancellable {
 
     boolean queued;
 
-    LocalRun(ModelQueue queue, Order order) {
+    LocalRun(ModelQueue queue, RunRequest order) {
         this.queue = queue;
         this.order = order;
         this.fit = queue.batching() == null ? null : queue.batching().fit(order.request());
     }
 
-    Order order() {
+    RunRequest order() {
         return order;
     }
 
     /** How it may share a run; null where it runs alone. */
     @Nullable
-    Fit fit() {
+    BatchKey fit() {
         return fit;
     }
 
@@ -61,7 +61,7 @@ final class LocalRun implements LocalBackend.Cancellable {
     }
 
     /** Goes on board; false where it has ended. */
-    boolean begin(Flight next) {
+    boolean begin(Execution next) {
         if (order.late(System.nanoTime())) {
             expire();
         }
@@ -117,7 +117,7 @@ final class LocalRun implements LocalBackend.Cancellable {
         if (!end()) {
             return false;
         }
-        Flight under = flight();
+        Execution under = flight();
         if (under != null) {
             under.leave();
         } else if (queue.remove(this)) {
@@ -131,7 +131,7 @@ final class LocalRun implements LocalBackend.Cancellable {
         return true;
     }
 
-    private synchronized @Nullable Flight flight() {
+    private synchronized @Nullable Execution flight() {
         return flight;
     }
 

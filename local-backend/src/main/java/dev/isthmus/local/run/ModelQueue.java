@@ -19,7 +19,7 @@ final class ModelQueue {
     private final RunList waiting = new RunList();
     private long rows;
     private int running;
-    private Deadlines.@Nullable Deadline delay;
+    private Deadlines.@Nullable DeadlineTimer delay;
     private boolean due;
 
     /** Whether it is among those that a worker may take from. */
@@ -116,7 +116,7 @@ final class ModelQueue {
         LocalRun next = waiting.first();
         for (int looked = 0; room > 0 && next != null && looked < LOOK_AHEAD; looked++) {
             LocalRun after = next.after;
-            if (rules.rows(next) <= room && Fit.alike(head, next)) {
+            if (rules.rows(next) <= room && BatchKey.alike(head, next)) {
                 unlink(next);
                 into.add(next);
                 room -= rules.rows(next);

@@ -22,7 +22,7 @@ final class Worker implements Runnable {
     private final RunQueues queues;
     private final List<LocalRun> taken = new ArrayList<>();
     private @Nullable RunHandle handle;
-    private volatile @Nullable Flight flight;
+    private volatile @Nullable Execution flight;
     private volatile boolean abandoned;
 
     Worker(RunQueues queues) {
@@ -31,7 +31,7 @@ final class Worker implements Runnable {
 
     @Override
     public void run() {
-        Courtesy.lower();
+        LowPriorityThread.lower();
         ModelQueue from = queues.take(null, taken);
         while (from != null) {
             try {
@@ -53,7 +53,7 @@ final class Worker implements Runnable {
     /** Ends what it runs now, and whatever it begins after. From any thread. */
     void abandon() {
         abandoned = true;
-        Flight now = flight;
+        Execution now = flight;
         if (now != null) {
             now.abandon(RunQueues.closing());
         }
@@ -70,7 +70,7 @@ final class Worker implements Runnable {
     private void alone(OnnxModel model, LocalRun run) {
         List<Tensor> outputs = null;
         OipException failure = null;
-        Flight only = open(List.of(run));
+        Execution only = open(List.of(run));
         try {
             if (run.begin(only)) {
                 only.depart();
@@ -93,7 +93,7 @@ final class Worker implements Runnable {
         List<LocalRun> aboard = new ArrayList<>(taken.size());
         List<InferRequest> requests = new ArrayList<>(taken.size());
         List<List<Tensor>> outputs = null;
-        Flight shared = open(List.copyOf(taken));
+        Execution shared = open(List.copyOf(taken));
         try {
             for (LocalRun run : taken) {
                 if (run.begin(shared)) {
@@ -122,8 +122,8 @@ final class Worker implements Runnable {
         }
     }
 
-    private Flight open(List<LocalRun> passengers) {
-        Flight next = new Flight(passengers, handle());
+    private Execution open(List<LocalRun> passengers) {
+        Execution next = new Execution(passengers, handle());
         flight = next;
         if (abandoned) {
             next.abandon(RunQueues.closing());
@@ -141,7 +141,7 @@ final class Worker implements Runnable {
         return now;
     }
 
-    private void land(Flight over) {
+    private void land(Execution over) {
         flight = null;
         if (over.land() && handle != null) {
             handle.close();

@@ -46,17 +46,17 @@ final class BytesArray extends NDArrayAdapter {
 
     @Override
     public NDArray reshape(Shape wanted) {
-        return new BytesArray(arrays, Shapes.reshaped(getShape(), wanted), elements);
+        return new BytesArray(arrays, Reshape.reshaped(getShape(), wanted), elements);
     }
 
     @Override
     public NDArray expandDims(int axis) {
-        return reshape(Shapes.expanded(getShape(), axis));
+        return reshape(Reshape.expanded(getShape(), axis));
     }
 
     @Override
     public NDArray squeeze(int[] axes) {
-        return reshape(Shapes.squeezed(getShape(), axes));
+        return reshape(Reshape.squeezed(getShape(), axes));
     }
 
     @Override

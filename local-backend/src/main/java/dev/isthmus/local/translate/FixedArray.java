@@ -36,7 +36,7 @@ final class FixedArray extends NDArrayAdapter {
 
     @Override
     public NDArray reshape(Shape wanted) {
-        return new FixedArray(arrays, Shapes.reshaped(getShape(), wanted), getDataType(), data);
+        return new FixedArray(arrays, Reshape.reshaped(getShape(), wanted), getDataType(), data);
     }
 
     @Override
@@ -46,12 +46,12 @@ final class FixedArray extends NDArrayAdapter {
 
     @Override
     public NDArray expandDims(int axis) {
-        return reshape(Shapes.expanded(getShape(), axis));
+        return reshape(Reshape.expanded(getShape(), axis));
     }
 
     @Override
     public NDArray squeeze(int[] axes) {
-        return reshape(Shapes.squeezed(getShape(), axes));
+        return reshape(Reshape.squeezed(getShape(), axes));
     }
 
     /** Nothing holds it: it is garbage as any object is. */

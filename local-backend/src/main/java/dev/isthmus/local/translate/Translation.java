@@ -129,7 +129,7 @@ public final class Translation implements AutoCloseable {
     private NDList inputs(TranslatorContext context, InferRequest request) {
         ArrayManager arrays = (ArrayManager) context.getNDManager();
         Input input = new Input();
-        request.parameters().forEach((name, value) -> input.addProperty(name, Parameters.text(value)));
+        request.parameters().forEach((name, value) -> input.addProperty(name, TranslatorParameters.text(value)));
         request.inputs().forEach(tensor -> input.add(tensor.name(), arrays.array(tensor)));
         try {
             return some(translator.processInput(context, input));
@@ -200,7 +200,7 @@ public final class Translation implements AutoCloseable {
 
     private void answer(Output output, InferRequest request, TranslatedTensors to) {
         try {
-            new Answer(source.outputs()).add(output, request, to);
+            new TranslatedResponse(source.outputs()).add(output, request, to);
         } catch (Throwable wrong) {
             throw failed("its answer", wrong);
         }

@@ -49,7 +49,7 @@ class DevicesTest {
         }
 
         @Override
-        public OrtSession open(Placement placement) throws OrtException {
+        public OrtSession open(DevicePlacement placement) throws OrtException {
             places.add(placement.toString());
             if (placement.device().isGpu() && !gpuFailure.isEmpty()) {
                 throw new OrtException(OrtException.OrtErrorCode.ORT_EP_FAIL, gpuFailure);
@@ -64,7 +64,7 @@ class DevicesTest {
         return new Cuda(true, devices, library -> true);
     }
 
-    private static OrtSession really(Placement placement) throws OrtException {
+    private static OrtSession really(DevicePlacement placement) throws OrtException {
         try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
             placement.addTo(options);
             return environment.createSession(onnx, options);

@@ -201,12 +201,12 @@ class ConfigPbtxtTest {
                 ]
                 """);
         assertThat(file.warmUps())
-                .containsExactly(new WarmUp(
+                .containsExactly(new WarmUpRequest(
                         "two",
                         3,
                         List.of(
-                                new WarmUp.Input("a", DataType.FP32, Shape.of(2, 2, 2), false),
-                                new WarmUp.Input("b", DataType.INT32, Shape.of(2, 4), true))));
+                                new WarmUpRequest.Input("a", DataType.FP32, Shape.of(2, 2, 2), false),
+                                new WarmUpRequest.Input("b", DataType.INT32, Shape.of(2, 4), true))));
         assertThat(file.ignored()).containsExactly("model_warmup 'file' with its input_data_file");
     }
 }

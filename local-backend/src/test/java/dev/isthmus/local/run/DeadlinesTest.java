@@ -17,15 +17,15 @@ class DeadlinesTest {
     private final BlockingQueue<String> passed = new LinkedBlockingQueue<>();
     private final long now = System.nanoTime();
 
-    private Deadlines.Deadline set(String name, long fromNow) {
+    private Deadlines.DeadlineTimer set(String name, long fromNow) {
         return deadlines.set(now + fromNow, () -> passed.add(name));
     }
 
     /** What passes up to a time, without the thread. */
     private List<String> passing(long fromNow) {
-        List<Deadlines.Deadline> due = new ArrayList<>();
+        List<Deadlines.DeadlineTimer> due = new ArrayList<>();
         deadlines.collect(now + fromNow, due);
-        due.forEach(Deadlines.Deadline::pass);
+        due.forEach(Deadlines.DeadlineTimer::pass);
         List<String> names = new ArrayList<>();
         passed.drainTo(names);
         return names;
@@ -53,7 +53,7 @@ class DeadlinesTest {
     @Test
     void cancelled_doesNotPass_andMayBeCancelledAgain() {
         set("before", HOUR);
-        Deadlines.Deadline cancelled = set("cancelled", HOUR);
+        Deadlines.DeadlineTimer cancelled = set("cancelled", HOUR);
         set("after", HOUR);
         deadlines.cancel(cancelled);
         deadlines.cancel(cancelled);

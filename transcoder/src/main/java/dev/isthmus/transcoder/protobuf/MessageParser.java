@@ -160,17 +160,17 @@ final class MessageParser {
      * @return what they must be; null where that cannot be said, or not all tensors have any, or none have come
      */
     @Nullable
-    List<RawRequest.Content> head() {
+    List<RawRequest.RawContent> head() {
         rawToCome = true;
         fields();
-        List<RawRequest.Content> expected = new ArrayList<>(heads.size());
+        List<RawRequest.RawContent> expected = new ArrayList<>(heads.size());
         for (Head head : heads) {
             if (head.shared() || head.type == DataType.BYTES) {
                 return null;
             }
             requireNoContents(head);
             long bytes = kind.check().byteSize(head.name, head.type, head.shape);
-            expected.add(new RawRequest.Content(head.name, head.type, head.shape, bytes));
+            expected.add(new RawRequest.RawContent(head.name, head.type, head.shape, bytes));
         }
         boolean shared = outputs.stream().anyMatch(RequestedOutput::shared);
         return shared || expected.isEmpty() ? null : expected;

@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.Splice;
+import dev.isthmus.transcoder.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
@@ -62,7 +62,7 @@ public final class ProtobufSplice {
 
     /** Name and version, then all other fields in the order in which they stand. */
     private static ByteBuf splice(ByteBufAllocator allocator, ByteBuf message, ModelRef model) {
-        Splice splice = new Splice(allocator);
+        MessageSplice splice = new MessageSplice(allocator);
         ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_NAME), model.name());
         ProtobufWriter.string(splice.tail(), ProtoCursor.field(MODEL_VERSION), model.version());
         ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.INTERNAL);

@@ -23,7 +23,7 @@ public final class RawRequest {
     private final int headLength;
     private final long length;
     private final ProtobufReader.Contested contested;
-    private final List<Content> contents;
+    private final List<RawContent> contents;
     private final int outputs;
     /** Of the content that is under way, or that is next. */
     private int index;
@@ -35,10 +35,10 @@ public final class RawRequest {
     private int shift;
 
     /** The raw content of an input, as it must be. */
-    record Content(String input, DataType type, Shape shape, long bytes) {}
+    record RawContent(String input, DataType type, Shape shape, long bytes) {}
 
     private RawRequest(
-            int headLength, long length, ProtobufReader.Contested contested, List<Content> contents, int outputs) {
+            int headLength, long length, ProtobufReader.Contested contested, List<RawContent> contents, int outputs) {
         this.headLength = headLength;
         this.length = length;
         this.contested = contested;
@@ -57,7 +57,7 @@ public final class RawRequest {
      */
     public static @Nullable RawRequest of(ByteBuf head, long length, WireLimits limits) {
         MessageParser parser = new MessageParser(head, MessageParser.REQUEST, limits.withSharedMemory(true));
-        List<Content> contents = parser.head();
+        List<RawContent> contents = parser.head();
         int headLength = head.readableBytes();
         if (contents == null || !fits(contents, length - headLength)) {
             return null;
@@ -71,9 +71,9 @@ public final class RawRequest {
                 parser.outputs().size());
     }
 
-    private static boolean fits(List<Content> contents, long length) {
+    private static boolean fits(List<RawContent> contents, long length) {
         long left = length;
-        for (Content content : contents) {
+        for (RawContent content : contents) {
             left -= 1 + ProtobufWriter.varintSize(content.bytes);
             if (content.bytes > left) {
                 return false;
@@ -157,7 +157,7 @@ public final class RawRequest {
     }
 
     private void begin(long length) {
-        Content content = contents.get(index);
+        RawContent content = contents.get(index);
         TensorCheck.INPUT.requireSize(content.input, content.type, content.shape, length);
         left = length;
         index++;

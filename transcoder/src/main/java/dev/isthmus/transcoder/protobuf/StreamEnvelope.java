@@ -24,7 +24,7 @@ public final class StreamEnvelope {
      * @param id of the request that failed; only read with an error
      * @param response a ModelInferResponse, owned by the caller; null with an error
      */
-    public record Content(String error, String id, @Nullable ByteBuf response) {}
+    public record EnvelopeContent(String error, String id, @Nullable ByteBuf response) {}
 
     /**
      * Opens an envelope.
@@ -32,7 +32,7 @@ public final class StreamEnvelope {
      * @param message taken
      * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it is malformed
      */
-    public static Content open(ByteBuf message) {
+    public static EnvelopeContent open(ByteBuf message) {
         ByteBuf response = null;
         try {
             ProtoCursor cursor = ProtoCursor.of(message, ErrorCode.BAD_UPSTREAM_ANSWER);
@@ -50,12 +50,12 @@ public final class StreamEnvelope {
                 }
             }
             if (error.isEmpty()) {
-                Content content =
-                        new Content("", "", response == null ? message.alloc().buffer(0) : response);
+                EnvelopeContent content =
+                        new EnvelopeContent("", "", response == null ? message.alloc().buffer(0) : response);
                 response = null;
                 return content;
             }
-            return new Content(error, response == null ? "" : id(response), null);
+            return new EnvelopeContent(error, response == null ? "" : id(response), null);
         } finally {
             message.release();
             if (response != null) {

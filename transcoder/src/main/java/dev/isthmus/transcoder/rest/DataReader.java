@@ -25,7 +25,7 @@ final class DataReader implements TensorData {
     private final ByteBuf raw;
     private final int outerDepth;
     private final boolean runs;
-    private final Nesting nesting;
+    private final ArrayNesting nesting;
     private @Nullable NumberRun numbers;
     private boolean taken;
     /** Where the length of the BYTES element stands that is being read as an array of its bytes; -1 for none. */
@@ -58,7 +58,7 @@ final class DataReader implements TensorData {
         this.outerDepth = outerDepth;
         this.runs = NumberRun.takes(type);
         this.raw = allocator.buffer(Math.clamp(expectedBytes, 16, FIRST_BYTES));
-        this.nesting = new Nesting(check, tensor);
+        this.nesting = new ArrayNesting(check, tensor);
     }
 
     @Override

@@ -15,7 +15,7 @@ final class DocumentReader extends ObjectReader {
     private final ReaderSettings settings;
     private final Map<String, String> texts = new HashMap<>();
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
-    private final List<TensorDraft> tensors = new ArrayList<>();
+    private final List<TensorBuilder> tensors = new ArrayList<>();
     private final RequestedOutputs outputs;
     private boolean binaryByDefault;
 
@@ -36,14 +36,14 @@ final class DocumentReader extends ObjectReader {
     }
 
     /** The tensors as far as they have been read. */
-    List<TensorDraft> tensors() {
+    List<TensorBuilder> tensors() {
         return tensors;
     }
 
     /** Bytes of binary data that the tensors announce. */
     long binarySize() {
         long bytes = 0;
-        for (TensorDraft draft : tensors) {
+        for (TensorBuilder draft : tensors) {
             bytes += draft.binarySize();
         }
         return bytes;
@@ -52,7 +52,7 @@ final class DocumentReader extends ObjectReader {
     /** Bytes of memory that the tensors hold. */
     long held() {
         long bytes = 0;
-        for (TensorDraft draft : tensors) {
+        for (TensorBuilder draft : tensors) {
             bytes += draft.held();
         }
         return bytes;
@@ -65,7 +65,7 @@ final class DocumentReader extends ObjectReader {
     /** The names of the inputs, which are distinct, that came as JSON which every server reads alike. */
     Set<String> plainInputs() {
         List<String> names = new ArrayList<>();
-        for (TensorDraft tensor : tensors) {
+        for (TensorBuilder tensor : tensors) {
             if (tensor.plainJson()) {
                 names.add(tensor.name());
             }
@@ -75,7 +75,7 @@ final class DocumentReader extends ObjectReader {
 
     boolean contestedJson() {
         boolean any = false;
-        for (TensorDraft tensor : tensors) {
+        for (TensorBuilder tensor : tensors) {
             any |= tensor.contestedJson();
         }
         return any;
@@ -83,7 +83,7 @@ final class DocumentReader extends ObjectReader {
 
     boolean base64() {
         boolean any = false;
-        for (TensorDraft tensor : tensors) {
+        for (TensorBuilder tensor : tensors) {
             any |= tensor.base64();
         }
         return any;
@@ -111,7 +111,7 @@ final class DocumentReader extends ObjectReader {
             if (tensors.size() == limit) {
                 throw settings.failure(key + ": at most " + limit + " are taken");
             }
-            tensors.add(new TensorDraft(settings));
+            tensors.add(new TensorBuilder(settings));
             return new TensorReader(settings, tensors.getLast());
         });
     }
@@ -150,7 +150,7 @@ final class DocumentReader extends ObjectReader {
     /** Whether all tensors are binary data of sizes that are known to be right, and together of so many bytes. */
     boolean fixedBinary(long bytes) {
         long left = bytes;
-        for (TensorDraft tensor : tensors) {
+        for (TensorBuilder tensor : tensors) {
             if (!tensor.fixedBinary() || tensor.binarySize() > left) {
                 return false;
             }
@@ -165,11 +165,11 @@ final class DocumentReader extends ObjectReader {
         if (ParameterValue.base64(parameters)) {
             parameters.remove("content_type");
         }
-        return tensors.stream().map(TensorDraft::head).toList();
+        return tensors.stream().map(TensorBuilder::head).toList();
     }
 
     private void requireDistinct() {
-        settings.check().requireDistinct(tensors, TensorDraft::name);
+        settings.check().requireDistinct(tensors, TensorBuilder::name);
         outputs.requireDistinct();
     }
 
@@ -179,7 +179,7 @@ final class DocumentReader extends ObjectReader {
         boolean base64 = settings.request() && ParameterValue.base64(parameters);
         List<Tensor> taken = new ArrayList<>();
         try {
-            for (TensorDraft draft : tensors) {
+            for (TensorBuilder draft : tensors) {
                 taken.add(draft.take(base64 || ParameterValue.base64(draft.parameters())));
             }
             if (base64) {
@@ -193,7 +193,7 @@ final class DocumentReader extends ObjectReader {
     }
 
     void release() {
-        tensors.forEach(TensorDraft::release);
+        tensors.forEach(TensorBuilder::release);
         tensors.clear();
     }
 }

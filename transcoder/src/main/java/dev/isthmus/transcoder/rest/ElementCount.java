@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Counts the elements of one tensor's {@code data}, which goes on as it came: that it is arrays as {@link DataReader} takes
  * them. What the elements are is not looked at: servers write null for what is not finite. Numbers are stepped over by a
- * {@link NumberSkim} until that refuses something.
+ * {@link NumberScanner} until that refuses something.
  */
 final class ElementCount implements TensorData {
     private final TensorCheck check;
@@ -20,11 +20,11 @@ final class ElementCount implements TensorData {
     private final boolean bytes;
     private final WireLimits limits;
     private final int outerDepth;
-    private final Nesting nesting;
+    private final ArrayNesting nesting;
     /** Whether numbers are expected, and no array has come yet. */
     private boolean skims;
 
-    private @Nullable NumberSkim numbers;
+    private @Nullable NumberScanner numbers;
     /** Whether an array is open that is one element: its bytes. */
     private boolean octets;
 
@@ -36,12 +36,12 @@ final class ElementCount implements TensorData {
         this.skims = !bytes && type != DataType.BOOL;
         this.limits = limits;
         this.outerDepth = outerDepth;
-        this.nesting = new Nesting(check, tensor);
+        this.nesting = new ArrayNesting(check, tensor);
     }
 
     @Override
     public boolean read(JsonTokenizer json) {
-        NumberSkim skim = numbers;
+        NumberScanner skim = numbers;
         if (skim == null) {
             return count(json);
         }
@@ -64,7 +64,7 @@ final class ElementCount implements TensorData {
                 case START_ARRAY -> {
                     if (skims) {
                         skims = false;
-                        numbers = NumberSkim.of(nesting, limits, outerDepth);
+                        numbers = NumberScanner.of(nesting, limits, outerDepth);
                         return read(json);
                     }
                     open(level);

@@ -52,7 +52,7 @@ final class JsonNumbers {
             if (c > '9') {
                 break;
             }
-            if (digits < Decimals.MAX_DIGITS) {
+            if (digits < DecimalConversion.MAX_DIGITS) {
                 value = value * 10 + (c - '0');
                 digits += value == 0 ? 0 : 1;
                 scale -= point ? 1 : 0;
@@ -104,8 +104,8 @@ final class JsonNumbers {
 
     /** The nearest double. */
     double toDouble() {
-        double magnitude = Decimals.toDouble(significand, exponent);
-        if (!exact && magnitude != Decimals.toDouble(significand + 1, exponent)) {
+        double magnitude = DecimalConversion.toDouble(significand, exponent);
+        if (!exact && magnitude != DecimalConversion.toDouble(significand + 1, exponent)) {
             magnitude = Double.NaN;
         }
         if (Double.isNaN(magnitude)) {
@@ -116,8 +116,8 @@ final class JsonNumbers {
 
     /** The nearest float. */
     float toFloat() {
-        float magnitude = Decimals.toFloat(significand, exponent);
-        if (!exact && magnitude != Decimals.toFloat(significand + 1, exponent)) {
+        float magnitude = DecimalConversion.toFloat(significand, exponent);
+        if (!exact && magnitude != DecimalConversion.toFloat(significand + 1, exponent)) {
             magnitude = Float.NaN;
         }
         if (Float.isNaN(magnitude)) {

@@ -318,7 +318,7 @@ final class JsonTokenizer {
     }
 
     /** Steps over the array that was just opened, to its closing bracket; false where more must be fed, or it refused. */
-    boolean skim(NumberSkim numbers) {
+    boolean skim(NumberScanner numbers) {
         at = numbers.read(window, at, end);
         if (numbers.closed()) {
             expect = Expect.COMMA_OR_END;
@@ -334,7 +334,7 @@ final class JsonTokenizer {
      *
      * @return whether it goes on, or has come to the closing bracket; where not, {@link #next()} gives what follows
      */
-    boolean skimWhole(NumberSkim numbers) {
+    boolean skimWhole(NumberScanner numbers) {
         int until = separated();
         int from = at;
         numbers.mark();

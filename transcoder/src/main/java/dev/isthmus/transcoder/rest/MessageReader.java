@@ -16,7 +16,7 @@ final class MessageReader {
     private final long jsonLength;
     private final JsonTokenizer json;
     private final DocumentReader document;
-    private final BinaryTail tail;
+    private final BinarySection tail;
     private long jsonTaken;
     private boolean opened;
     private boolean complete;
@@ -26,7 +26,7 @@ final class MessageReader {
         this.jsonLength = jsonLength;
         this.json = new JsonTokenizer(settings.limits());
         this.document = new DocumentReader(settings);
-        this.tail = new BinaryTail(settings.check(), document.tensors());
+        this.tail = new BinarySection(settings.check(), document.tensors());
     }
 
     /** The document, as far as it has been read. */

@@ -89,9 +89,9 @@ final class ParametersReader implements ValueReader {
         if (opens) {
             SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
             nestedKey = name;
-            nested = kept ? new KeptText(value) : value;
+            nested = kept ? new RetainedText(value) : value;
         }
-        if (nested instanceof KeptText text) {
+        if (nested instanceof RetainedText text) {
             text.add(json.window(), json.position() - 1, json.position());
         } else if (!opens && kept && !SkippedValue.isWord(token)) {
             owner.parameters().put(name, new Parameter.Json(json.token()));
@@ -99,7 +99,7 @@ final class ParametersReader implements ValueReader {
     }
 
     private void keep(@Nullable ValueReader read) {
-        if (read instanceof KeptText text && !text.hasWord()) {
+        if (read instanceof RetainedText text && !text.hasWord()) {
             owner.parameters().put(nestedKey, new Parameter.Json(new String(text.utf8(), StandardCharsets.UTF_8)));
         }
     }

@@ -26,12 +26,12 @@ final class PlainNumber {
 
     /** The nearest float; NaN where that cannot be decided here. */
     float toFloat() {
-        return Decimals.toFloat(significand, exponent);
+        return DecimalConversion.toFloat(significand, exponent);
     }
 
     /** The nearest double; NaN where that cannot be decided here. */
     double toDouble() {
-        return Decimals.toDouble(significand, exponent);
+        return DecimalConversion.toDouble(significand, exponent);
     }
 
     /** Reads a number, and gives the place behind it; -1 for what is none or not plain. */
@@ -69,7 +69,7 @@ final class PlainNumber {
         long second = EightDigits.read(window, start + 8);
         int further = EightDigits.count(second);
         significand = EightDigits.value(eight) * TENS[further] + EightDigits.value(second, further);
-        return further < 8 ? start + 8 + further : more(window, start + 16, Decimals.MAX_DIGITS - 16);
+        return further < 8 ? start + 8 + further : more(window, start + 16, DecimalConversion.MAX_DIGITS - 16);
     }
 
     /** Reads digits behind the point. */
@@ -78,12 +78,12 @@ final class PlainNumber {
         int digits = EightDigits.count(first);
         if (digits < 8) {
             significand = significand * TENS[digits] + EightDigits.value(first, digits);
-            return digits > 0 && before + digits <= Decimals.MAX_DIGITS ? start + digits : NOT_PLAIN;
+            return digits > 0 && before + digits <= DecimalConversion.MAX_DIGITS ? start + digits : NOT_PLAIN;
         }
         // Both at once, however many the second has: a branch for each length would be guessed wrong too often.
         long second = EightDigits.read(window, start + 8);
         int further = EightDigits.count(second);
-        if (before + 8 + further > Decimals.MAX_DIGITS) {
+        if (before + 8 + further > DecimalConversion.MAX_DIGITS) {
             return withoutZeros(window, start, before);
         }
         significand =
@@ -91,7 +91,7 @@ final class PlainNumber {
         if (further < 8) {
             return start + 8 + further;
         }
-        int end = more(window, start + 16, Decimals.MAX_DIGITS - 16 - before);
+        int end = more(window, start + 16, DecimalConversion.MAX_DIGITS - 16 - before);
         return end < 0 ? withoutZeros(window, start, before) : end;
     }
 
@@ -105,7 +105,7 @@ final class PlainNumber {
             at++;
         }
         significand = 0;
-        return more(window, at, Decimals.MAX_DIGITS);
+        return more(window, at, DecimalConversion.MAX_DIGITS);
     }
 
     /** Reads on, eight digits at a time. */

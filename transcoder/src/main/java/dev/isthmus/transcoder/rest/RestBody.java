@@ -1,6 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.transcoder.Splice;
+import dev.isthmus.transcoder.MessageSplice;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -23,6 +23,6 @@ public record RestBody(ByteBuf content, long jsonLength) {
 
     /** The same body once more, uncopied, with a reference of its own. */
     public RestBody retained() {
-        return new RestBody(Splice.retained(content), jsonLength);
+        return new RestBody(MessageSplice.retained(content), jsonLength);
     }
 }

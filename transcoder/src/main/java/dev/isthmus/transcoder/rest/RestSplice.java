@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Splice;
+import dev.isthmus.transcoder.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 
@@ -33,7 +33,7 @@ public final class RestSplice {
             return body;
         }
         try {
-            Splice splice = new Splice(allocator);
+            MessageSplice splice = new MessageSplice(allocator);
             splice.part(content, start, member.start() - start);
             int written = write(allocator, name, splice.tail());
             splice.part(content, member.end(), content.writerIndex() - member.end());

@@ -8,7 +8,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.NonFinite;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
@@ -30,7 +30,7 @@ public final class RestWriter {
      * @throws OipException INVALID_ARGUMENT for values that the server's JSON has no form for
      */
     public static RestBody request(
-            ByteBufAllocator allocator, InferRequest request, Peer peer, Set<String> plainInputs) {
+            ByteBufAllocator allocator, InferRequest request, ServerFeatures peer, Set<String> plainInputs) {
         boolean binary = peer.binaryTensorData();
         OutputForms forms = binary
                 ? OutputForms.binaryBut(plainInputs)
@@ -96,7 +96,7 @@ public final class RestWriter {
     }
 
     /** That a server which knows no binary data gets nothing that its JSON would lose. */
-    private static void requireJson(InferRequest request, Peer peer) {
+    private static void requireJson(InferRequest request, ServerFeatures peer) {
         if (peer.binaryTensorData()) {
             return;
         }

@@ -8,13 +8,13 @@ import java.util.Arrays;
 /** Reads a tensor's {@code shape}. */
 final class ShapeReader implements ValueReader {
     private final TensorCheck check;
-    private final TensorDraft tensor;
+    private final TensorBuilder tensor;
     private final JsonNumbers number = new JsonNumbers();
     private final long[] extents = new long[Shape.MAX_RANK];
     private boolean opened;
     private int rank;
 
-    ShapeReader(TensorCheck check, TensorDraft tensor) {
+    ShapeReader(TensorCheck check, TensorBuilder tensor) {
         this.check = check;
         this.tensor = tensor;
     }

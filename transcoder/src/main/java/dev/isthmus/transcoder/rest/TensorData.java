@@ -4,7 +4,7 @@ import dev.isthmus.oip.Shape;
 import io.netty.buffer.ByteBuf;
 
 /** Reads one tensor's {@code data}; owns what it makes of it until {@link #take()}. */
-sealed interface TensorData extends ValueReader permits DataReader, DataSkim, ElementCount {
+sealed interface TensorData extends ValueReader permits DataReader, DataScanner, ElementCount {
 
     /** That what was read has the shape; a flat array has any. */
     void requireShape(Shape shape);

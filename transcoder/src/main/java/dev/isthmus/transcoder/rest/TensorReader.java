@@ -7,9 +7,9 @@ import java.util.Map;
 /** Reads a tensor's object into its draft. */
 final class TensorReader extends ObjectReader {
     private final TensorCheck check;
-    private final TensorDraft draft;
+    private final TensorBuilder draft;
 
-    TensorReader(ReaderSettings settings, TensorDraft draft) {
+    TensorReader(ReaderSettings settings, TensorBuilder draft) {
         super(settings);
         this.check = settings.check();
         this.draft = draft;

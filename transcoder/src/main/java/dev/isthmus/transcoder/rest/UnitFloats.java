@@ -52,7 +52,7 @@ final class UnitFloats {
                 break;
             }
             int next = fraction(window, begin + sign + 2, whole);
-            if (next < 0 || Decimals.nearHalfWay(magnitude, OFF) || !NumberRun.ends(window[next])) {
+            if (next < 0 || DecimalConversion.nearHalfWay(magnitude, OFF) || !NumberRun.ends(window[next])) {
                 break;
             }
             ArrayView.INTS.set(to, Float.BYTES * count, Float.floatToRawIntBits((float) magnitude) | sign << 31);

@@ -15,7 +15,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.NonFinite;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Samples;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
@@ -189,7 +189,7 @@ class RestCodecTest {
             InferRequest request =
                     new InferRequest(MODEL, "", Map.of("p", new Parameter.Text("\"q\"")), List.of(tensor), List.of());
             RestBody body = RestWriter.request(
-                    ALLOCATOR, request, new Peer(Wire.REST, Dialect.GENERIC, binary, false), Set.of());
+                    ALLOCATOR, request, new ServerFeatures(Wire.REST, Dialect.GENERIC, binary, false), Set.of());
             byte[] bytes = ByteBufUtil.getBytes(body.content());
             body.release();
             RestRequest read = read(bytes, body.jsonLength());
@@ -520,7 +520,7 @@ class RestCodecTest {
             assertThat(read.request().parameters()).containsEntry("p", kept).hasSize(2);
             assertThat(read.request().inputs().get(0).parameters()).containsEntry("p", kept);
             assertThat(read.request().outputs().get(0).parameters()).containsEntry("p", kept);
-            Peer server = new Peer(Wire.REST, Dialect.MLSERVER, false, false);
+            ServerFeatures server = new ServerFeatures(Wire.REST, Dialect.MLSERVER, false, false);
             RestBody written = RestWriter.request(ALLOCATOR, read.request(), server, Set.of());
             assertThat(written.content().toString(UTF_8).split(java.util.regex.Pattern.quote(p), -1))
                     .hasSize(4);
@@ -697,7 +697,7 @@ class RestCodecTest {
             RestRequest read = read("{\"inputs\":[]}");
             assertThat(read.request().inputs()).isEmpty();
             RestBody body = RestWriter.request(
-                    ALLOCATOR, read.request(), new Peer(Wire.REST, Dialect.GENERIC, binary, false), Set.of());
+                    ALLOCATOR, read.request(), new ServerFeatures(Wire.REST, Dialect.GENERIC, binary, false), Set.of());
             assertThat(body.content().toString(UTF_8)).contains("\"inputs\":[]");
             assertThat(body.jsonLength()).isEqualTo(RestBody.ALL_JSON);
             body.release();

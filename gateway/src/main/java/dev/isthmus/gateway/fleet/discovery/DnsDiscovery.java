@@ -40,8 +40,8 @@ public final class DnsDiscovery implements Discovery {
     }
 
     @Override
-    public Watch watch(List<ServerAddress> names, Duration refresh, Consumer<List<Found>> listener) {
-        NamesWatch watch = new NamesWatch(loop, names.stream().map(this::lookup).toList(), refresh, listener);
+    public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
+        DnsWatcher watch = new DnsWatcher(loop, names.stream().map(this::lookup).toList(), refresh, listener);
         watch.start();
         return watch;
     }

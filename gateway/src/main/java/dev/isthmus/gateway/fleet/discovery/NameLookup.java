@@ -2,7 +2,7 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.ServerAddress;
-import dev.isthmus.gateway.fleet.Discovery.Found;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import io.netty.handler.codec.dns.DefaultDnsQuestion;
 import io.netty.handler.codec.dns.DnsRecord;
 import io.netty.handler.codec.dns.DnsRecordType;
@@ -23,13 +23,13 @@ final class NameLookup {
     private final ServerAddress name;
 
     /** Takes the outcome of a look-up. */
-    interface Outcome {
+    interface LookupHandler {
         /**
          * Takes the servers that the name stands for.
          *
          * @param seconds how long they are valid; {@link Long#MAX_VALUE} where nobody says
          */
-        void found(List<Found> servers, long seconds);
+        void found(List<DiscoveredServer> servers, long seconds);
 
         void failed(Throwable cause);
     }
@@ -49,15 +49,15 @@ final class NameLookup {
         resolver.close();
     }
 
-    void start(Outcome outcome) {
+    void start(LookupHandler outcome) {
         timeToLive.reset();
         switch (name) {
-            case ServerAddress.At at -> host(at.endpoint(), at.endpoint().authority(), new Gathering(1, outcome));
-            case ServerAddress.Service service -> service(service.name(), outcome);
+            case ServerAddress.HostAddress at -> host(at.endpoint(), at.endpoint().authority(), new AddressCollector(1, outcome));
+            case ServerAddress.SrvAddress service -> service(service.name(), outcome);
         }
     }
 
-    private void host(Endpoint endpoint, String authority, Gathering gathering) {
+    private void host(Endpoint endpoint, String authority, AddressCollector gathering) {
         resolver.resolveAll(endpoint.host()).addListener((Future<List<InetAddress>> future) -> {
             if (future.isSuccess()) {
                 gathering.found(servers(future.getNow(), endpoint.port(), authority));
@@ -68,15 +68,15 @@ final class NameLookup {
     }
 
     /** A host with addresses of both families is one server with two addresses: only those of IPv4 count then. */
-    private static List<Found> servers(List<InetAddress> addresses, int port, String authority) {
+    private static List<DiscoveredServer> servers(List<InetAddress> addresses, int port, String authority) {
         boolean four = addresses.stream().anyMatch(Inet4Address.class::isInstance);
         return addresses.stream()
                 .filter(address -> !four || address instanceof Inet4Address)
-                .map(address -> new Found(new Endpoint(NetUtil.toAddressString(address), port), authority))
+                .map(address -> new DiscoveredServer(new Endpoint(NetUtil.toAddressString(address), port), authority))
                 .toList();
     }
 
-    private void service(String service, Outcome outcome) {
+    private void service(String service, LookupHandler outcome) {
         resolver.resolveAll(new Relative(service)).addListener((Future<List<DnsRecord>> future) -> {
             if (future.isSuccess()) {
                 targets(future.getNow(), outcome);
@@ -87,7 +87,7 @@ final class NameLookup {
     }
 
     /** Takes the records. */
-    private void targets(List<DnsRecord> records, Outcome outcome) {
+    private void targets(List<DnsRecord> records, LookupHandler outcome) {
         List<ServiceRecord> targets;
         try {
             records.forEach(record -> timeToLive.seen(record.timeToLive()));
@@ -102,7 +102,7 @@ final class NameLookup {
             outcome.failed(new UnknownHostException("no SRV record"));
             return;
         }
-        Gathering gathering = new Gathering(targets.size(), outcome);
+        AddressCollector gathering = new AddressCollector(targets.size(), outcome);
         for (ServiceRecord target : targets) {
             Endpoint endpoint = new Endpoint(target.target(), target.port());
             host(endpoint, endpoint.authority(), gathering);
@@ -110,17 +110,17 @@ final class NameLookup {
     }
 
     /** Puts the addresses of several hosts together; hosts that are not found are left out as long as there is another. */
-    private final class Gathering {
-        private final Outcome outcome;
-        private final List<Found> servers = new ArrayList<>();
+    private final class AddressCollector {
+        private final LookupHandler outcome;
+        private final List<DiscoveredServer> servers = new ArrayList<>();
         private int missing;
 
-        Gathering(int hosts, Outcome outcome) {
+        AddressCollector(int hosts, LookupHandler outcome) {
             this.missing = hosts;
             this.outcome = outcome;
         }
 
-        void found(List<Found> some) {
+        void found(List<DiscoveredServer> some) {
             servers.addAll(some);
             if (--missing == 0) {
                 outcome.found(servers, timeToLive.seconds());

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet.discovery;
 
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.fleet.PendingRequests;
+import dev.isthmus.gateway.fleet.QueueDepthSource;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 
 /** Reads from Triton's metrics how many requests wait in it, over a connection for each question. On one event loop. */
-public final class TritonMetrics implements PendingRequests {
+public final class TritonMetrics implements QueueDepthSource {
     private static final String PENDING = "nv_inference_pending_request_count";
     private static final int MAX_BYTES = 4 << 20;
     private static final int TIMEOUT_MILLIS = 1_000;
@@ -42,7 +42,7 @@ public final class TritonMetrics implements PendingRequests {
 
     @Override
     public void ask(Endpoint metrics, LongConsumer answer) {
-        Reader reader = new Reader(metrics.authority(), answer);
+        MetricsReader reader = new MetricsReader(metrics.authority(), answer);
         bootstrap
                 .clone()
                 .handler(new ChannelInitializer<>() {
@@ -68,16 +68,16 @@ public final class TritonMetrics implements PendingRequests {
         if (!response.status().equals(HttpResponseStatus.OK)) {
             return UNKNOWN;
         }
-        OptionalDouble sum = MetricText.sum(response.content().toString(StandardCharsets.UTF_8), PENDING);
+        OptionalDouble sum = PrometheusText.sum(response.content().toString(StandardCharsets.UTF_8), PENDING);
         return sum.isPresent() && sum.getAsDouble() >= 0 ? Math.round(sum.getAsDouble()) : UNKNOWN;
     }
 
-    private static final class Reader extends SimpleChannelInboundHandler<FullHttpResponse> {
+    private static final class MetricsReader extends SimpleChannelInboundHandler<FullHttpResponse> {
         private final String authority;
         private final LongConsumer answer;
         private boolean ended;
 
-        Reader(String authority, LongConsumer answer) {
+        MetricsReader(String authority, LongConsumer answer) {
             this.authority = authority;
             this.answer = answer;
         }

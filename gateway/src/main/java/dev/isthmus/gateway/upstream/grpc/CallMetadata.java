@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
-import dev.isthmus.gateway.http2.Field;
-import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.http2.HeaderField;
+import dev.isthmus.gateway.http2.HeaderFieldList;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class CallMetadata {
     private static final String RESERVED_PREFIX = "grpc-";
     private static final Set<String> RESERVED = Set.of("content-type", "te", "user-agent");
-    private static final Field FIRST_HOP = Field.constant(HopCount.NAME, "1");
+    private static final HeaderField FIRST_HOP = HeaderField.constant(HopCount.NAME, "1");
     private static final String SECRET = "authorization";
 
     private CallMetadata() {}
@@ -29,20 +29,20 @@ final class CallMetadata {
      *
      * @throws IllegalArgumentException for a name that HTTP/2 does not know, or a binary value that is not Base64
      */
-    static Fields of(Fields head, Map<String, String> headers) {
+    static HeaderFieldList of(HeaderFieldList head, Map<String, String> headers) {
         if (headers.isEmpty()) {
             return head;
         }
-        Fields fields = head;
+        HeaderFieldList fields = head;
         for (Map.Entry<String, String> header : headers.entrySet()) {
             fields = with(fields, header.getKey().toLowerCase(Locale.ROOT), header.getValue());
         }
         return fields;
     }
 
-    private static Fields with(Fields head, String name, String value) {
+    private static HeaderFieldList with(HeaderFieldList head, String name, String value) {
         if (name.equals(HopCount.NAME)) {
-            return head.with(value.equals("1") ? FIRST_HOP : Field.of(name, value));
+            return head.with(value.equals("1") ? FIRST_HOP : HeaderField.of(name, value));
         }
         if (name.startsWith(RESERVED_PREFIX) || name.startsWith(":") || RESERVED.contains(name)) {
             return head;
@@ -57,15 +57,15 @@ final class CallMetadata {
             return head;
         }
         String text = value.strip();
-        return head.with(name.equals(SECRET) ? Field.secret(name, text) : Field.of(name, text));
+        return head.with(name.equals(SECRET) ? HeaderField.secret(name, text) : HeaderField.of(name, text));
     }
 
     private static boolean inNames(int c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
     }
 
-    private static Fields withBinary(Fields head, String name, String values) {
-        Fields fields = head;
+    private static HeaderFieldList withBinary(HeaderFieldList head, String name, String values) {
+        HeaderFieldList fields = head;
         for (String each : values.split(",", -1)) {
             byte[] value = Base64.getDecoder().decode(each.strip());
             fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
@@ -74,7 +74,7 @@ final class CallMetadata {
     }
 
     /** Shows the client what of an answer's headers or trailers it is to see. */
-    static void show(Http2Headers metadata, HeaderNames allowed, Reply client) {
+    static void show(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
         Map<String, String> shown = returned(metadata, allowed);
         if (!shown.isEmpty()) {
             client.headers(shown);
@@ -82,7 +82,7 @@ final class CallMetadata {
     }
 
     /** What of an answer's headers or trailers the client is to see; binary values as base64. */
-    static Map<String, String> returned(Http2Headers metadata, HeaderNames allowed) {
+    static Map<String, String> returned(Http2Headers metadata, HeaderAllowList allowed) {
         if (allowed.isEmpty()) {
             return Map.of();
         }

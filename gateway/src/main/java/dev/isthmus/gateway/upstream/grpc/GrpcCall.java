@@ -5,7 +5,7 @@ import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.grpc.MessagePrefix;
-import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Connection;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamEnd;
@@ -27,9 +27,9 @@ final class GrpcCall implements StreamListener {
     /** Of what a listener that was slow to take it is given at once. */
     private static final int PART = 256 * 1024;
 
-    private final ConnectionPool pool;
-    private final Fields head;
-    private final Timeout timeout;
+    private final GrpcConnectionPool pool;
+    private final HeaderFieldList head;
+    private final CallTimeout timeout;
     private final CallListener listener;
     private @Nullable ScheduledFuture<?> timer;
     private @Nullable Http2Stream stream;
@@ -48,14 +48,14 @@ final class GrpcCall implements StreamListener {
      * @param nanos {@link Long#MAX_VALUE} for ever
      * @param inHead whether the head says so already
      */
-    record Timeout(long nanos, boolean inHead) {
+    record CallTimeout(long nanos, boolean inHead) {
         boolean endless() {
             return nanos == Long.MAX_VALUE;
         }
     }
 
     /** A call that nobody knows of yet. */
-    GrpcCall(ConnectionPool pool, Fields head, Timeout timeout, CallListener listener) {
+    GrpcCall(GrpcConnectionPool pool, HeaderFieldList head, CallTimeout timeout, CallListener listener) {
         this.pool = pool;
         this.head = head;
         this.timeout = timeout;
@@ -89,7 +89,7 @@ final class GrpcCall implements StreamListener {
         return true;
     }
 
-    private Fields timedHead() {
+    private HeaderFieldList timedHead() {
         return timer == null || timeout.inHead()
                 ? head
                 : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timer.getDelay(TimeUnit.NANOSECONDS)));

@@ -3,16 +3,16 @@ package dev.isthmus.gateway.upstream.grpc;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.http2.Fields;
-import dev.isthmus.gateway.upstream.InferStream;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -30,7 +30,7 @@ import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -45,14 +45,14 @@ import org.jspecify.annotations.Nullable;
  * looked at. The reply may come before the method returns.
  */
 public final class GrpcUpstream implements Upstream {
-    private static final AnswerReader INFERENCE = new InferenceReader();
+    private static final GrpcResponseReader INFERENCE = new InferenceReader();
 
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
     private final StatusText texts;
-    private final Methods methods;
-    private final PeerKnowledge knowledge;
-    private final PerLoop<ConnectionPool> pools;
+    private final GrpcMethods methods;
+    private final ServerCapabilities knowledge;
+    private final PerLoop<GrpcConnectionPool> pools;
 
     /**
      * A server without connections; the first call of each event loop makes them.
@@ -60,20 +60,20 @@ public final class GrpcUpstream implements Upstream {
      * @param knowledge shared with the other servers of the upstream
      * @param allocator of the connections' buffers
      */
-    public GrpcUpstream(UpstreamSettings settings, PeerKnowledge knowledge, ByteBufAllocator allocator) {
+    public GrpcUpstream(UpstreamSettings settings, ServerCapabilities knowledge, ByteBufAllocator allocator) {
         this(settings, knowledge, ConnectionRules.of(settings.timeout()), allocator);
     }
 
     GrpcUpstream(
-            UpstreamSettings settings, PeerKnowledge knowledge, ConnectionRules rules, ByteBufAllocator allocator) {
+            UpstreamSettings settings, ServerCapabilities knowledge, ConnectionRules rules, ByteBufAllocator allocator) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
-        this.methods = Methods.of(settings.authority(), settings.timeout());
+        this.methods = GrpcMethods.of(settings.authority(), settings.timeout());
         this.knowledge = knowledge;
         this.pools = new PerLoop<>(
-                loop -> ConnectionPool.open(settings, texts, rules, loop, allocator),
-                ConnectionPool::close,
+                loop -> GrpcConnectionPool.open(settings, texts, rules, loop, allocator),
+                GrpcConnectionPool::close,
                 failures::closed);
     }
 
@@ -88,24 +88,24 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
-    public Peer peer() {
+    public ServerFeatures peer() {
         return knowledge.peer(Wire.PROTOBUF);
     }
 
     @Override
-    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (!(message instanceof InferMessage.Protobuf protobuf)) {
+    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        if (!(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             reply.fail(failures.failure(ErrorCode.INTERNAL, "takes PROTOBUF, got " + message.wire(), null));
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         return send(call, methods.modelInfer(), protobuf.message(), INFERENCE, reply);
     }
 
-    private record InferenceReader() implements AnswerReader {
+    private record InferenceReader() implements GrpcResponseReader {
         @Override
-        public Answer read(ByteBuf message) {
-            return new Answer.Inference(new InferMessage.Protobuf(message));
+        public ReplyMessage read(ByteBuf message) {
+            return new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));
         }
 
         @Override
@@ -130,58 +130,58 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
-    public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+    public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
         if (!knowledge.dialect().streams()) {
             return infer(call, model, message, reply);
         }
-        InferStream stream = inferStream(call, model, reply);
+        UpstreamStream stream = inferStream(call, model, reply);
         stream.send(model, "", false, message);
         stream.end();
         return stream;
     }
 
     @Override
-    public InferStream inferStream(Call call, ModelRef model, Reply reply) {
+    public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         if (!knowledge.dialect().streams()) {
             return new UnaryStream(this, call, reply);
         }
         try {
-            GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeftOfStream(call), false);
-            Fields head = head(call, methods.modelStreamInfer().plain());
+            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeftOfStream(call), false);
+            HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
             StreamCall stream =
                     new StreamCall(pool(call), head, timeout, knowledge.dialect(), settings.returnedHeaders(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
             reply.fail(e);
-            return InferStream.ENDED;
+            return UpstreamStream.ENDED;
         }
     }
 
     @Override
-    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return send(call, methods.extension(manage.extension()), body, Answer.Document::new, reply);
+    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        return send(call, methods.extension(manage.extension()), body, ReplyMessage.Document::new, reply);
     }
 
     @Override
-    public Cancellation serverReady(Call call, Reply reply) {
-        AnswerReader reader = message ->
-                new Answer.Ready(parse(ServerReadyResponse.parser(), message).getReady());
+    public Subscription serverReady(Call call, Reply reply) {
+        GrpcResponseReader reader = message ->
+                new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
         return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
     }
 
     @Override
-    public Cancellation serverMetadata(Call call, Reply reply) {
-        AnswerReader reader = message -> {
+    public Subscription serverMetadata(Call call, Reply reply) {
+        GrpcResponseReader reader = message -> {
             var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
             knowledge.learn(metadata);
-            return new Answer.Server(metadata);
+            return new ReplyMessage.Server(metadata);
         };
         return ask(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
     }
 
     @Override
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
         var request = ModelReadyRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())
@@ -190,9 +190,9 @@ public final class GrpcUpstream implements Upstream {
     }
 
     @Override
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
-        AnswerReader reader =
-                message -> new Answer.Model(MetadataReader.model(parse(ModelMetadataResponse.parser(), message)));
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
+        GrpcResponseReader reader =
+                message -> new ReplyMessage.Model(MetadataReader.model(parse(ModelMetadataResponse.parser(), message)));
         var request = ModelMetadataRequest.newBuilder()
                 .setName(model.name())
                 .setVersion(model.version())
@@ -201,19 +201,19 @@ public final class GrpcUpstream implements Upstream {
     }
 
     /** Servers disagree on what an unknown model is: Triton says "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
-    private record ModelReadyReader(ModelRef model) implements AnswerReader {
+    private record ModelReadyReader(ModelRef model) implements GrpcResponseReader {
         @Override
-        public Answer read(ByteBuf message) throws InvalidProtocolBufferException {
-            return new Answer.ModelReady(
+        public ReplyMessage read(ByteBuf message) throws InvalidProtocolBufferException {
+            return new ReplyMessage.ModelReadyState(
                     model, parse(ModelReadyResponse.parser(), message).getReady());
         }
 
         @Override
-        public @Nullable Answer instead(ErrorCode serverFailure) {
+        public @Nullable ReplyMessage instead(ErrorCode serverFailure) {
             return serverFailure == ErrorCode.NOT_FOUND
                             || serverFailure == ErrorCode.UNKNOWN
                             || serverFailure == ErrorCode.INVALID_ARGUMENT
-                    ? new Answer.ModelReady(model, false)
+                    ? new ReplyMessage.ModelReadyState(model, false)
                     : null;
         }
     }
@@ -225,16 +225,16 @@ public final class GrpcUpstream implements Upstream {
         return parsed;
     }
 
-    private Cancellation ask(Call call, Methods.Method method, MessageLite request, AnswerReader reader, Reply reply) {
+    private Subscription ask(Call call, GrpcMethods.MethodHead method, MessageLite request, GrpcResponseReader reader, Reply reply) {
         return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
     }
 
     /** Takes the message. */
-    private Cancellation send(Call call, Methods.Method method, ByteBuf message, AnswerReader reader, Reply reply) {
+    private Subscription send(Call call, GrpcMethods.MethodHead method, ByteBuf message, GrpcResponseReader reader, Reply reply) {
         UnaryCall unary = open(call, method, message, reader, reply);
         if (unary == null) {
             message.release();
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         unary.start();
         return unary;
@@ -242,12 +242,12 @@ public final class GrpcUpstream implements Upstream {
 
     /** A call that is not under way yet, which takes the message; null where it has failed. */
     private @Nullable UnaryCall open(
-            Call call, Methods.Method method, @Nullable ByteBuf message, AnswerReader reader, Reply reply) {
+            Call call, GrpcMethods.MethodHead method, @Nullable ByteBuf message, GrpcResponseReader reader, Reply reply) {
         boolean own = call.hasDeadline();
         try {
-            Fields head = head(call, own ? method.plain() : method.timed());
-            ConnectionPool pool = pool(call);
-            GrpcCall.Timeout timeout = new GrpcCall.Timeout(settings.nanosLeft(call), !own);
+            HeaderFieldList head = head(call, own ? method.plain() : method.timed());
+            GrpcConnectionPool pool = pool(call);
+            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeft(call), !own);
             return new UnaryCall(
                     pool, head, timeout, message, reader, settings.returnedHeaders(), call.memory(), reply);
         } catch (OipException e) {
@@ -256,14 +256,14 @@ public final class GrpcUpstream implements Upstream {
         }
     }
 
-    private ConnectionPool pool(Call call) {
+    private GrpcConnectionPool pool(Call call) {
         if (call.loop() instanceof EventLoop loop) {
             return pools.of(loop);
         }
         throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
     }
 
-    private static Fields head(Call call, Fields method) {
+    private static HeaderFieldList head(Call call, HeaderFieldList method) {
         try {
             return CallMetadata.of(method, call.headers());
         } catch (IllegalArgumentException e) {

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.http2.Fields;
-import dev.isthmus.gateway.upstream.InferStream;
+import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -20,11 +20,11 @@ import java.util.Deque;
  * One ModelStreamInfer call. The next answer is taken only when the client takes more, and requests beyond what the server
  * takes are kept until it does. Lives on the event loop of the call.
  */
-final class StreamCall implements InferStream, CallListener {
+final class StreamCall implements UpstreamStream, CallListener {
     private final GrpcCall call;
     private final StatusText texts;
     private final Dialect dialect;
-    private final HeaderNames returned;
+    private final HeaderAllowList returned;
     private final Reply reply;
     private final Deque<ByteBuf> waiting = new ArrayDeque<>();
     private boolean endAsked;
@@ -32,11 +32,11 @@ final class StreamCall implements InferStream, CallListener {
     private boolean over;
 
     StreamCall(
-            ConnectionPool pool,
-            Fields head,
-            GrpcCall.Timeout timeout,
+            GrpcConnectionPool pool,
+            HeaderFieldList head,
+            GrpcCall.CallTimeout timeout,
             Dialect dialect,
-            HeaderNames returned,
+            HeaderAllowList returned,
             Reply reply) {
         this.call = new GrpcCall(pool, head, timeout, this);
         this.texts = pool.texts();
@@ -51,7 +51,7 @@ final class StreamCall implements InferStream, CallListener {
 
     @Override
     public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
-        if (over || endAsked || !(message instanceof InferMessage.Protobuf protobuf)) {
+        if (over || endAsked || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             return;
         }
@@ -133,7 +133,7 @@ final class StreamCall implements InferStream, CallListener {
 
     @Override
     public void message(ByteBuf message) {
-        Answer answer;
+        ReplyMessage answer;
         try {
             answer = answer(message);
         } catch (OipException e) {
@@ -143,16 +143,16 @@ final class StreamCall implements InferStream, CallListener {
         reply.message(answer);
     }
 
-    private Answer answer(ByteBuf message) {
+    private ReplyMessage answer(ByteBuf message) {
         if (!enveloped(message)) {
-            return new Answer.Inference(new InferMessage.Protobuf(message));
+            return new ReplyMessage.Inference(new InferMessage.ProtobufMessage(message));
         }
-        StreamEnvelope.Content content = StreamEnvelope.open(message);
+        StreamEnvelope.EnvelopeContent content = StreamEnvelope.open(message);
         ByteBuf response = content.response();
         return response == null
-                ? new Answer.StreamError(
+                ? new ReplyMessage.StreamError(
                         new OipException(code(content.error()), content.error()).confidential(), content.id())
-                : new Answer.Inference(new InferMessage.Protobuf(response));
+                : new ReplyMessage.Inference(new InferMessage.ProtobufMessage(response));
     }
 
     private boolean enveloped(ByteBuf message) {

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.http2.Fields;
+import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  * One request and its one answer, which is kept until the status tells whether it counts, or, where it is large and the reply
  * takes that, passed on as it comes. Lives on the event loop of the call.
  */
-final class UnaryCall implements CallListener, Cancellation {
+final class UnaryCall implements CallListener, Subscription {
     private final GrpcCall call;
-    private final AnswerReader reader;
+    private final GrpcResponseReader reader;
     private final StatusText texts;
-    private final HeaderNames returned;
-    private final MemoryBudget.Hold memory;
+    private final HeaderAllowList returned;
+    private final MemoryBudget.MemoryReservation memory;
     private final Reply reply;
     /** Until there is a stream for it. */
     private @Nullable ByteBuf request;
@@ -39,13 +39,13 @@ final class UnaryCall implements CallListener, Cancellation {
 
     /** @param request taken; null where it is given in {@link #parts} */
     UnaryCall(
-            ConnectionPool pool,
-            Fields head,
-            GrpcCall.Timeout timeout,
+            GrpcConnectionPool pool,
+            HeaderFieldList head,
+            GrpcCall.CallTimeout timeout,
             @Nullable ByteBuf request,
-            AnswerReader reader,
-            HeaderNames returned,
-            MemoryBudget.Hold memory,
+            GrpcResponseReader reader,
+            HeaderAllowList returned,
+            MemoryBudget.MemoryReservation memory,
             Reply reply) {
         this.call = new GrpcCall(pool, head, timeout, this);
         this.request = request;
@@ -142,7 +142,7 @@ final class UnaryCall implements CallListener, Cancellation {
         return reader.passesParts()
                 && message == null
                 && length == 0
-                && reply.takesParts(Wire.PROTOBUF, Answer.Part.UNKNOWN);
+                && reply.takesParts(Wire.PROTOBUF, ReplyMessage.Part.UNKNOWN);
     }
 
     @Override
@@ -160,7 +160,7 @@ final class UnaryCall implements CallListener, Cancellation {
     @Override
     public void part(ByteBuf part) {
         left -= part.readableBytes();
-        reply.message(new Answer.Part(part, length));
+        reply.message(new ReplyMessage.Part(part, length));
     }
 
     @Override
@@ -186,7 +186,7 @@ final class UnaryCall implements CallListener, Cancellation {
     }
 
     private void refused(ErrorCode code, String text) {
-        Answer instead = reader.instead(code);
+        ReplyMessage instead = reader.instead(code);
         if (instead == null) {
             reply.fail(texts.ofServer(code, text));
         } else {
@@ -199,7 +199,7 @@ final class UnaryCall implements CallListener, Cancellation {
             reply.fail(texts.failures().badAnswer("answered without a message", null));
             return;
         }
-        Answer read;
+        ReplyMessage read;
         try {
             read = reader.read(answer);
         } catch (InvalidProtocolBufferException e) {

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.upstream.local;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -65,20 +65,20 @@ final class LocalManagement {
             case REPOSITORY_INDEX -> {
                 requireNoRepository(manage.resource());
                 boolean ready = RepositoryIndexRequest.parseFrom(content).getReady();
-                backend.index(new Told<>(call.loop(), reply, lines -> index(lines, ready)));
+                backend.index(new LocalReply<>(call.loop(), reply, lines -> index(lines, ready)));
             }
             case REPOSITORY_LOAD -> {
                 requireNoRepository(manage.resource());
                 requireNoParameters(RepositoryModelLoadRequest.parseFrom(content));
                 backend.load(
                         model,
-                        new Told<>(call.loop(), reply, done -> RepositoryModelLoadResponse.getDefaultInstance()));
+                        new LocalReply<>(call.loop(), reply, done -> RepositoryModelLoadResponse.getDefaultInstance()));
             }
             case REPOSITORY_UNLOAD -> {
                 requireNoRepository(manage.resource());
                 backend.unload(
                         model,
-                        new Told<>(call.loop(), reply, done -> RepositoryModelUnloadResponse.getDefaultInstance()));
+                        new LocalReply<>(call.loop(), reply, done -> RepositoryModelUnloadResponse.getDefaultInstance()));
             }
             case MODEL_STATISTICS ->
                 reply.only(document(statistics(manage.model()).toByteArray()));
@@ -113,8 +113,8 @@ final class LocalManagement {
         }
     }
 
-    private static Answer document(byte[] content) {
-        return new Answer.Document(Unpooled.wrappedBuffer(content));
+    private static ReplyMessage document(byte[] content) {
+        return new ReplyMessage.Document(Unpooled.wrappedBuffer(content));
     }
 
     private static Message index(List<ModelStatus> lines, boolean readyOnly) {
@@ -167,7 +167,7 @@ final class LocalManagement {
     }
 
     /** Hands what the backend tells to the call's loop; a loop that is gone takes nothing. */
-    private record Told<T>(Executor loop, Reply reply, Function<T, Message> answer) implements LocalBackend.Outcome<T> {
+    private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> answer) implements LocalBackend.Outcome<T> {
 
         @Override
         public void done(T value) {

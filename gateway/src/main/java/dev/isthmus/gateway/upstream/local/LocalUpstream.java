@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream.local;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -12,7 +12,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -43,54 +43,54 @@ public final class LocalUpstream implements Upstream {
     }
 
     @Override
-    public Peer peer() {
-        return Peer.LOCAL;
+    public ServerFeatures peer() {
+        return ServerFeatures.LOCAL;
     }
 
     @Override
-    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        InferMessage.Request request = (InferMessage.Request) message;
-        Outcome outcome = new Outcome(call.loop(), reply);
+    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        InferMessage.DecodedRequest request = (InferMessage.DecodedRequest) message;
+        RunReply outcome = new RunReply(call.loop(), reply);
         LocalBackend.Cancellable run =
                 backend.infer(request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
         return run::cancel;
     }
 
     @Override
-    public Cancellation serverReady(Call call, Reply reply) {
-        reply.only(new Answer.Ready(backend.ready()));
-        return Cancellation.NONE;
+    public Subscription serverReady(Call call, Reply reply) {
+        reply.only(new ReplyMessage.Ready(backend.ready()));
+        return Subscription.NONE;
     }
 
     @Override
-    public Cancellation serverMetadata(Call call, Reply reply) {
-        reply.only(new Answer.Server(new ServerMetadata("isthmus-local", "", extensions())));
-        return Cancellation.NONE;
+    public Subscription serverMetadata(Call call, Reply reply) {
+        reply.only(new ReplyMessage.Server(new ServerMetadata("isthmus-local", "", extensions())));
+        return Subscription.NONE;
     }
 
     @Override
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
         if (backend.models().contains(model.name())) {
-            reply.only(new Answer.ModelReady(model, backend.ready(model)));
+            reply.only(new ReplyMessage.ModelReadyState(model, backend.ready(model)));
         } else {
             reply.fail(backend.notFound(model));
         }
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
     /** @param manage in protobuf, but for a model's configuration, which is answered in the client's form */
     @Override
-    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         management.ask(call, manage, body, reply);
-        return Cancellation.NONE;
+        return Subscription.NONE;
     }
 
     @Override
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         backend.metadata(model)
                 .ifPresentOrElse(
-                        metadata -> reply.only(new Answer.Model(metadata)), () -> reply.fail(backend.notFound(model)));
-        return Cancellation.NONE;
+                        metadata -> reply.only(new ReplyMessage.Model(metadata)), () -> reply.fail(backend.notFound(model)));
+        return Subscription.NONE;
     }
 
     @Override
@@ -99,13 +99,13 @@ public final class LocalUpstream implements Upstream {
     }
 
     /** Hands a run's outcome to the call's loop; a loop that is gone takes nothing. */
-    private record Outcome(Executor loop, Reply reply) implements LocalBackend.Callback {
+    private record RunReply(Executor loop, Reply reply) implements LocalBackend.Callback {
 
         @Override
         public void done(InferResponse response) {
             InferMessage message = new InferMessage.Response(response);
             try {
-                loop.execute(() -> reply.only(new Answer.Inference(message)));
+                loop.execute(() -> reply.only(new ReplyMessage.Inference(message)));
             } catch (RejectedExecutionException closed) {
                 message.release();
             }

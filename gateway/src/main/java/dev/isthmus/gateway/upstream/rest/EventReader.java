@@ -2,7 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
@@ -42,14 +42,14 @@ final class EventReader implements PartReader {
 
     private void event(ByteBuf data) {
         if (!isError(data)) {
-            reply.message(new Answer.Inference(new InferMessage.Rest(new RestBody(data, RestBody.ALL_JSON))));
+            reply.message(new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(data, RestBody.ALL_JSON))));
             return;
         }
         try {
             JsonNode error =
                     JSON.readTree(data.toString(StandardCharsets.UTF_8)).path("error");
             String text = error.isTextual() ? error.textValue() : error.toString();
-            reply.message(new Answer.StreamError(new OipException(ErrorCode.UNKNOWN, text).confidential(), ""));
+            reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNKNOWN, text).confidential(), ""));
         } catch (IOException e) {
             throw failures.badAnswer("sent an event that is not the protocol's", e);
         } finally {

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Cancellation;
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
@@ -23,35 +23,35 @@ import org.jspecify.annotations.Nullable;
  * One request and its response. Lives on the event loop of the call. Only a safe request (RFC 9110, section 9.2.2) is written a
  * second time, when the connection that it was written to had carried others before and ends without an answer.
  */
-final class Exchange implements Cancellation {
-    private final ConnectionPool pool;
-    private final Question question;
-    private final AnswerReader reader;
+final class Exchange implements Subscription {
+    private final RestConnectionPool pool;
+    private final RestRequestSpec question;
+    private final RestResponseHandler reader;
     private final Reply reply;
     private final UpstreamFailures failures;
     private final ResponseCollector response;
     private @Nullable ScheduledFuture<?> deadline;
-    private @Nullable Connection connection;
-    private final HeaderNames returned;
+    private @Nullable RestConnection connection;
+    private final HeaderAllowList returned;
     private boolean repeatable;
     private boolean repeated;
     private boolean ended;
 
     Exchange(
-            ConnectionPool pool,
-            Question question,
-            AnswerReader reader,
+            RestConnectionPool pool,
+            RestRequestSpec question,
+            RestResponseHandler reader,
             Reply reply,
             UpstreamFailures failures,
             UpstreamSettings settings,
-            MemoryBudget.Hold memory) {
+            MemoryBudget.MemoryReservation memory) {
         this.pool = pool;
         this.question = question;
         this.reader = reader;
         this.reply = reply;
         this.failures = failures;
         this.returned = settings.returnedHeaders();
-        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, new Readers());
+        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, new ResponseReaders());
     }
 
     /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
@@ -76,7 +76,7 @@ final class Exchange implements Cancellation {
     }
 
     /** Goes out on a connection. */
-    void carriedBy(Connection carrier) {
+    void carriedBy(RestConnection carrier) {
         connection = carrier;
         repeatable = !repeated && safe() && carrier.used();
         carrier.send(question, this);
@@ -107,7 +107,7 @@ final class Exchange implements Cancellation {
         }
     }
 
-    private final class Readers implements ResponseCollector.Readers {
+    private final class ResponseReaders implements ResponseCollector.Readers {
         @Override
         public @Nullable PartReader parts(HttpResponse head) {
             return begun(head, reader.parts(head.status().code(), head.headers(), reply));
@@ -145,7 +145,7 @@ final class Exchange implements Cancellation {
     }
 
     private void answered() {
-        Connection carrier = connection;
+        RestConnection carrier = connection;
         connection = null;
         end();
         HttpResponse head = response.head();
@@ -157,7 +157,7 @@ final class Exchange implements Cancellation {
             return;
         }
         reply.headers(ReturnedHeaders.of(head.headers(), returned));
-        Answer answer;
+        ReplyMessage answer;
         try {
             answer = reader.read(head.status().code(), head.headers(), response.takeBody());
         } catch (OipException e) {
@@ -222,7 +222,7 @@ final class Exchange implements Cancellation {
     private void abandon() {
         end();
         response.takeBody().release();
-        Connection carrier = connection;
+        RestConnection carrier = connection;
         connection = null;
         if (carrier == null) {
             pool.forget(this);

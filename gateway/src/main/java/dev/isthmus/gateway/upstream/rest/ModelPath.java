@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.config.NameRule;
+import dev.isthmus.gateway.config.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.nio.charset.StandardCharsets;
@@ -37,7 +37,7 @@ final class ModelPath {
     }
 
     private static void append(StringBuilder path, String what, String segment) {
-        NameRule.check(what, segment);
+        NameGrammar.check(what, segment);
         for (byte octet : segment.getBytes(StandardCharsets.UTF_8)) {
             if (unreserved(octet)) {
                 path.append((char) octet);

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.upstream.rest;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
@@ -31,7 +31,7 @@ final class ResponseCollector {
 
     private final UpstreamFailures failures;
     private final long maxBytes;
-    private final MemoryBudget.Hold memory;
+    private final MemoryBudget.MemoryReservation memory;
     private @Nullable HttpResponse head;
     private @Nullable ByteBuf body;
     private long length;
@@ -53,7 +53,7 @@ final class ResponseCollector {
         /**
          * Of a response that is large, of which not all has come.
          *
-         * @param length {@link Answer.Part#UNKNOWN} where it is not known
+         * @param length {@link ReplyMessage.Part#UNKNOWN} where it is not known
          */
         @Nullable
         PartReader passed(HttpResponse head, long length);
@@ -64,7 +64,7 @@ final class ResponseCollector {
      *
      * @param memory counts what is gathered of its body
      */
-    ResponseCollector(UpstreamFailures failures, long maxBytes, MemoryBudget.Hold memory, Readers readers) {
+    ResponseCollector(UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, Readers readers) {
         this.failures = failures;
         this.readers = readers;
         this.maxBytes = maxBytes;
@@ -148,7 +148,7 @@ final class ResponseCollector {
     /** Has a large body passed on from here on, where somebody takes it so. */
     private void pass() {
         HttpResponse begun = head();
-        long announced = HttpUtil.getContentLength(begun, Answer.Part.UNKNOWN);
+        long announced = HttpUtil.getContentLength(begun, ReplyMessage.Part.UNKNOWN);
         if (!asked && Math.max(announced, length) > LARGE) {
             asked = true;
             parts = readers.passed(begun, announced);

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.PerLoop;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
@@ -14,7 +14,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Peer;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -38,9 +38,9 @@ import org.jspecify.annotations.Nullable;
 public final class RestUpstream implements Upstream {
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
-    private final RestAnswers answers;
-    private final PeerKnowledge knowledge;
-    private final PerLoop<ConnectionPool> pools;
+    private final RestResponses answers;
+    private final ServerCapabilities knowledge;
+    private final PerLoop<RestConnectionPool> pools;
 
     /**
      * A server without connections; the first call of each event loop makes them.
@@ -49,24 +49,24 @@ public final class RestUpstream implements Upstream {
      * @param allocator of the connections' buffers
      */
     public RestUpstream(
-            UpstreamSettings settings, PeerKnowledge knowledge, PoolLimits limits, ByteBufAllocator allocator) {
+            UpstreamSettings settings, ServerCapabilities knowledge, PoolLimits limits, ByteBufAllocator allocator) {
         this(settings, knowledge, limits, allocator, System::nanoTime);
     }
 
     /** @param nanoTime tells how long connections are idle */
     RestUpstream(
             UpstreamSettings settings,
-            PeerKnowledge knowledge,
+            ServerCapabilities knowledge,
             PoolLimits limits,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
-        this.answers = new RestAnswers(failures);
+        this.answers = new RestResponses(failures);
         this.knowledge = knowledge;
         this.pools = new PerLoop<>(
-                loop -> ConnectionPool.open(settings, limits, failures, loop, allocator, nanoTime),
-                ConnectionPool::close,
+                loop -> RestConnectionPool.open(settings, limits, failures, loop, allocator, nanoTime),
+                RestConnectionPool::close,
                 failures::closed);
     }
 
@@ -81,18 +81,18 @@ public final class RestUpstream implements Upstream {
     }
 
     @Override
-    public Peer peer() {
+    public ServerFeatures peer() {
         return knowledge.peer(Wire.REST);
     }
 
     @Override
-    public Cancellation infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return infer(call, model, "/infer", message, new Inference(), reply);
+    public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
+        return infer(call, model, "/infer", message, new InferenceReaders(), reply);
     }
 
-    private final class Inference implements AnswerReader {
+    private final class InferenceReaders implements RestResponseHandler {
         @Override
-        public Answer read(int status, HttpHeaders headers, ByteBuf body) {
+        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
             return answers.inference(status, headers, body);
         }
 
@@ -103,24 +103,24 @@ public final class RestUpstream implements Upstream {
     }
 
     @Override
-    public Cancellation inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
+    public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
         if (!knowledge.dialect().eventsOverRest()) {
             return infer(call, model, message, reply);
         }
-        return infer(call, model, "/infer_stream", message, new Streamed(call, answers::inference, false), reply);
+        return infer(call, model, "/infer_stream", message, new EventStreamReader(call, answers::inference, false), reply);
     }
 
     @Override
-    public Cancellation generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        AnswerReader document = (status, headers, content) -> answers.document(status, content);
-        AnswerReader reader = generate.stream() ? new Streamed(call, document, true) : document;
+    public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
+        RestResponseHandler document = (status, headers, content) -> answers.document(status, content);
+        RestResponseHandler reader = generate.stream() ? new EventStreamReader(call, document, true) : document;
         String verb = generate.stream() ? "/generate_stream" : "/generate";
         return post(call, () -> ModelPath.of(asked(generate.model())) + verb, body, reader, reply);
     }
 
     @Override
-    public Cancellation manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        AnswerReader reader = (status, headers, content) -> answers.document(status, content);
+    public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+        RestResponseHandler reader = (status, headers, content) -> answers.document(status, content);
         if (!manage.change()) {
             body.release();
             return ask(call, () -> ManagePath.of(manage), reader, reply);
@@ -140,19 +140,19 @@ public final class RestUpstream implements Upstream {
     }
 
     /** Reads a stream of events where the server sends one, raw or each as an answer; otherwise the response as a whole. */
-    private final class Streamed implements AnswerReader {
+    private final class EventStreamReader implements RestResponseHandler {
         private final Call call;
-        private final AnswerReader whole;
+        private final RestResponseHandler whole;
         private final boolean raw;
 
-        Streamed(Call call, AnswerReader whole, boolean raw) {
+        EventStreamReader(Call call, RestResponseHandler whole, boolean raw) {
             this.call = call;
             this.whole = whole;
             this.raw = raw;
         }
 
         @Override
-        public Answer read(int status, HttpHeaders headers, ByteBuf body) {
+        public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
             return whole.read(status, headers, body);
         }
 
@@ -172,7 +172,7 @@ public final class RestUpstream implements Upstream {
         @Override
         public void part(ByteBuf part) {
             if (part.isReadable()) {
-                reply.message(new Answer.Events(part));
+                reply.message(new ReplyMessage.Events(part));
             } else {
                 part.release();
             }
@@ -182,105 +182,105 @@ public final class RestUpstream implements Upstream {
         public void release() {}
     }
 
-    private Cancellation infer(
-            Call call, ModelRef model, String verb, InferMessage message, AnswerReader reader, Reply reply) {
-        Question question;
+    private Subscription infer(
+            Call call, ModelRef model, String verb, InferMessage message, RestResponseHandler reader, Reply reply) {
+        RestRequestSpec question;
         try {
-            if (!(message instanceof InferMessage.Rest rest)) {
+            if (!(message instanceof InferMessage.RestMessage rest)) {
                 throw failures.failure(ErrorCode.INTERNAL, "takes REST, got " + message.wire(), null);
             }
-            question = Question.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
+            question = RestRequestSpec.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
         } catch (OipException e) {
             message.release();
             reply.fail(e);
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         return send(call, question, reader, reply);
     }
 
     @Override
-    public Cancellation serverReady(Call call, Reply reply) {
-        AnswerReader reader = (status, headers, body) -> answers.serverReady(status, body);
+    public Subscription serverReady(Call call, Reply reply) {
+        RestResponseHandler reader = (status, headers, body) -> answers.serverReady(status, body);
         return ask(call, () -> "/v2/health/ready", reader, reply);
     }
 
     @Override
-    public Cancellation serverMetadata(Call call, Reply reply) {
+    public Subscription serverMetadata(Call call, Reply reply) {
         return ask(call, () -> "/v2", this::serverMetadata, reply);
     }
 
-    private Answer serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
-        Answer.Server server = answers.serverMetadata(status, body);
+    private ReplyMessage serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
+        ReplyMessage.Server server = answers.serverMetadata(status, body);
         knowledge.learn(server.metadata());
         return server;
     }
 
     @Override
-    public Cancellation modelReady(Call call, ModelRef model, Reply reply) {
-        AnswerReader reader = (status, headers, body) -> answers.modelReady(model, status, body);
+    public Subscription modelReady(Call call, ModelRef model, Reply reply) {
+        RestResponseHandler reader = (status, headers, body) -> answers.modelReady(model, status, body);
         return askModel(call, model, "/ready", reader, reply);
     }
 
     @Override
-    public Cancellation modelMetadata(Call call, ModelRef model, Reply reply) {
-        AnswerReader reader = (status, headers, body) -> answers.modelMetadata(status, body);
+    public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
+        RestResponseHandler reader = (status, headers, body) -> answers.modelMetadata(status, body);
         return askModel(call, model, "", reader, reply);
     }
 
     @Override
-    public Cancellation modelNames(Call call, Reply reply) {
-        AnswerReader reader = (status, headers, content) -> answers.document(status, content);
+    public Subscription modelNames(Call call, Reply reply) {
+        RestResponseHandler reader = (status, headers, content) -> answers.document(status, content);
         return ask(call, () -> "/v2/models", reader, reply);
     }
 
-    private Cancellation askModel(Call call, ModelRef model, String what, AnswerReader reader, Reply reply) {
+    private Subscription askModel(Call call, ModelRef model, String what, RestResponseHandler reader, Reply reply) {
         return ask(call, () -> ModelPath.of(asked(model)) + what, reader, reply);
     }
 
     /** Takes the body. */
-    private Cancellation post(Call call, Supplier<String> path, ByteBuf body, AnswerReader reader, Reply reply) {
-        Question question;
+    private Subscription post(Call call, Supplier<String> path, ByteBuf body, RestResponseHandler reader, Reply reply) {
+        RestRequestSpec question;
         try {
-            question = Question.json(HttpMethod.POST, path.get(), call.headers(), body);
+            question = RestRequestSpec.json(HttpMethod.POST, path.get(), call.headers(), body);
         } catch (OipException e) {
             body.release();
             reply.fail(e);
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         return send(call, question, reader, reply);
     }
 
-    private Cancellation ask(Call call, Supplier<String> path, AnswerReader reader, Reply reply) {
-        Question question;
+    private Subscription ask(Call call, Supplier<String> path, RestResponseHandler reader, Reply reply) {
+        RestRequestSpec question;
         try {
-            question = Question.get(path.get(), call.headers());
+            question = RestRequestSpec.get(path.get(), call.headers());
         } catch (OipException e) {
             reply.fail(e);
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         return send(call, question, reader, reply);
     }
 
     /** Takes the question. */
-    private Cancellation send(Call call, Question question, AnswerReader reader, Reply reply) {
+    private Subscription send(Call call, RestRequestSpec question, RestResponseHandler reader, Reply reply) {
         if (!(call.loop() instanceof EventLoop loop)) {
             question.release();
             reply.fail(failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null));
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         if (call.hasDeadline()) {
             question.within(settings.nanosLeft(call));
         }
-        ConnectionPool pool;
+        RestConnectionPool pool;
         try {
             pool = pools.of(loop);
         } catch (OipException e) {
             question.release();
             reply.fail(e);
-            return Cancellation.NONE;
+            return Subscription.NONE;
         }
         Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings, call.memory());
-        boolean stream = reader instanceof Streamed;
+        boolean stream = reader instanceof EventStreamReader;
         exchange.start(loop, stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;
     }

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.config.HeaderNames;
+import dev.isthmus.gateway.config.HeaderAllowList;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.util.LinkedHashMap;
 import java.util.Locale;
@@ -10,7 +10,7 @@ import java.util.Map;
 final class ReturnedHeaders {
     private ReturnedHeaders() {}
 
-    static Map<String, String> of(HttpHeaders headers, HeaderNames allowed) {
+    static Map<String, String> of(HttpHeaders headers, HeaderAllowList allowed) {
         Map<String, String> found = Map.of();
         for (Map.Entry<String, String> header : headers) {
             String name = header.getKey().toLowerCase(Locale.ROOT);

@@ -5,8 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.ServerAddress;
-import dev.isthmus.gateway.fleet.Discovery.Found;
-import dev.isthmus.gateway.fleet.Discovery.Watch;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
@@ -24,12 +24,12 @@ class DnsDiscoveryTest {
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
     private final NameServer names = new NameServer(loops.next());
-    private final List<Watch> watches = new ArrayList<>();
-    private volatile List<Found> found = List.of();
+    private final List<Registration> watches = new ArrayList<>();
+    private volatile List<DiscoveredServer> found = List.of();
 
     @AfterEach
     void close() {
-        watches.forEach(Watch::close);
+        watches.forEach(Registration::close);
         names.close();
         loops.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly();
     }
@@ -37,17 +37,17 @@ class DnsDiscoveryTest {
     private void watch(Duration refresh, List<String> searchDomains, ServerAddress... addresses) throws Exception {
         DnsDiscovery discovery = DnsDiscovery.asking(
                 loops.next(), new SingletonDnsServerAddressStreamProvider(names.address()), searchDomains);
-        Watch watch = discovery.watch(List.of(addresses), refresh, now -> found = List.copyOf(now));
+        Registration watch = discovery.watch(List.of(addresses), refresh, now -> found = List.copyOf(now));
         watches.add(watch);
         watch.first().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
     private static ServerAddress host(String name, int port) {
-        return new ServerAddress.At(new Endpoint(name, port));
+        return new ServerAddress.HostAddress(new Endpoint(name, port));
     }
 
-    private static Found found(String address, int port, String authority) {
-        return new Found(new Endpoint(address, port), authority);
+    private static DiscoveredServer found(String address, int port, String authority) {
+        return new DiscoveredServer(new Endpoint(address, port), authority);
     }
 
     @Test
@@ -83,7 +83,7 @@ class DnsDiscoveryTest {
         names.host("a.test", 60, "10.0.0.1");
         names.host("b.test", 60, "10.0.0.2", "10.0.0.3");
 
-        watch(REFRESH, List.of(), new ServerAddress.Service("_grpc._tcp.triton.test"));
+        watch(REFRESH, List.of(), new ServerAddress.SrvAddress("_grpc._tcp.triton.test"));
 
         assertThat(found)
                 .containsExactlyInAnyOrder(
@@ -98,7 +98,7 @@ class DnsDiscoveryTest {
         names.host("a.test", 60, "10.0.0.1");
         names.host("b.test", 60, "10.0.0.2");
 
-        watch(REFRESH, List.of(), new ServerAddress.Service("_grpc._tcp.triton.test"));
+        watch(REFRESH, List.of(), new ServerAddress.SrvAddress("_grpc._tcp.triton.test"));
 
         assertThat(found).containsExactly(found("10.0.0.1", 8001, "a.test:8001"));
     }
@@ -108,7 +108,7 @@ class DnsDiscoveryTest {
         names.service("_grpc._tcp.triton.fleet.test", 60, "0 8001 a.fleet.test");
         names.host("a.fleet.test", 60, "10.0.0.1");
 
-        watch(REFRESH, List.of("fleet.test"), new ServerAddress.Service("_grpc._tcp.triton"));
+        watch(REFRESH, List.of("fleet.test"), new ServerAddress.SrvAddress("_grpc._tcp.triton"));
 
         assertThat(found).containsExactly(found("10.0.0.1", 8001, "a.fleet.test:8001"));
     }
@@ -118,7 +118,7 @@ class DnsDiscoveryTest {
         names.service("_grpc._tcp.triton.test", 60, "0 8001 gone.test", "0 8001 a.test");
         names.host("a.test", 60, "10.0.0.1");
 
-        watch(REFRESH, List.of(), new ServerAddress.Service("_grpc._tcp.triton.test"));
+        watch(REFRESH, List.of(), new ServerAddress.SrvAddress("_grpc._tcp.triton.test"));
 
         assertThat(found).containsExactly(found("10.0.0.1", 8001, "a.test:8001"));
     }
@@ -159,7 +159,7 @@ class DnsDiscoveryTest {
         names.service("_grpc._tcp.triton.test", 1, "0 8001 a.test");
         names.host("a.test", 60, "10.0.0.1");
         names.host("b.test", 60, "10.0.0.2");
-        ServerAddress service = new ServerAddress.Service("_grpc._tcp.triton.test");
+        ServerAddress service = new ServerAddress.SrvAddress("_grpc._tcp.triton.test");
         watch(REFRESH, List.of(), service);
 
         names.service("_grpc._tcp.triton.test", 60, "0 8001 b.test");

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.upstream.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -36,7 +36,7 @@ class AnswerInPartsTest {
 
     /** Counts what it gets of an answer. */
     private static final class Parts implements Reply {
-        final CompletableFuture<Cancellation> started = new CompletableFuture<>();
+        final CompletableFuture<Subscription> started = new CompletableFuture<>();
         final CompletableFuture<String> end = new CompletableFuture<>();
         final AtomicLong bytes = new AtomicLong();
         volatile boolean writable = true;
@@ -52,8 +52,8 @@ class AnswerInPartsTest {
         }
 
         @Override
-        public void message(Answer answer) {
-            Answer.Part part = (Answer.Part) answer;
+        public void message(ReplyMessage answer) {
+            ReplyMessage.Part part = (ReplyMessage.Part) answer;
             assertThat(part.length()).isEqualTo(LENGTH);
             bytes.addAndGet(part.bytes().readableBytes());
             part.release();
@@ -79,7 +79,7 @@ class AnswerInPartsTest {
         Parts parts = new Parts();
         parts.writable = writable;
         calls.bench.loop().execute(() -> {
-            InferMessage request = new InferMessage.Protobuf(Unpooled.buffer(1).writeByte(0));
+            InferMessage request = new InferMessage.ProtobufMessage(Unpooled.buffer(1).writeByte(0));
             parts.started.complete(upstream.infer(call, ModelRef.of("simple"), request, parts));
         });
         return parts;
@@ -147,7 +147,7 @@ class AnswerInPartsTest {
 
     private void resume(Parts parts) throws Exception {
         parts.writable = true;
-        Cancellation started = parts.started.get(30, TimeUnit.SECONDS);
+        Subscription started = parts.started.get(30, TimeUnit.SECONDS);
         calls.bench.loop().execute(started::resume);
     }
 

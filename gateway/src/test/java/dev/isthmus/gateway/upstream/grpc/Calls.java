@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -35,7 +35,7 @@ final class Calls implements AutoCloseable {
     /** @param most bytes of an answer */
     GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most) {
         var settings = UpstreamSettings.of("triton", endpoint, LONG, Duration.ofSeconds(5), most);
-        GrpcUpstream upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), rules, bench.allocator());
+        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), rules, bench.allocator());
         upstreams.add(upstream);
         return upstream;
     }
@@ -47,7 +47,7 @@ final class Calls implements AutoCloseable {
     RecordedReply infer(GrpcUpstream upstream, Call call, int bytes) {
         ByteBuf body = bench.allocator().directBuffer(bytes).writeZero(bytes);
         bodies.add(body);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.Protobuf(body), reply));
+        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
     }
 
     @Override

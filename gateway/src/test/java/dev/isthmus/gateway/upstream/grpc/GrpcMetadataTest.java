@@ -3,10 +3,10 @@ package dev.isthmus.gateway.upstream.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.MessageLite;
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -40,13 +40,13 @@ class GrpcMetadataTest {
 
     /** Asks a server; the loop, the connection and their buffers are gone when this returns. */
     private static RecordedReply ask(
-            GrpcTestServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Cancellation>> how)
+            GrpcTestServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Subscription>> how)
             throws Exception {
         Endpoint endpoint = server.endpoint();
         var settings =
                 UpstreamSettings.of("mlserver", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 1 << 20);
         try (var bench = new UpstreamBench()) {
-            try (var upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), bench.allocator())) {
+            try (var upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), bench.allocator())) {
                 RecordedReply reply = bench.send(how.apply(upstream, bench));
                 try {
                     reply.answer();
@@ -68,7 +68,7 @@ class GrpcMetadataTest {
         try (var server =
                 answering(ServerReadyResponse.newBuilder().setReady(ready).build())) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.serverReady(bench.call(), r));
-            assertThat(reply.answer()).isEqualTo(new Answer.Ready(ready));
+            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
         }
     }
 
@@ -86,7 +86,7 @@ class GrpcMetadataTest {
         try (var server =
                 answering(ModelReadyResponse.newBuilder().setReady(ready).build())) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
-            assertThat(reply.answer()).isEqualTo(new Answer.ModelReady(MODEL, ready));
+            assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
             assertThat(ModelReadyRequest.parseFrom(server.request()))
                     .isEqualTo(ModelReadyRequest.newBuilder()
                             .setName("simple")
@@ -102,7 +102,7 @@ class GrpcMetadataTest {
     void modelReady_ofUnknownModel_isNotReady(Status.Code code) throws Exception {
         try (var server = GrpcTestServer.failing(code.toStatus())) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
-            assertThat(reply.answer()).isEqualTo(new Answer.ModelReady(MODEL, false));
+            assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, false));
         }
     }
 
@@ -125,7 +125,7 @@ class GrpcMetadataTest {
         try (var server = answering(message)) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.serverMetadata(bench.call(), r));
             assertThat(reply.answer())
-                    .isEqualTo(new Answer.Server(
+                    .isEqualTo(new ReplyMessage.Server(
                             new ServerMetadata("triton", "2.51.0", List.of("classification", "binary_tensor_data"))));
         }
     }
@@ -161,7 +161,7 @@ class GrpcMetadataTest {
                 .build();
         try (var server = answering(message)) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
-            assertThat(reply.answer()).isEqualTo(new Answer.Model(iris()));
+            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Model(iris()));
             assertThat(ModelMetadataRequest.parseFrom(server.request()).getVersion())
                     .isEqualTo("2");
         }

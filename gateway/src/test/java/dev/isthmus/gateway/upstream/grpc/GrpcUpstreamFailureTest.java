@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -44,7 +44,7 @@ class GrpcUpstreamFailureTest {
 
     private GrpcUpstream upstream(Endpoint endpoint, Duration timeout) {
         var settings = UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), LIMIT);
-        GrpcUpstream upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), bench.allocator());
+        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), bench.allocator());
         upstreams.add(upstream);
         return upstream;
     }
@@ -56,7 +56,7 @@ class GrpcUpstreamFailureTest {
     private RecordedReply infer(GrpcUpstream upstream, Call call) {
         ByteBuf body = bench.allocator().directBuffer(500_000).writeZero(500_000);
         bodies.add(body);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.Protobuf(body), reply));
+        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
     }
 
     private OipException failure(GrpcTestServer server) throws Exception {

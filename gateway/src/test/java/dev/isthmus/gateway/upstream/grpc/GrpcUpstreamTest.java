@@ -7,7 +7,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -50,7 +50,7 @@ class GrpcUpstreamTest {
 
     private GrpcUpstream upstream(Endpoint endpoint) {
         var settings = UpstreamSettings.of("triton", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
-        GrpcUpstream upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), bench.allocator());
+        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), bench.allocator());
         upstreams.add(upstream);
         return upstream;
     }
@@ -61,7 +61,7 @@ class GrpcUpstreamTest {
 
     private RecordedReply infer(GrpcUpstream upstream, Call call, ByteBuf body) {
         bodies.add(body);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.Protobuf(body), reply));
+        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
     }
 
     private static byte[] random(int size, long seed) {
@@ -131,7 +131,7 @@ class GrpcUpstreamTest {
         byte[] bytes = random(602_112, 5);
         try (var server = GrpcTestServer.answering(bytes)) {
             GrpcUpstream upstream = upstream(server.endpoint());
-            ByteBuf message = ((InferMessage.Protobuf)
+            ByteBuf message = ((InferMessage.ProtobufMessage)
                             infer(upstream, direct(new byte[1])).inference())
                     .message();
             assertThat(message).as("not copied").isInstanceOf(CompositeByteBuf.class);
@@ -147,7 +147,7 @@ class GrpcUpstreamTest {
     void answer_flattenedIntoAnother_keepsItsMemory() throws Exception {
         byte[] bytes = random(100_000, 6);
         try (var server = GrpcTestServer.answering(bytes)) {
-            ByteBuf message = ((InferMessage.Protobuf) infer(upstream(server.endpoint()), direct(new byte[1]))
+            ByteBuf message = ((InferMessage.ProtobufMessage) infer(upstream(server.endpoint()), direct(new byte[1]))
                             .inference())
                     .message();
             CompositeByteBuf other = ByteBufAllocator.DEFAULT.compositeBuffer().addFlattenedComponents(true, message);
@@ -218,11 +218,11 @@ class GrpcUpstreamTest {
                 var upstream = new GrpcUpstream(
                         UpstreamSettings.of(
                                 "triton", server.endpoint(), Duration.ofSeconds(60), Duration.ofSeconds(2), 1000),
-                        PeerKnowledge.unknown(),
+                        ServerCapabilities.unknown(),
                         other.allocator())) {
             ByteBuf body = direct(new byte[16]);
             bodies.add(body);
-            assertThat(other.send(reply -> upstream.infer(other.call(), MODEL, new InferMessage.Protobuf(body), reply))
+            assertThat(other.send(reply -> upstream.infer(other.call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
                             .protobuf())
                     .hasSize(16);
         }
@@ -232,7 +232,7 @@ class GrpcUpstreamTest {
     void message_onAnotherWire_isRefusedAndReleased() throws Exception {
         ByteBuf body = direct(new byte[] {'{', '}'});
         bodies.add(body);
-        var message = new InferMessage.Rest(new RestBody(body, RestBody.ALL_JSON));
+        var message = new InferMessage.RestMessage(new RestBody(body, RestBody.ALL_JSON));
         GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
         var failure = bench.send(reply -> upstream.infer(bench.call(), MODEL, message, reply))
                 .failure();

@@ -8,8 +8,8 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.InferStream;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -52,7 +52,7 @@ public abstract class PeerContract {
 
     private GrpcUpstream to(Endpoint endpoint) {
         var settings = UpstreamSettings.of("peer", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(10), 32 << 20);
-        var knowledge = new PeerKnowledge(ServerDialect.MLSERVER, BinaryTensorData.AUTO, false);
+        var knowledge = new ServerCapabilities(ServerDialect.MLSERVER, BinaryTensorData.AUTO, false);
         return new GrpcUpstream(settings, knowledge, bench.allocator());
     }
 
@@ -79,7 +79,7 @@ public abstract class PeerContract {
 
     private RecordedReply infer(Call call, byte[] bytes) {
         ByteBuf body = buffer(bytes);
-        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.Protobuf(body), reply));
+        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
     }
 
     private Call call(String what) {
@@ -158,16 +158,16 @@ public abstract class PeerContract {
         assertThat(waits.ended()).isFalse();
     }
 
-    private InferStream open(Call call, StreamReply reply) throws Exception {
+    private UpstreamStream open(Call call, StreamReply reply) throws Exception {
         return bench.loop()
                 .submit(() -> upstream.inferStream(call, MODEL, reply))
                 .get(20, TimeUnit.SECONDS);
     }
 
     /** Sends as the server takes it. */
-    private void pump(InferStream stream, Deque<byte[]> left) {
+    private void pump(UpstreamStream stream, Deque<byte[]> left) {
         while (!left.isEmpty() && stream.writable()) {
-            stream.send(MODEL, "", false, new InferMessage.Protobuf(buffer(left.remove())));
+            stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(left.remove())));
         }
         if (left.isEmpty()) {
             stream.end();
@@ -184,7 +184,7 @@ public abstract class PeerContract {
             sent.add(random(size, i));
         }
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
-        InferStream stream = open(bench.call(), reply);
+        UpstreamStream stream = open(bench.call(), reply);
         reply.onMore(() -> pump(stream, left));
         bench.loop().execute(() -> pump(stream, left));
         assertThat(reply.outcome()).isEqualTo("completed");
@@ -194,9 +194,9 @@ public abstract class PeerContract {
     @Test
     void stream_whoseClientTakesNoMore_waitsForIt() throws Exception {
         StreamReply reply = new StreamReply(3);
-        InferStream stream = open(call("flood"), reply);
+        UpstreamStream stream = open(call("flood"), reply);
         bench.loop().execute(() -> {
-            stream.send(MODEL, "", false, new InferMessage.Protobuf(buffer(random(1, 1))));
+            stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1))));
             stream.end();
         });
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
@@ -224,8 +224,8 @@ public abstract class PeerContract {
     @Test
     void stream_cancelledWhileItFloods_endsQuietly() throws Exception {
         StreamReply reply = new StreamReply(3);
-        InferStream stream = open(call("flood"), reply);
-        bench.loop().execute(() -> stream.send(MODEL, "", false, new InferMessage.Protobuf(buffer(random(1, 1)))));
+        UpstreamStream stream = open(call("flood"), reply);
+        bench.loop().execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
         bench.loop().submit(stream::cancel).get(20, TimeUnit.SECONDS);
         assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
@@ -235,8 +235,8 @@ public abstract class PeerContract {
     @Test
     void stream_thatFails_tellsWhatCameBefore() throws Exception {
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
-        InferStream stream = open(call("fail"), reply);
-        bench.loop().execute(() -> stream.send(MODEL, "", false, new InferMessage.Protobuf(buffer(random(9, 1)))));
+        UpstreamStream stream = open(call("fail"), reply);
+        bench.loop().execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
         assertThat(reply.outcome()).isEqualTo("FAILED_PRECONDITION: 50% of \"é\"\n");
         assertThat(reply.messages).containsExactly(random(9, 1));
     }

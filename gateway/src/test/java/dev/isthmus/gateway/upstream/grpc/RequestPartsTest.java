@@ -2,12 +2,12 @@ package dev.isthmus.gateway.upstream.grpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.config.Endpoint;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -44,13 +44,13 @@ class RequestPartsTest {
 
     private GrpcUpstream upstream(Endpoint endpoint) {
         var settings = UpstreamSettings.of("triton", endpoint, Duration.ofSeconds(60), Duration.ofSeconds(2), 32 << 20);
-        GrpcUpstream upstream = new GrpcUpstream(settings, PeerKnowledge.unknown(), bench.allocator());
+        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), bench.allocator());
         upstreams.add(upstream);
         return upstream;
     }
 
     /** Gives a message in parts of one size, as they are taken. */
-    private static final class Sender implements Reply, Cancellation {
+    private static final class Sender implements Reply, Subscription {
         private final Reply reply;
         private final byte[] message;
         private final int part;
@@ -64,7 +64,7 @@ class RequestPartsTest {
             this.part = part;
         }
 
-        Cancellation opened(RequestSink opened) {
+        Subscription opened(RequestSink opened) {
             sink = opened;
             readMore();
             return this;
@@ -83,7 +83,7 @@ class RequestPartsTest {
         }
 
         @Override
-        public void message(Answer answer) {
+        public void message(ReplyMessage answer) {
             reply.message(answer);
         }
 

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -34,8 +34,8 @@ final class StreamReply implements Reply {
     }
 
     @Override
-    public void message(Answer answer) {
-        ByteBuf message = ((InferMessage.Protobuf) ((Answer.Inference) answer).message()).message();
+    public void message(ReplyMessage answer) {
+        ByteBuf message = ((InferMessage.ProtobufMessage) ((ReplyMessage.Inference) answer).message()).message();
         messages.add(ByteBufUtil.getBytes(message));
         message.release();
         room--;

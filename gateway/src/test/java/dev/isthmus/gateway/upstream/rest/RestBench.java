@@ -3,12 +3,12 @@ package dev.isthmus.gateway.upstream.rest;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.config.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -54,7 +54,7 @@ final class RestBench implements AutoCloseable {
     RestUpstream upstream(PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint endpoint) {
         var settings = UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), maxBytes);
         RestUpstream upstream = new RestUpstream(
-                settings, new PeerKnowledge(ServerDialect.AUTO, binary, false), pool, bench.allocator(), nanoTime::get);
+                settings, new ServerCapabilities(ServerDialect.AUTO, binary, false), pool, bench.allocator(), nanoTime::get);
         upstreams.add(upstream);
         return upstream;
     }
@@ -78,15 +78,15 @@ final class RestBench implements AutoCloseable {
 
     RecordedReply infer(RestUpstream upstream, Call call, ModelRef model, ByteBuf body, long jsonLength) {
         bodies.add(body);
-        var message = new InferMessage.Rest(new RestBody(body, jsonLength));
+        var message = new InferMessage.RestMessage(new RestBody(body, jsonLength));
         return bench.send(reply -> upstream.infer(call, model, message, reply));
     }
 
     /** An inference that is cancelled as soon as it has begun. */
     void cancelledInfer(RestUpstream upstream) {
-        var message = new InferMessage.Rest(new RestBody(buffer(new byte[] {'{', '}'}), -1));
+        var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
         bench.send(reply -> {
-            Cancellation started = upstream.infer(bench.call(), MODEL, message, reply);
+            Subscription started = upstream.infer(bench.call(), MODEL, message, reply);
             started.cancel();
             return started;
         });
@@ -106,7 +106,7 @@ final class RestBench implements AutoCloseable {
 
     /** The body that was answered; whoever asks owns it. */
     static RestBody body(RecordedReply reply) throws Exception {
-        return ((InferMessage.Rest) reply.inference()).body();
+        return ((InferMessage.RestMessage) reply.inference()).body();
     }
 
     @Override

@@ -4,10 +4,10 @@ import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
 import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Answer;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.upstream.PeerKnowledge;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
@@ -201,7 +201,7 @@ class RestConnectionTest {
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
             var reply = rest.bench().send(r -> upstream.serverReady(rest.bench().call(), r));
-            assertThat(reply.answer()).isEqualTo(new Answer.Ready(true));
+            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(true));
             assertThat(server.connections()).isEqualTo(2);
         }
     }
@@ -416,7 +416,7 @@ class RestConnectionTest {
         try (var server = ScriptedServer.sending(ok("{}"))) {
             var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
             var upstream = new RestUpstream(
-                    settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
+                    settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
             OipException failure =
                     rest.infer(upstream, rest.bench().call(), body, -1).failure();
             assertThat(failure).hasMessage("upstream 'triton' closed the connection");
@@ -460,7 +460,7 @@ class RestConnectionTest {
         try (var server = ScriptedServer.sending(ok("{}"))) {
             var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
             var upstream = new RestUpstream(
-                    settings, PeerKnowledge.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
+                    settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
             assertThat(RestBench.text(rest.infer(upstream, rest.bench().call(), body, -1)))
                     .isEqualTo("{}");
             assertThat(server.request().body()).hasSize(2_000_010);

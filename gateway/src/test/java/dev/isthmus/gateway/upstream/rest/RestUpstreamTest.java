@@ -15,8 +15,8 @@ import static dev.isthmus.gateway.upstream.rest.RestBench.MODEL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.github.tomakehurst.wiremock.WireMockServer;
-import dev.isthmus.gateway.call.Answer;
-import dev.isthmus.gateway.call.Cancellation;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.config.Endpoint;
 import dev.isthmus.gateway.config.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.upstream.RecordedReply;
@@ -77,7 +77,7 @@ class RestUpstreamTest {
         return rest.upstream(endpoint());
     }
 
-    private RecordedReply ask(BiFunction<RestUpstream, RecordedReply, Cancellation> how) {
+    private RecordedReply ask(BiFunction<RestUpstream, RecordedReply, Subscription> how) {
         RestUpstream upstream = upstream();
         return rest.bench().send(reply -> how.apply(upstream, reply));
     }
@@ -193,7 +193,7 @@ class RestUpstreamTest {
         ByteBuf body = rest.buffer(new byte[1]);
         RestUpstream upstream = upstream();
         var failure = rest.bench()
-                .send(reply -> upstream.infer(rest.bench().call(), MODEL, new InferMessage.Protobuf(body), reply))
+                .send(reply -> upstream.infer(rest.bench().call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' takes REST, got PROTOBUF");
         assertThat(body.refCnt()).isZero();
@@ -239,14 +239,14 @@ class RestUpstreamTest {
     void serverReady_isTheStatus(int status, boolean ready) throws Exception {
         SERVER.stubFor(get("/v2/health/ready").willReturn(aResponse().withStatus(status)));
         var reply = ask((upstream, r) -> upstream.serverReady(rest.bench().call(), r));
-        assertThat(reply.answer()).isEqualTo(new Answer.Ready(ready));
+        assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
     }
 
     @ParameterizedTest
     @CsvSource({"200,true", "400,false", "503,false", "404,false"})
     void modelReady_isTheStatus(int status, boolean ready) throws Exception {
         SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(status)));
-        assertThat(modelReady().answer()).isEqualTo(new Answer.ModelReady(MODEL, ready));
+        assertThat(modelReady().answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
     }
 
     @Test
@@ -260,7 +260,7 @@ class RestUpstreamTest {
         SERVER.stubFor(get("/v2").willReturn(okJson("""
                 {"name":"mlserver","version":"1.7.1","extensions":[]}""")));
         var reply = ask((upstream, r) -> upstream.serverMetadata(rest.bench().call(), r));
-        assertThat(reply.answer()).isEqualTo(new Answer.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
+        assertThat(reply.answer()).isEqualTo(new ReplyMessage.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
     }
 
     @Test
@@ -272,7 +272,7 @@ class RestUpstreamTest {
                  "parameters":{"b":true,"i":-7,"d":0.5,"u":18446744073709551615,"n":null,"o":{},
                                "big":18446744073709551616}}""")));
         assertThat(modelMetadata().answer())
-                .isEqualTo(new Answer.Model(new ModelMetadata(
+                .isEqualTo(new ReplyMessage.Model(new ModelMetadata(
                         "iris",
                         List.of("v1"),
                         "sklearn",
@@ -292,7 +292,7 @@ class RestUpstreamTest {
                 {"name":"identity","versions":null,"platform":null,"inputs":[],"outputs":null,"parameters":{}}""")));
         assertThat(modelMetadata().answer())
                 .isEqualTo(
-                        new Answer.Model(new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
+                        new ReplyMessage.Model(new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
     }
 
     @ParameterizedTest

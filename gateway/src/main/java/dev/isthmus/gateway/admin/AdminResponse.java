@@ -1,0 +1,28 @@
+package dev.isthmus.gateway.admin;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import java.util.Map;
+
+/** What an operator is answered. */
+public record AdminResponse(int status, String contentType, String body) {
+    private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+
+    /** A JSON document of maps, lists, texts, numbers, booleans and Jackson's nodes. */
+    public static AdminResponse json(int status, Object document) {
+        try {
+            return new AdminResponse(status, "application/json", JSON.writeValueAsString(document));
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException("this cannot be written as JSON", e);
+        }
+    }
+
+    public static AdminResponse text(String contentType, String text) {
+        return new AdminResponse(200, contentType, text);
+    }
+
+    public static AdminResponse error(int status, String message) {
+        return json(status, Map.of("error", message));
+    }
+}

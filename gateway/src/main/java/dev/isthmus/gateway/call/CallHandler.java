@@ -1,9 +1,0 @@
-package dev.isthmus.gateway.call;
-
-/** Where ingress hands a call over. */
-@FunctionalInterface
-public interface CallHandler {
-
-    /** Begins a call. Failures, also immediate ones, arrive at the reply; the sink may be fed in any case. */
-    RequestSink open(Call call, Reply reply);
-}

@@ -1,0 +1,77 @@
+package dev.isthmus.gateway.catalogue;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * How something went that every server was to do.
+ *
+ * @param what the text for it, such as {@code load of model 'x'}
+ * @param outcomes one of each server, in the order of the configuration
+ */
+public record FanOutResult(String what, List<ServerOutcome> outcomes) {
+
+    public FanOutResult {
+        outcomes = List.copyOf(outcomes);
+    }
+
+    /**
+     * Empty when every server did it. The failure of the only server is given as it is; otherwise its code is the worst and its
+     * text says which upstreams did it, which did not, and why.
+     */
+    public Optional<OipException> failure() {
+        List<OipException> failures = new ArrayList<>();
+        for (ServerOutcome outcome : outcomes) {
+            if (outcome instanceof ServerOutcome.Failed failed) {
+                failures.add(failed.failure());
+            }
+        }
+        if (outcomes.isEmpty()) {
+            return Optional.of(new OipException(ErrorCode.UNIMPLEMENTED, what + ": no upstream can do it"));
+        }
+        if (failures.isEmpty()) {
+            return Optional.empty();
+        }
+        OipException worst = FailureSeverity.worst(failures);
+        return Optional.of(outcomes.size() == 1 ? worst : new OipException(worst.code(), text(), worst).confidential());
+    }
+
+    private String text() {
+        Map<String, ReadyCount> tallies = new LinkedHashMap<>();
+        Map<String, Set<String>> reasons = new LinkedHashMap<>();
+        for (ServerOutcome outcome : outcomes) {
+            String upstream = outcome.source().upstream();
+            boolean done = outcome instanceof ServerOutcome.Done;
+            tallies.merge(upstream, ReadyCount.NONE.plus(done), ReadyCount::plus);
+            if (outcome instanceof ServerOutcome.Failed failed) {
+                reasons.computeIfAbsent(upstream, name -> new LinkedHashSet<>())
+                        .add(MetadataLimits.reason(failed.failure().message()));
+            }
+        }
+        List<String> succeeded = new ArrayList<>();
+        List<String> failed = new ArrayList<>();
+        tallies.forEach((upstream, tally) -> {
+            if (tally.ready() > 0) {
+                succeeded.add(quoted(upstream, tally.ready(), tally.total()));
+            }
+            Set<String> why = reasons.get(upstream);
+            if (why != null) {
+                int missing = tally.total() - tally.ready();
+                failed.add(quoted(upstream, missing, tally.total()) + ": " + String.join("; ", why));
+            }
+        });
+        String done = succeeded.isEmpty() ? "" : "done by " + String.join(", ", succeeded) + "; ";
+        return MetadataLimits.cut(what + ": " + done + "failed on " + String.join("; ", failed), MetadataLimits.REPORT);
+    }
+
+    private static String quoted(String upstream, int part, int total) {
+        return "'" + upstream + "'" + (total == 1 ? "" : " (" + part + " of " + total + ")");
+    }
+}

@@ -1,0 +1,65 @@
+package dev.isthmus.gateway.catalogue;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ServerMetadata;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What is known of the fleet, but for its models' metadata and its index.
+ *
+ * @param members by server, in their order
+ * @param server whether the gateway calls itself ready
+ * @param models by name, whether each configured model is ready; of models that not all servers were asked for, nothing
+ * @param metadata the gateway's
+ * @param settled whether every server has been asked whether it is ready
+ */
+record FleetSnapshot(
+        Map<Upstream, ReplicaStatus> members,
+        ServerReadiness.ReadinessReport server,
+        Map<String, Boolean> models,
+        ServerMetadata metadata,
+        boolean settled) {
+
+    FleetSnapshot {
+        members = Collections.unmodifiableMap(new LinkedHashMap<>(members));
+        models = Map.copyOf(models);
+    }
+
+    /**
+     * For the admin side.
+     *
+     * @param notReady why V2 clients are told that the gateway is not ready; empty where it is
+     */
+    ObjectNode document(String notReady) {
+        ObjectNode json = JsonNodeFactory.instance
+                .objectNode()
+                .put("ready", notReady.isEmpty())
+                .put("reason", notReady);
+        ArrayNode missing = json.putArray("missing");
+        server.missing().forEach(missing::add);
+        ArrayNode servers = json.putArray("servers");
+        for (ReplicaStatus member : members.values()) {
+            ObjectNode node = servers.addObject()
+                    .put("upstream", member.upstream())
+                    .put("server", member.label())
+                    .put("ready", member.ready())
+                    .put("reason", member.reason())
+                    .put("ejected", member.ejected());
+            ArrayNode list = node.putArray("models");
+            member.models().entrySet().stream()
+                    .sorted(Comparator.comparing(entry -> entry.getKey().toString()))
+                    .forEach(entry -> list.addObject()
+                            .put("name", entry.getKey().name())
+                            .put("version", entry.getKey().version())
+                            .put("ready", entry.getValue()));
+        }
+        return json;
+    }
+}

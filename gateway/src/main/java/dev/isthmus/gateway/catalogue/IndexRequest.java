@@ -1,0 +1,11 @@
+package dev.isthmus.gateway.catalogue;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.Upstream;
+
+/** Asks a server for its repository index; the reply gets one {@code ReplyMessage.Document}: an encoded RepositoryIndexResponse. */
+@FunctionalInterface
+public interface IndexRequest {
+    void ask(Call call, Upstream server, Reply reply);
+}

@@ -1,0 +1,32 @@
+package dev.isthmus.gateway.catalogue;
+
+import java.util.Collection;
+
+/** How many of some servers are ready. */
+public record ReadyCount(int ready, int total) {
+    public static final ReadyCount NONE = new ReadyCount(0, 0);
+
+    public ReadyCount {
+        if (ready < 0 || ready > total) {
+            throw new IllegalArgumentException("ready: 0 to " + total + " is expected, got " + ready);
+        }
+    }
+
+    public static ReadyCount of(Collection<Boolean> states) {
+        int ready = (int) states.stream().filter(state -> state).count();
+        return new ReadyCount(ready, states.size());
+    }
+
+    public ReadyCount plus(ReadyCount other) {
+        return new ReadyCount(ready + other.ready, Math.addExact(total, other.total));
+    }
+
+    ReadyCount plus(boolean state) {
+        return new ReadyCount(state ? ready + 1 : ready, Math.addExact(total, 1));
+    }
+
+    @Override
+    public String toString() {
+        return ready + " of " + total;
+    }
+}

@@ -1,0 +1,68 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.warm.WarmUp;
+import java.io.PrintWriter;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * A start with requests of all kinds, and an end: what the JDK's AOT cache is made from. Its ports are on loopback and any
+ * that are free.
+ */
+final class TrainingRun implements Command {
+    private static final String CONFIG = """
+            listeners: [{host: 127.0.0.1, port: 0}]
+            local: {embedded_models: true}
+            default_upstream: local
+            health: {warm_up: 0s}
+            """;
+
+    private final Duration most;
+
+    /** @param most how long its warm-up may take */
+    TrainingRun(Duration most) {
+        this.most = most;
+    }
+
+    @Override
+    public String name() {
+        return "train";
+    }
+
+    @Override
+    public List<String> description() {
+        return List.of("Starts, answers requests of its own and ends: the training run of the JDK's AOT cache.");
+    }
+
+    @Override
+    public boolean hidden() {
+        return true;
+    }
+
+    @Override
+    public int run(Arguments arguments, Console console) throws Exception {
+        Path file = Files.createTempFile("isthmus-train", ".yaml");
+        try {
+            Files.writeString(file, CONFIG);
+            run(file, console.out());
+        } finally {
+            Files.delete(file);
+        }
+        return 0;
+    }
+
+    /** By the way that {@code serve} goes, so that its classes are in the cache. */
+    private void run(Path file, PrintWriter out) throws Exception {
+        Arguments given =
+                Arguments.of(new ServeCommand(), List.of("--config", file.toString(), "--host", "127.0.0.1", "--no-watch"));
+        WarmUp warmUp = new WarmUp();
+        try (Gateway gateway = ServeCommand.serving(given).start(out, warmUp)) {
+            new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();
+            warmUp.run(most);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.rest.JsonCheck;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Gathers a body, which is checked as it comes where it is JSON, and hands it over when it is complete. */
+public final class PassThroughBody implements RequestSink {
+    private final @Nullable JsonCheck check;
+    private final Reply reply;
+    private final Function<ByteBuf, Subscription> query;
+    private final CompositeByteBuf body;
+    private Subscription underWay = Subscription.NONE;
+    private boolean over;
+
+    /**
+     * A body that will come.
+     *
+     * @param check of JSON; null for a body that is none
+     * @param reply fails where the check does
+     * @param query takes the complete body
+     */
+    public PassThroughBody(
+            ByteBufAllocator allocator, @Nullable JsonCheck check, Reply reply, Function<ByteBuf, Subscription> query) {
+        this.check = check;
+        this.reply = reply;
+        this.query = query;
+        this.body = allocator.compositeBuffer(Integer.MAX_VALUE);
+    }
+
+    @Override
+    public void data(ByteBuf chunk) {
+        if (over || !chunk.isReadable()) {
+            chunk.release();
+            return;
+        }
+        checked(json -> json.feed(chunk));
+        if (over) {
+            chunk.release();
+        } else {
+            SmallParts.append(body, chunk);
+        }
+    }
+
+    private void checked(Consumer<JsonCheck> step) {
+        try {
+            if (check != null) {
+                step.accept(check);
+            }
+        } catch (OipException malformed) {
+            cancel();
+            reply.fail(malformed);
+        }
+    }
+
+    @Override
+    public long held() {
+        if (over) {
+            return 0;
+        }
+        return body.readableBytes() + (check == null ? 0 : check.held());
+    }
+
+    @Override
+    public void end() {
+        if (!over) {
+            checked(JsonCheck::finish);
+        }
+        if (!over) {
+            over = true;
+            underWay = query.apply(SmallParts.complete(body));
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (over) {
+            underWay.cancel();
+        } else {
+            over = true;
+            body.release();
+        }
+    }
+
+    @Override
+    public void resume() {
+        underWay.resume();
+    }
+}

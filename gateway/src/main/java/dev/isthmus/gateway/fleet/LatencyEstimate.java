@@ -1,0 +1,63 @@
+package dev.isthmus.gateway.fleet;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * How long a server takes to answer: an average that follows a longer time at once, a shorter one slowly, and that fades
+ * while nothing is measured, so that a slow server is tried again. Used by all event loops.
+ */
+final class LatencyEstimate {
+    private static final double DECAY_NANOS = Duration.ofSeconds(10).toNanos();
+    /** Time is kept in units of 2^20 ns, about a millisecond. */
+    private static final int UNIT_BITS = 20;
+
+    private static final long NOTHING = 0;
+    private static final long LOW_HALF = 0xFFFF_FFFFL;
+
+    /** Above when it was measured, below the average as the bits of a float: both change as one. */
+    private final AtomicLong measured = new AtomicLong(NOTHING);
+
+    boolean known() {
+        return measured.get() != NOTHING;
+    }
+
+    /** Nanoseconds; 0 where nothing was measured. */
+    double at(long now) {
+        long seen = measured.get();
+        return seen == NOTHING ? 0 : average(seen) * fading(seen, now);
+    }
+
+    /** @param mayLower false for calls that ended without an answer: they took at least this long */
+    void measure(long nanos, boolean mayLower, long now) {
+        float sample = Math.max(1, nanos);
+        measured.updateAndGet(seen -> {
+            if (seen == NOTHING) {
+                return mayLower ? packed(sample, now) : NOTHING;
+            }
+            float average = average(seen);
+            if (sample < average && !mayLower) {
+                return seen;
+            }
+            double kept = sample < average ? fading(seen, now) : 0;
+            return packed((float) (average * kept + sample * (1 - kept)), now);
+        });
+    }
+
+    private static long packed(float average, long now) {
+        return unit(now) << Integer.SIZE | (Float.floatToRawIntBits(average) & LOW_HALF);
+    }
+
+    private static float average(long seen) {
+        return Float.intBitsToFloat((int) seen);
+    }
+
+    private static double fading(long seen, long now) {
+        int units = Math.max(0, (int) (unit(now) - (seen >>> Integer.SIZE)));
+        return Math.exp(-((long) units << UNIT_BITS) / DECAY_NANOS);
+    }
+
+    private static long unit(long nanos) {
+        return nanos >> UNIT_BITS;
+    }
+}

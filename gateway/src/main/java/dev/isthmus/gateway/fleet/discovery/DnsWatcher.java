@@ -1,0 +1,128 @@
+package dev.isthmus.gateway.fleet.discovery;
+
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import dev.isthmus.gateway.fleet.Discovery.Registration;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Some names that are looked up again and again. What was found last stays where a look-up fails. Runs on one event loop;
+ * started and closed on any thread.
+ */
+final class DnsWatcher implements Registration {
+    private static final Logger LOG = LoggerFactory.getLogger(DnsWatcher.class);
+    private static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final int MAX_DOUBLINGS = 10;
+
+    private final ScheduledExecutorService loop;
+    private final List<WatchedName> names;
+    private final long refresh;
+    private final Consumer<List<DiscoveredServer>> listener;
+    private final CompletableFuture<Void> first = new CompletableFuture<>();
+    private int unasked;
+    private volatile boolean closed;
+
+    DnsWatcher(
+            ScheduledExecutorService loop, List<NameLookup> lookups, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
+        this.loop = loop;
+        this.names = lookups.stream().map(WatchedName::new).toList();
+        this.refresh = refresh.toNanos();
+        this.listener = listener;
+        this.unasked = lookups.size();
+    }
+
+    void start() {
+        loop.execute(() -> names.forEach(WatchedName::ask));
+    }
+
+    @Override
+    public CompletableFuture<Void> first() {
+        return first;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        try {
+            loop.execute(() -> names.forEach(name -> name.lookup.close()));
+        } catch (RejectedExecutionException e) {
+            // The loop has ended, and the resolvers' channels with it.
+            LOG.debug("the loop of a look-up has ended", e);
+        }
+    }
+
+    private void tell() {
+        List<DiscoveredServer> all = new ArrayList<>();
+        names.forEach(name -> all.addAll(name.servers));
+        listener.accept(all);
+    }
+
+    private void ended(boolean firstOfName) {
+        if (firstOfName && --unasked == 0) {
+            first.complete(null);
+        }
+    }
+
+    private long bounded(long seconds) {
+        long valid = seconds > TimeUnit.NANOSECONDS.toSeconds(refresh) ? refresh : TimeUnit.SECONDS.toNanos(seconds);
+        return Math.max(SHORTEST_NANOS, valid);
+    }
+
+    private final class WatchedName implements NameLookup.LookupHandler {
+        private final NameLookup lookup;
+        private List<DiscoveredServer> servers = List.of();
+        private int failures;
+        private boolean asked;
+
+        WatchedName(NameLookup lookup) {
+            this.lookup = lookup;
+        }
+
+        void ask() {
+            if (!closed) {
+                lookup.start(this);
+            }
+        }
+
+        @Override
+        public void found(List<DiscoveredServer> found, long seconds) {
+            failures = 0;
+            servers = found;
+            if (!closed) {
+                tell();
+            }
+            again(bounded(seconds));
+        }
+
+        @Override
+        public void failed(Throwable cause) {
+            if (closed) {
+                return;
+            }
+            if (failures == 0) {
+                LOG.warn("'{}' was not found, {} servers stay: {}", lookup.name(), servers.size(), cause.getMessage());
+            }
+            failures = Math.min(failures + 1, MAX_DOUBLINGS);
+            again(Math.max(SHORTEST_NANOS, Math.min(refresh, SHORTEST_NANOS << (failures - 1))));
+        }
+
+        private void again(long nanos) {
+            boolean firstTime = !asked;
+            asked = true;
+            ended(firstTime);
+            try {
+                loop.schedule(this::ask, nanos, TimeUnit.NANOSECONDS);
+            } catch (RejectedExecutionException e) {
+                closed = true;
+            }
+        }
+    }
+}

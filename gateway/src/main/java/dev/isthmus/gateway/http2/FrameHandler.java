@@ -1,0 +1,337 @@
+package dev.isthmus.gateway.http2;
+
+import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** What received frames do to a connection and its streams (RFC 9113, 5 and 6). */
+final class FrameHandler implements FrameSink {
+    /** DATA for a stream that is closed costs the peer its bytes, unless there are as few as this. */
+    private static final int LITTLE = 256;
+
+    private final Http2Session session;
+    private final Function<Http2Stream, StreamListener> accept;
+    private final Http2Options options;
+    private final boolean server;
+    private final HeaderBlockDecoder blocks;
+    private final PeerSettings settings;
+    private @Nullable Http2Stream current;
+
+    /** What was received on the connection and has not been given back. */
+    private int due;
+
+    FrameHandler(Http2Session session, Function<Http2Stream, StreamListener> accept) {
+        this.session = session;
+        this.accept = accept;
+        this.options = session.connection().options();
+        this.server = session.connection().isServer();
+        this.blocks = new HeaderBlockDecoder(options.maxHeaderBytes(), options.maxHeaderFields());
+        this.settings = new PeerSettings(session, !server);
+    }
+
+    @Override
+    public boolean takes() {
+        return !session.isClosed();
+    }
+
+    @Override
+    public void begins(int type) {
+        if (!settings.seen() && type != FrameType.SETTINGS) {
+            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is no SETTINGS");
+        }
+        session.abuse().checkQueued();
+    }
+
+    @Override
+    public boolean dataBegins(int streamId, int length) {
+        receivedOnConnection(length);
+        Http2Stream stream = session.streams().get(streamId);
+        current = stream;
+        if (stream == null) {
+            stray(streamId, FrameType.DATA, length < LITTLE);
+            return false;
+        }
+        if (stream.is(StreamFlag.REMOTE_ENDED)) {
+            session.violated(stream, Http2Error.STREAM_CLOSED, "DATA after the end of the stream");
+            return false;
+        }
+        if (!stream.is(StreamFlag.HEAD_SEEN)) {
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "DATA before the head of the response");
+            return false;
+        }
+        if (!stream.received(length)) {
+            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window takes");
+            return false;
+        }
+        return true;
+    }
+
+    private void receivedOnConnection(int length) {
+        due += length;
+        if (due > options.connectionWindow()) {
+            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "more DATA than the connection's window takes");
+        }
+        if (due >= options.connectionWindow() / 2) {
+            session.writer().windowUpdate(0, due);
+            session.flusher().touch();
+            due = 0;
+        }
+    }
+
+    @Override
+    public void padded(int bytes) {
+        if (current != null) {
+            current.consumed(bytes);
+        }
+    }
+
+    @Override
+    public void data(ByteBuf part, boolean end) {
+        Http2Stream stream = current;
+        int length = part.readableBytes();
+        if (stream == null || stream.is(StreamFlag.CLOSED)) {
+            part.release();
+            return;
+        }
+        if (!stream.bodyPart(length, end)) {
+            part.release();
+            session.violated(
+                    stream, Http2Error.PROTOCOL_ERROR, "a body that is not as long as its content-length says");
+            return;
+        }
+        if (length == 0 && !end) {
+            part.release();
+            session.abuse().control();
+            return;
+        }
+        session.abuse().progress();
+        deliver(stream, part, end);
+    }
+
+    private void deliver(Http2Stream stream, ByteBuf part, boolean end) {
+        if (end) {
+            stream.set(StreamFlag.REMOTE_ENDED);
+        }
+        try {
+            stream.listener().data(part, end);
+        } catch (RuntimeException e) {
+            session.failed(stream, e);
+        }
+        if (end) {
+            session.remoteEnded(stream);
+        }
+    }
+
+    @Override
+    public void headers(int streamId, ByteBuf in, int length, boolean end) {
+        HeaderBlock block = blocks.decode(streamId, in, length);
+        Http2Stream stream = session.streams().get(streamId);
+        if (stream != null) {
+            further(stream, block, end);
+        } else if (server && (streamId & 1) == 1 && session.streams().idle(streamId)) {
+            request(streamId, block, end);
+            if (length > Http2Options.DEFAULT_FRAME_SIZE) {
+                // Its request is refused; those beside it end before the connection does.
+                session.farewell().goAway(Http2Error.FRAME_SIZE_ERROR);
+            }
+        } else {
+            stray(streamId, FrameType.HEADERS, true);
+        }
+    }
+
+    private void request(int streamId, HeaderBlock block, boolean end) {
+        session.streams().openedByPeer(streamId);
+        if (!session.farewell().takesStreamOfPeer()) {
+            // The GOAWAY has told the client, or will.
+            session.streams().rememberReset(streamId);
+            session.abuse().control();
+        } else if (session.streams().size() >= options.maxConcurrentStreams()) {
+            session.writeReset(streamId, Http2Error.REFUSED_STREAM.code());
+            session.abuse().control();
+        } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
+            session.abuse().error();
+            Http2Stream stream = session.newStream(streamId);
+            stream.set(StreamFlag.HEAD_TOO_LARGE);
+            accept(stream, block, end);
+        } else if (block.use() != HeaderBlock.MessageKind.REQUEST || block.problem() != null) {
+            session.writeReset(streamId, Http2Error.PROTOCOL_ERROR.code());
+            session.abuse().error();
+        } else {
+            accept(session.newStream(streamId), block, end);
+        }
+    }
+
+    private void accept(Http2Stream stream, HeaderBlock block, boolean end) {
+        session.abuse().progress();
+        try {
+            stream.listener(accept.apply(stream));
+        } catch (RuntimeException e) {
+            session.failed(stream, e);
+        }
+        if (!stream.is(StreamFlag.CLOSED)) {
+            head(stream, block, end);
+        }
+    }
+
+    /** Fields of a stream that is open: the head of a response, or trailers. */
+    private void further(Http2Stream stream, HeaderBlock block, boolean end) {
+        boolean trailers = stream.is(StreamFlag.HEAD_SEEN);
+        HeaderBlock.MessageKind wanted = trailers ? HeaderBlock.MessageKind.TRAILERS : HeaderBlock.MessageKind.RESPONSE;
+        if (stream.is(StreamFlag.REMOTE_ENDED)) {
+            session.violated(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
+        } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
+            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more header fields than are taken");
+        } else if (block.use() != wanted || block.problem() != null) {
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "header fields that do not belong there");
+        } else if (trailers ? !end : end && block.interim()) {
+            session.violated(
+                    stream, Http2Error.PROTOCOL_ERROR, "trailers without, or an interim response with, the end");
+        } else if (trailers && !stream.bodyPart(0, true)) {
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "a body shorter than its content-length says");
+        } else if (trailers) {
+            tell(stream, block, true);
+        } else if (block.interim() && !stream.interimResponse()) {
+            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more interim responses than are taken");
+        } else if (block.interim()) {
+            session.abuse().control();
+        } else {
+            head(stream, block, end);
+        }
+    }
+
+    private void head(Http2Stream stream, HeaderBlock block, boolean end) {
+        stream.set(StreamFlag.HEAD_SEEN);
+        if (server && end && block.contentLength() > 0) {
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "no body, but a content-length");
+            return;
+        }
+        stream.expect(end ? -1 : block.contentLength());
+        tell(stream, block, end);
+    }
+
+    private void tell(Http2Stream stream, HeaderBlock block, boolean end) {
+        if (end) {
+            stream.set(StreamFlag.REMOTE_ENDED);
+        }
+        try {
+            stream.listener().headers(block.headers(), end);
+        } catch (RuntimeException e) {
+            session.failed(stream, e);
+        }
+        if (end) {
+            session.remoteEnded(stream);
+        }
+    }
+
+    /**
+     * A frame on a stream that is not open. It is no error where the peer may not know yet that we reset the stream, nor where
+     * a server repeats itself, as Triton does when a call has expired.
+     */
+    private void stray(int streamId, int type, boolean cheap) {
+        checkUsed(streamId, type);
+        if (server && session.streams().wasResetByPeer(streamId)) {
+            session.writeReset(streamId, Http2Error.STREAM_CLOSED.code());
+            session.abuse().control();
+            return;
+        }
+        if (server && !session.streams().wasReset(streamId)) {
+            throw new Http2Violation(Http2Error.STREAM_CLOSED, "a frame of type " + type + " on a closed stream");
+        }
+        if (cheap) {
+            session.abuse().control();
+        }
+    }
+
+    private void checkUsed(int streamId, int type) {
+        if (session.streams().idle(streamId)) {
+            throw new Http2Violation(
+                    Http2Error.PROTOCOL_ERROR,
+                    "a frame of type " + type + " on stream " + streamId + ", which is idle");
+        }
+    }
+
+    @Override
+    public void reset(int streamId, long errorCode) {
+        Http2Stream stream = session.streams().get(streamId);
+        if (stream == null) {
+            checkUsed(streamId, FrameType.RST_STREAM);
+            session.abuse().control();
+            return;
+        }
+        boolean refused = errorCode == Http2Error.REFUSED_STREAM.code() && !stream.is(StreamFlag.HEAD_SEEN);
+        StreamEnd.Cause kind = refused ? StreamEnd.Cause.REFUSED : StreamEnd.Cause.RESET;
+        session.streams().rememberResetByPeer(streamId);
+        session.abort(stream, new StreamEnd(kind, errorCode, null));
+        if (server && stream.is(StreamFlag.LOCAL_ENDED)) {
+            session.abuse().control();
+        } else if (!stream.is(StreamFlag.ANSWERED)) {
+            session.abuse().reset();
+        }
+    }
+
+    @Override
+    public void settings(ByteBuf in, int length) {
+        boolean first = !settings.seen();
+        // Each value may cost something: a window for all streams, the table of header fields.
+        session.abuse().control(1 + length / PeerSettings.BYTES_EACH);
+        settings.read(in, length);
+        session.queues();
+        session.writer().settingsAck();
+        session.flusher().touch();
+        if (first) {
+            session.connection().listener().ready();
+        } else {
+            session.connection().listener().streamClosed();
+        }
+    }
+
+    @Override
+    public void settingsAck() {
+        session.abuse().control();
+    }
+
+    @Override
+    public void ping(boolean ack, long payload) {
+        session.abuse().control();
+        if (ack) {
+            session.farewell().pong(payload);
+        } else {
+            session.queues();
+            session.writer().ping(true, payload);
+            session.flusher().touch();
+        }
+    }
+
+    @Override
+    public void goAway(int lastStreamId, long errorCode) {
+        session.abuse().control();
+        session.farewell().peerGoesAway(lastStreamId, errorCode);
+    }
+
+    @Override
+    public void windowUpdate(int streamId, int increment) {
+        session.abuse().control();
+        if (streamId == 0) {
+            if (increment == 0) {
+                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+            }
+            session.sender().peerWindow(increment);
+            return;
+        }
+        Http2Stream stream = session.streams().get(streamId);
+        if (stream == null) {
+            checkUsed(streamId, FrameType.WINDOW_UPDATE);
+        } else if (increment == 0) {
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+        } else if (!session.sender().peerWindow(stream, increment)) {
+            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "the stream's window would be too large");
+        }
+    }
+
+    @Override
+    public void ignored() {
+        session.abuse().control();
+    }
+}

@@ -1,0 +1,285 @@
+package dev.isthmus.gateway.http2;
+
+import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
+import dev.isthmus.gateway.net.LingeringClose;
+import dev.isthmus.gateway.net.TimeoutRule;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What a connection is while it has a channel: its streams, and how they and it end. */
+final class Http2Session {
+    private static final Logger LOG = LoggerFactory.getLogger(Http2Session.class);
+
+    /**
+     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its window
+     * takes, is dropped, but still held against the protocol.
+     */
+    private static final long STOP_MILLIS = 1_000;
+
+    private final Http2Connection connection;
+    private final ChannelHandlerContext ctx;
+    private final StreamRegistry streams;
+    private final AbuseDetector abuse;
+    private final FrameWriter writer;
+    private final OutboundFlowControl sender;
+    private final Flusher flusher;
+    private final GracefulShutdown farewell;
+    private boolean closed;
+    private @Nullable Throwable cause;
+
+    Http2Session(Http2Connection connection, ChannelHandlerContext ctx, AbuseDetector abuse) {
+        this.connection = connection;
+        this.ctx = ctx;
+        this.abuse = abuse;
+        this.streams = new StreamRegistry(connection.isServer());
+        this.writer = new FrameWriter(ctx);
+        this.sender = new OutboundFlowControl(this, writer, ctx.channel(), abuse);
+        this.flusher = new Flusher(ctx.executor(), writer, sender);
+        this.farewell = new GracefulShutdown(this, connection.isServer());
+    }
+
+    Http2Connection connection() {
+        return connection;
+    }
+
+    StreamRegistry streams() {
+        return streams;
+    }
+
+    FrameWriter writer() {
+        return writer;
+    }
+
+    OutboundFlowControl sender() {
+        return sender;
+    }
+
+    Flusher flusher() {
+        return flusher;
+    }
+
+    GracefulShutdown farewell() {
+        return farewell;
+    }
+
+    AbuseDetector abuse() {
+        return abuse;
+    }
+
+    int streamWindow() {
+        return connection.options().streamWindow();
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    @Nullable
+    Throwable cause() {
+        return cause;
+    }
+
+    /** The first frames of the connection (RFC 9113, 3.4). */
+    void hello() {
+        Http2Options options = connection.options();
+        boolean server = connection.isServer();
+        if (!server) {
+            writer.preface();
+        }
+        writer.settings(
+                server ? PeerSettings.MAX_CONCURRENT_STREAMS : PeerSettings.ENABLE_PUSH,
+                server ? options.maxConcurrentStreams() : 0,
+                PeerSettings.INITIAL_WINDOW_SIZE,
+                options.streamWindow(),
+                PeerSettings.MAX_FRAME_SIZE,
+                options.maxFrameSize(),
+                PeerSettings.MAX_HEADER_LIST_SIZE,
+                options.maxHeaderBytes());
+        if (options.connectionWindow() > Http2Options.DEFAULT_WINDOW) {
+            writer.windowUpdate(0, options.connectionWindow() - Http2Options.DEFAULT_WINDOW);
+        }
+        flusher.touch();
+    }
+
+    boolean takesStreams() {
+        return !closed && ctx.channel().isActive() && farewell.takesStreams() && streams.mayOpen();
+    }
+
+    Http2Stream newStream(int id) {
+        // Until the peer has our SETTINGS it may send as much as it may unless something is said.
+        int window = Math.max(streamWindow(), Http2Options.DEFAULT_WINDOW);
+        Http2Stream stream = new Http2Stream(this, id, sender.streamWindow(), window);
+        streams.add(stream);
+        return stream;
+    }
+
+    Http2Stream open(HeaderFieldList head, boolean end, StreamListener listener) {
+        Http2Stream stream = newStream(streams.nextOwn());
+        stream.listener(listener);
+        abuse.progress();
+        stream.headers(head, end);
+        return stream;
+    }
+
+    /** END_STREAM has been written. */
+    void localEnded(Http2Stream stream) {
+        if (stream.is(StreamFlag.CLOSED)) {
+            return;
+        }
+        stream.set(StreamFlag.LOCAL_ENDED);
+        abuse.answered();
+        if (stream.is(StreamFlag.REMOTE_ENDED)) {
+            end(stream);
+        } else if (connection.isServer()) {
+            StreamListener heard = stream.listener();
+            stream.listener(NoopStreamListener.INSTANCE);
+            heard.ended();
+            ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Asks the peer to send no more of a request that has been answered (RFC 9113, 8.1). */
+    private void stop(Http2Stream stream) {
+        if (!closed && !stream.is(StreamFlag.CLOSED)) {
+            reset(stream, Http2Error.NO_ERROR.code());
+        }
+    }
+
+    /** END_STREAM has been received and told. */
+    void remoteEnded(Http2Stream stream) {
+        if (!stream.is(StreamFlag.CLOSED) && stream.is(StreamFlag.LOCAL_ENDED)) {
+            end(stream);
+        }
+    }
+
+    void reset(Http2Stream stream, long errorCode) {
+        writeReset(stream.id(), errorCode);
+        end(stream);
+    }
+
+    void writeReset(int streamId, long errorCode) {
+        queues();
+        writer.reset(streamId, errorCode);
+        streams.rememberReset(streamId);
+        flusher.touch();
+    }
+
+    /** A frame is written that no window of the peer's holds back. */
+    void queues() {
+        if (!ctx.channel().isWritable()) {
+            abuse.queued();
+        }
+    }
+
+    /** The peer broke the protocol on one stream. */
+    void violated(Http2Stream stream, Http2Error error, String message) {
+        writeReset(stream.id(), error.code());
+        abort(stream, new StreamEnd(StreamEnd.Cause.VIOLATION, error.code(), new Http2Violation(error, message)));
+        abuse.error();
+    }
+
+    /** Ends a stream early and tells its listener. */
+    void abort(Http2Stream stream, StreamEnd how) {
+        StreamListener listener = stream.listener();
+        end(stream);
+        try {
+            listener.closed(how);
+        } catch (RuntimeException e) {
+            LOG.error("the listener of a stream failed", e);
+        }
+    }
+
+    /** The listener of a stream failed, which is our own fault. */
+    void failed(Http2Stream stream, RuntimeException e) {
+        LOG.error("the listener of a stream failed", e);
+        if (!stream.is(StreamFlag.CLOSED)) {
+            writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
+            abort(stream, new StreamEnd(StreamEnd.Cause.LOST, Http2Error.INTERNAL_ERROR.code(), e));
+        }
+    }
+
+    /** The peer took too long on a stream: its listener answers, or it is reset. */
+    void timedOut(Http2Stream stream, TimeoutRule rule) {
+        try {
+            stream.listener().peerTimedOut(rule);
+        } catch (RuntimeException e) {
+            failed(stream, e);
+        }
+        if (!stream.is(StreamFlag.CLOSED)) {
+            writeReset(stream.id(), Http2Error.CANCEL.code());
+            abort(stream, new StreamEnd(StreamEnd.Cause.LOST, Http2Error.CANCEL.code(), null));
+        }
+    }
+
+    void becameWritable(Http2Stream stream) {
+        try {
+            stream.listener().becameWritable();
+        } catch (RuntimeException e) {
+            failed(stream, e);
+        }
+    }
+
+    private void end(Http2Stream stream) {
+        stream.set(StreamFlag.CLOSED);
+        sender.forget(stream);
+        streams.remove(stream);
+        stream.listener().ended();
+        connection.listener().streamClosed();
+        farewell.closeIfDone();
+    }
+
+    /** The connection fails: the peer is told why. */
+    void fail(Http2Violation violation) {
+        if (!closed) {
+            writer.goAway(streams.lastOfPeer(), violation.error().code());
+            cause = violation;
+            AbuseRule rule = violation.rule();
+            if (rule != null) {
+                connection.listener().abused(rule, String.valueOf(violation.getMessage()));
+            }
+            closeAfterFlush();
+        }
+    }
+
+    /** Tells the peer that the connection is over, and ends it. */
+    void leave(Http2Error error) {
+        if (!closed) {
+            writer.goAway(streams.lastOfPeer(), error.code());
+            closeAfterFlush();
+        }
+    }
+
+    /** Closes when what is written has gone out. */
+    void closeAfterFlush() {
+        if (!closed) {
+            writer.flushLast().addListener(LingeringClose.INSTANCE);
+            lost(cause);
+        }
+    }
+
+    void close(@Nullable Throwable why) {
+        if (!closed) {
+            lost(why);
+            ctx.close();
+        }
+    }
+
+    /** No byte comes or goes any more. */
+    void lost(@Nullable Throwable why) {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        cause = why;
+        long code = why instanceof Http2Violation violation ? violation.error().code() : farewell.peerError();
+        for (Http2Stream stream : streams.all()) {
+            if (!stream.is(StreamFlag.CLOSED)) {
+                abort(stream, new StreamEnd(StreamEnd.Cause.LOST, code, why));
+            }
+        }
+    }
+}

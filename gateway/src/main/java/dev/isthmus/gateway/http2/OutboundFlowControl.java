@@ -1,0 +1,239 @@
+package dev.isthmus.gateway.http2;
+
+import dev.isthmus.gateway.http2.Http2Stream.StreamFlag;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.handler.codec.http2.Http2Error;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends what the peer's windows and the socket take (RFC 9113, 5.2). What they do not take waits in its stream's queue;
+ * streams that can send take turns, a frame each.
+ */
+final class OutboundFlowControl {
+    /** With this much queued a stream is not writable, in bytes. */
+    static final int QUEUE_LIMIT = 64 * 1024;
+
+    /** Larger frames make other streams wait longer and save nothing. */
+    private static final int MAX_FRAME = 128 * 1024;
+
+    private final Http2Session session;
+    private final FrameWriter writer;
+    private final Channel channel;
+    private final AbuseDetector abuse;
+    private final ArrayDeque<Http2Stream> ring = new ArrayDeque<>();
+    private List<Http2Stream> awaiting = new ArrayList<>(0);
+    private int window = Http2Options.DEFAULT_WINDOW;
+    private int streamWindow = Http2Options.DEFAULT_WINDOW;
+    private int maxFrame = Http2Options.DEFAULT_FRAME_SIZE;
+
+    OutboundFlowControl(Http2Session session, FrameWriter writer, Channel channel, AbuseDetector abuse) {
+        this.session = session;
+        this.writer = writer;
+        this.channel = channel;
+        this.abuse = abuse;
+    }
+
+    /** The window of a new stream. */
+    int streamWindow() {
+        return streamWindow;
+    }
+
+    /** The peer's SETTINGS_MAX_FRAME_SIZE. */
+    void peerFrameSize(int size) {
+        maxFrame = Math.min(size, MAX_FRAME);
+        writer.peerFrameSize(size);
+    }
+
+    /** The peer's SETTINGS_INITIAL_WINDOW_SIZE, which moves the windows of open streams too (RFC 9113, 6.9.2). */
+    void peerStreamWindow(int size) {
+        int by = size - streamWindow;
+        streamWindow = size;
+        for (Http2Stream stream : session.streams().all()) {
+            if (!stream.moveSendWindow(by)) {
+                throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "SETTINGS that make a window too large");
+            }
+            enlist(stream);
+        }
+    }
+
+    void peerWindow(int increment) {
+        if ((long) window + increment > Integer.MAX_VALUE) {
+            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "the connection's window would be too large");
+        }
+        window += increment;
+        session.flusher().touch();
+    }
+
+    /** The peer takes more on a stream: false where its window would be too large. */
+    boolean peerWindow(Http2Stream stream, int increment) {
+        if (!stream.moveSendWindow(increment)) {
+            return false;
+        }
+        enlist(stream);
+        return true;
+    }
+
+    void headers(Http2Stream stream, HeaderFieldList fields, boolean end) {
+        SendQueue queue = stream.queue();
+        if (end) {
+            stream.set(StreamFlag.COMPLETE);
+        }
+        if (queue != null && end) {
+            queue.end(fields);
+            return;
+        }
+        session.queues();
+        writer.headers(stream.id(), fields, end);
+        session.flusher().touch();
+        if (end) {
+            session.localEnded(stream);
+        }
+    }
+
+    /** @param data taken */
+    void data(Http2Stream stream, ByteBuf data, boolean end) {
+        if (end) {
+            stream.set(StreamFlag.COMPLETE);
+        }
+        int length = data.readableBytes();
+        if (stream.queue() == null && takesNow(stream, length)) {
+            writeNow(stream, data, length, end);
+        } else {
+            queue(stream, data, end);
+        }
+    }
+
+    private boolean takesNow(Http2Stream stream, int length) {
+        if (length == 0) {
+            return true;
+        }
+        boolean turn = length <= FrameWriter.SMALL || (length <= maxFrame && ring.isEmpty());
+        return turn && length <= window && length <= stream.sendWindow() && channel.isWritable();
+    }
+
+    private void writeNow(Http2Stream stream, ByteBuf data, int length, boolean end) {
+        if (length > 0 || end) {
+            frame(stream, length, end);
+            writer.payload(data, length);
+            session.flusher().touch();
+        }
+        data.release();
+        if (end) {
+            session.localEnded(stream);
+        }
+    }
+
+    private void queue(Http2Stream stream, ByteBuf data, boolean end) {
+        SendQueue queue = stream.startedQueue();
+        queue.add(data);
+        if (end) {
+            queue.end();
+        }
+        enlist(stream);
+    }
+
+    /** Puts a stream that can send into the ring. */
+    private void enlist(Http2Stream stream) {
+        if (stream.queue() != null && stream.sendWindow() > 0 && !stream.is(StreamFlag.IN_RING)) {
+            stream.set(StreamFlag.IN_RING);
+            ring.add(stream);
+            session.flusher().touch();
+        }
+    }
+
+    /** Writes what can be sent now. */
+    void pump() {
+        while (window > 0 && channel.isWritable()) {
+            Http2Stream stream = ring.poll();
+            if (stream == null) {
+                return;
+            }
+            stream.clear(StreamFlag.IN_RING);
+            SendQueue queue = stream.queue();
+            if (queue != null && stream.sendWindow() > 0) {
+                turn(stream, queue);
+            }
+        }
+    }
+
+    private void turn(Http2Stream stream, SendQueue queue) {
+        int allowed = Math.min(maxFrame, Math.min(window, stream.sendWindow()));
+        int length = (int) Math.min(queue.bytes(), allowed);
+        boolean last = length == queue.bytes();
+        frame(stream, length, last && queue.ends());
+        queue.write(writer, length);
+        if (!last) {
+            enlist(stream);
+            return;
+        }
+        stream.dropQueue();
+        HeaderFieldList trailers = queue.trailers();
+        if (trailers != null) {
+            writer.headers(stream.id(), trailers, true);
+        }
+        if (trailers != null || queue.ends()) {
+            session.localEnded(stream);
+        }
+    }
+
+    private void frame(Http2Stream stream, int length, boolean end) {
+        writer.dataHead(stream.id(), length, end);
+        window -= length;
+        stream.sent(length);
+        if (length > 0) {
+            stream.set(StreamFlag.ANSWERED);
+            abuse.progress();
+        }
+    }
+
+    boolean writable(Http2Stream stream) {
+        if (channel.isWritable() && queued(stream) < QUEUE_LIMIT) {
+            return true;
+        }
+        if (!stream.is(StreamFlag.AWAITING) && !stream.is(StreamFlag.CLOSED)) {
+            stream.set(StreamFlag.AWAITING);
+            awaiting.add(stream);
+        }
+        return false;
+    }
+
+    /** Tells those that wait for it that they are writable. */
+    void notifyWritable() {
+        if (awaiting.isEmpty() || !channel.isWritable()) {
+            return;
+        }
+        List<Http2Stream> waiting = awaiting;
+        awaiting = new ArrayList<>(waiting.size());
+        for (Http2Stream stream : waiting) {
+            if (stream.is(StreamFlag.CLOSED)) {
+                continue;
+            }
+            if (queued(stream) < QUEUE_LIMIT) {
+                stream.clear(StreamFlag.AWAITING);
+                session.becameWritable(stream);
+            } else {
+                awaiting.add(stream);
+            }
+        }
+    }
+
+    /** The stream has ended: nothing of it waits any more. */
+    void forget(Http2Stream stream) {
+        stream.dropQueue();
+        if (stream.is(StreamFlag.IN_RING)) {
+            ring.remove(stream);
+        }
+        if (stream.is(StreamFlag.AWAITING)) {
+            awaiting.remove(stream);
+        }
+    }
+
+    private static long queued(Http2Stream stream) {
+        @Nullable SendQueue queue = stream.queue();
+        return queue == null ? 0 : queue.bytes();
+    }
+}

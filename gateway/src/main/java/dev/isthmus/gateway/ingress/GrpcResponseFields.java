@@ -1,0 +1,70 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.StatusMessage;
+import dev.isthmus.gateway.http2.HeaderField;
+import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The header fields of gRPC's responses: those of most calls are always the same. */
+final class GrpcResponseFields {
+    private static final HeaderField STATUS_200 = HeaderField.constant(":status", "200");
+    private static final HeaderField TYPE = HeaderField.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
+    private static final HeaderField ACCEPTED = HeaderField.constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
+
+    private static final HeaderFieldList HEAD = HeaderFieldList.of(STATUS_200, TYPE, ACCEPTED);
+    private static final HeaderFieldList COMPLETE = HeaderFieldList.of(HeaderField.constant(GrpcNames.STATUS, "0"));
+    /** The beginning of what is head and trailers in one, for answers without messages. */
+    private static final HeaderFieldList ONLY = HeaderFieldList.of(STATUS_200, TYPE);
+
+    private static final HeaderFieldList NONE = HeaderFieldList.of();
+
+    private GrpcResponseFields() {}
+
+    /**
+     * The head of a response with messages.
+     *
+     * @param coding of the messages; null for identity
+     * @param returned what the upstream said by then
+     */
+    static HeaderFieldList head(@Nullable ContentCoding coding, Map<String, String> returned) {
+        HeaderFieldList head = coding == null ? HEAD : HEAD.with(GrpcNames.ENCODING, coding.token());
+        return with(head, returned);
+    }
+
+    /** What ends a call that went well. */
+    static HeaderFieldList complete(boolean headSent, Map<String, String> returned) {
+        if (headSent && returned.isEmpty()) {
+            return COMPLETE;
+        }
+        return with(headSent ? NONE : ONLY, returned).with(GrpcNames.STATUS, "0");
+    }
+
+    /** What ends a call that failed. */
+    static HeaderFieldList failure(OipException failure, boolean headSent, Map<String, String> returned) {
+        String wait = failure.retryAfter().map(RetryAfter::seconds).orElse(null);
+        HeaderFieldList fields = headSent ? NONE : ONLY;
+        for (Map.Entry<String, String> field : returned.entrySet()) {
+            if (wait == null || !field.getKey().equals(RetryAfter.HEADER)) {
+                fields = fields.with(field.getKey(), field.getValue());
+            }
+        }
+        fields = fields.with(GrpcNames.STATUS, Integer.toString(failure.code().grpcStatus()))
+                .with(GrpcNames.MESSAGE, StatusMessage.encoded(failure.message()));
+        fields = wait == null ? fields : fields.with(RetryAfter.HEADER, wait);
+        return failure.code() == ErrorCode.UNIMPLEMENTED ? fields.with(ACCEPTED) : fields;
+    }
+
+    private static HeaderFieldList with(HeaderFieldList fields, Map<String, String> returned) {
+        HeaderFieldList all = fields;
+        for (Map.Entry<String, String> field : returned.entrySet()) {
+            all = all.with(field.getKey(), field.getValue());
+        }
+        return all;
+    }
+}

@@ -1,0 +1,86 @@
+package dev.isthmus.gateway.ingress;
+
+import com.google.protobuf.MessageLite;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.proto.InferParameter;
+import dev.isthmus.proto.ModelMetadataResponse;
+import dev.isthmus.proto.ModelReadyResponse;
+import dev.isthmus.proto.ServerLiveResponse;
+import dev.isthmus.proto.ServerMetadataResponse;
+import dev.isthmus.proto.ServerReadyResponse;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+
+/** The protobuf message of every answer. */
+final class GrpcResponses {
+    private GrpcResponses() {}
+
+    /** Takes the answer; the message is the caller's. */
+    static ByteBuf encode(ReplyMessage answer) {
+        return switch (answer) {
+            case ReplyMessage.Live live ->
+                wrap(ServerLiveResponse.newBuilder().setLive(live.live()).build());
+            case ReplyMessage.Ready ready ->
+                wrap(ServerReadyResponse.newBuilder().setReady(ready.ready()).build());
+            case ReplyMessage.ModelReadyState model ->
+                wrap(ModelReadyResponse.newBuilder().setReady(model.ready()).build());
+            case ReplyMessage.Server server -> wrap(server(server.metadata()));
+            case ReplyMessage.Model model -> wrap(model(model.metadata()));
+            case ReplyMessage.Inference inference -> ((InferMessage.ProtobufMessage) inference.message()).message();
+            case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not a message");
+            case ReplyMessage.Document document -> document.content();
+            case ReplyMessage.StreamError error -> throw new IllegalArgumentException("a status, not a message");
+            case ReplyMessage.Events events -> throw new IllegalArgumentException("events are REST's");
+        };
+    }
+
+    private static ByteBuf wrap(MessageLite message) {
+        return Unpooled.wrappedBuffer(message.toByteArray());
+    }
+
+    private static ServerMetadataResponse server(ServerMetadata metadata) {
+        return ServerMetadataResponse.newBuilder()
+                .setName(metadata.name())
+                .setVersion(metadata.version())
+                .addAllExtensions(metadata.extensions())
+                .build();
+    }
+
+    private static ModelMetadataResponse model(ModelMetadata metadata) {
+        ModelMetadataResponse.Builder response = ModelMetadataResponse.newBuilder()
+                .setName(metadata.name())
+                .addAllVersions(metadata.versions())
+                .setPlatform(metadata.platform());
+        metadata.inputs().forEach(input -> response.addInputs(tensor(input)));
+        metadata.outputs().forEach(output -> response.addOutputs(tensor(output)));
+        metadata.parameters().forEach((name, value) -> response.putParameters(name, parameter(value)));
+        return response.build();
+    }
+
+    private static ModelMetadataResponse.TensorMetadata tensor(ModelMetadata.TensorMetadata metadata) {
+        ModelMetadataResponse.TensorMetadata.Builder tensor = ModelMetadataResponse.TensorMetadata.newBuilder()
+                .setName(metadata.name())
+                .setDatatype(metadata.dataType())
+                .addAllShape(metadata.shape().toList());
+        metadata.parameters().forEach((name, value) -> tensor.putParameters(name, parameter(value)));
+        return tensor.build();
+    }
+
+    private static InferParameter parameter(Parameter parameter) {
+        InferParameter.Builder builder = InferParameter.newBuilder();
+        return switch (parameter) {
+            case Parameter.Bool bool -> builder.setBoolParam(bool.value()).build();
+            case Parameter.Int64 int64 -> builder.setInt64Param(int64.value()).build();
+            case Parameter.Uint64 uint64 ->
+                builder.setUint64Param(uint64.value()).build();
+            case Parameter.Float64 float64 ->
+                builder.setDoubleParam(float64.value()).build();
+            case Parameter.Text text -> builder.setStringParam(text.value()).build();
+            case Parameter.Json json -> builder.setStringParam(json.text()).build();
+        };
+    }
+}

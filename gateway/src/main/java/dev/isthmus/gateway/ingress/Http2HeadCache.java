@@ -1,0 +1,28 @@
+package dev.isthmus.gateway.ingress;
+
+import io.netty.handler.codec.http2.Http2Headers;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The last heads of one connection. A client sends the same fields again and again, which the connection then gives as the
+ * same object: nothing is read out of them twice.
+ */
+final class Http2HeadCache {
+    /** A client asks little else than this many things in turn. */
+    private static final int KEPT = 4;
+
+    private final @Nullable Http2Head[] kept = new Http2Head[KEPT];
+    private int next;
+
+    Http2Head of(Http2Headers headers) {
+        for (Http2Head each : kept) {
+            if (each != null && each.of(headers)) {
+                return each;
+            }
+        }
+        Http2Head head = new Http2Head(headers);
+        kept[next] = head;
+        next = (next + 1) % KEPT;
+        return head;
+    }
+}

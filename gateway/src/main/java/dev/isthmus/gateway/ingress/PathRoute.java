@@ -1,0 +1,23 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.Operation;
+
+/**
+ * Where a path leads.
+ *
+ * @param allow the methods that it takes, as the header {@code Allow} has them
+ */
+record PathRoute(String allow, Operation operation) {
+
+    static PathRoute get(Operation operation) {
+        return new PathRoute("GET", operation);
+    }
+
+    static PathRoute post(Operation operation) {
+        return new PathRoute("POST", operation);
+    }
+
+    boolean takes(String method) {
+        return allow.equals(method) || (allow.equals("GET, POST") && (method.equals("GET") || method.equals("POST")));
+    }
+}

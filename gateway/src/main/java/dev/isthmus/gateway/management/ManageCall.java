@@ -1,0 +1,368 @@
+package dev.isthmus.gateway.management;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.dispatch.PassThroughBody;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.catalogue.FanOutResult;
+import dev.isthmus.gateway.catalogue.IndexRequest;
+import dev.isthmus.gateway.catalogue.IndexListing;
+import dev.isthmus.gateway.catalogue.ServerOutcome;
+import dev.isthmus.gateway.catalogue.ModelLocations;
+import dev.isthmus.gateway.catalogue.RepositoryUpstreams;
+import dev.isthmus.gateway.catalogue.RepositoryIndex;
+import dev.isthmus.gateway.catalogue.MergedStatistics;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.ModelStatisticsResponse;
+import dev.isthmus.proto.RepositoryIndexRequest;
+import dev.isthmus.proto.RepositoryIndexResponse;
+import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.rest.JsonCheck;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The management extensions in front of a fleet: index and statistics of several servers are merged, load and unload go to
+ * every server of the model, everything else to one. Where there is but one server its answer is passed on as it is.
+ */
+public final class ManageCall {
+    private static final String STATISTICS = "statistics";
+    /** Names no model: the server is asked. */
+    private static final ModelRef NO_MODEL = ModelRef.of("");
+
+    private final ModelLocations places;
+    private final Catalogue catalogue;
+    private final WireLimits limits;
+
+    ManageCall(ModelLocations places, Catalogue catalogue, WireLimits limits) {
+        this.places = places;
+        this.catalogue = catalogue;
+        this.limits = limits;
+    }
+
+    /** Asks a server for its index, whichever protocol it speaks. */
+    public static final IndexRequest INDEX = (call, server, reply) -> {
+        var index = new Operation.Manage(Extension.REPOSITORY_INDEX, NO_MODEL, "", true, false);
+        new ManageBridge(index, server, reply).send(call, Unpooled.EMPTY_BUFFER);
+    };
+
+    RequestSink open(Call call, Operation.Manage manage, Reply reply) {
+        return switch (manage.extension()) {
+            case REPOSITORY_INDEX -> index(call, manage, reply);
+            case REPOSITORY_LOAD, REPOSITORY_UNLOAD -> change(call, manage, reply);
+            case MODEL_STATISTICS -> statistics(call, manage, reply);
+            case MODEL_CONFIG,
+                    TRACE_SETTING,
+                    LOG_SETTINGS,
+                    SYSTEM_SHARED_MEMORY_STATUS,
+                    SYSTEM_SHARED_MEMORY_REGISTER,
+                    SYSTEM_SHARED_MEMORY_UNREGISTER,
+                    CUDA_SHARED_MEMORY_STATUS,
+                    CUDA_SHARED_MEMORY_REGISTER,
+                    CUDA_SHARED_MEMORY_UNREGISTER -> single(call, manage, reply);
+        };
+    }
+
+    /** What is asked of one server: the default upstream, or the model's first target. */
+    private RequestSink single(Call call, Operation.Manage manage, Reply reply) {
+        if (manage.model().name().isEmpty()) {
+            return passed(call, manage, ofServer(manage), NO_MODEL, reply);
+        }
+        Target target = places.of(manage.model()).targets().getFirst();
+        Upstream upstream =
+                manage.extension() == Extension.MODEL_CONFIG ? readyServer(target.upstream()) : target.upstream();
+        return passed(call, manage, upstream, target.model(), reply);
+    }
+
+    private Upstream readyServer(Upstream upstream) {
+        return catalogue.members(upstream).stream()
+                .filter(ReplicaStatus::ready)
+                .map(ReplicaStatus::server)
+                .findFirst()
+                .orElse(upstream);
+    }
+
+    private Upstream ofServer(Operation.Manage manage) {
+        return places.defaultUpstream()
+                .orElseThrow(() -> new OipException(
+                        ErrorCode.UNIMPLEMENTED,
+                        manage.extension()
+                                + " is asked of one server, and there is no default upstream that it could be"));
+    }
+
+    /**
+     * One server's own answer.
+     *
+     * @param model the model's name there
+     */
+    private RequestSink passed(Call call, Operation.Manage manage, Upstream upstream, ModelRef model, Reply reply) {
+        if (manage.extension().sharedMemory() && !upstream.peer().sharedMemory()) {
+            throw OipException.invalid("shared memory is not enabled for upstream '" + upstream.name() + "'")
+                    .confidential();
+        }
+        ManageBridge bridge = new ManageBridge(manage.to(model), upstream, reply);
+        if (manage.json() || model.equals(manage.model())) {
+            return new PassThroughBody(call.allocator(), check(manage), reply, body -> bridge.send(call, body));
+        }
+        return read(
+                call,
+                manage,
+                reply,
+                content -> bridge.send(call, ManageNames.request(manage.extension(), content, model)));
+    }
+
+    private RequestSink index(Call call, Operation.Manage manage, Reply reply) {
+        List<FanOutTarget> servers = servers(catalogue.repositories());
+        if (servers.isEmpty()) {
+            return passed(call, manage, ofServer(manage), NO_MODEL, reply);
+        }
+        Upstream first = servers.getFirst().member().server();
+        if (servers.size() == 1 && !catalogue.renames() && RepositoryUpstreams.indexed(first)) {
+            return passed(call, manage, first, NO_MODEL, reply);
+        }
+        if (manage.resource().isEmpty()) {
+            return read(call, manage, reply, content -> {
+                boolean ready = readyOnly(content);
+                return catalogue.index(call, reply, index -> tell(manage, index, ready, reply));
+            });
+        }
+        List<FanOutTarget> asked = servers.stream()
+                .filter(server -> RepositoryUpstreams.indexed(server.member().server()))
+                .toList();
+        return read(call, manage, reply, content -> {
+            boolean ready = readyOnly(content);
+            return new ManageFanOut(call, manage, content, asked, told -> tell(manage, merged(told), ready, reply))
+                    .begin();
+        });
+    }
+
+    private static boolean readyOnly(ByteBuf content) {
+        try {
+            return RepositoryIndexRequest.parseFrom(content.nioBuffer()).getReady();
+        } catch (InvalidProtocolBufferException e) {
+            throw ManageRequests.malformed(e);
+        }
+    }
+
+    private static RepositoryIndex merged(List<ManageFanOut.ServerReply> told) {
+        List<IndexListing> listings = new ArrayList<>();
+        for (ManageFanOut.ServerReply one : told) {
+            OipException failure = one.failure();
+            listings.add(
+                    failure == null
+                            ? listing(one)
+                            : new IndexListing.FailedListing(one.server().source(), failure));
+        }
+        return RepositoryIndex.of(listings);
+    }
+
+    private static IndexListing listing(ManageFanOut.ServerReply told) {
+        try {
+            return IndexListing.of(told.server().source(), RepositoryIndexResponse.parseFrom(told.content()));
+        } catch (InvalidProtocolBufferException e) {
+            return new IndexListing.FailedListing(told.server().source(), notTheProtocols(told, e));
+        }
+    }
+
+    private static void tell(Operation.Manage manage, RepositoryIndex index, boolean readyOnly, Reply reply) {
+        index.failure().ifPresentOrElse(reply::fail, () -> tell(manage, index.response(readyOnly), reply));
+    }
+
+    /** Load and unload: of every server of the model that can. */
+    private RequestSink change(Call call, Operation.Manage manage, Reply reply) {
+        List<Target> targets = places.of(manage.model()).targets();
+        List<FanOutTarget> servers = servers(targets, RepositoryUpstreams::loads);
+        Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
+        Reply told = new CompletionHook(reply, () -> catalogue.changed(upstreams));
+        if (alone(servers, manage)) {
+            return passed(call, manage, servers.getFirst().member().server(), manage.model(), told);
+        }
+        String verb = manage.extension() == Extension.REPOSITORY_LOAD ? "load" : "unload";
+        String what = verb + " of model '" + manage.model().name() + "'";
+        return read(
+                call,
+                manage,
+                reply,
+                content -> new ManageFanOut(call, manage, content, servers, outcomes -> report(what, outcomes, told))
+                        .begin());
+    }
+
+    /** Whether there is one server only, and it calls the model as the client does. */
+    private static boolean alone(List<FanOutTarget> servers, Operation.Manage manage) {
+        return servers.size() == 1 && servers.getFirst().model().equals(manage.model());
+    }
+
+    private static void report(String what, List<ManageFanOut.ServerReply> told, Reply reply) {
+        List<ServerOutcome> outcomes = new ArrayList<>();
+        for (ManageFanOut.ServerReply one : told) {
+            OipException failure = one.failure();
+            outcomes.add(
+                    failure == null
+                            ? new ServerOutcome.Done(one.server().source())
+                            : new ServerOutcome.Failed(one.server().source(), failure));
+        }
+        new FanOutResult(what, outcomes)
+                .failure()
+                .ifPresentOrElse(reply::fail, () -> reply.only(new ReplyMessage.Document(Unpooled.EMPTY_BUFFER)));
+    }
+
+    private RequestSink statistics(Call call, Operation.Manage manage, Reply reply) {
+        boolean all = manage.model().name().isEmpty();
+        List<FanOutTarget> servers = all
+                ? servers(catalogue.upstreams().stream()
+                        .filter(upstream -> upstream.extensions().contains(STATISTICS))
+                        .toList())
+                : servers(
+                        places.of(manage.model()).targets(),
+                        upstream -> upstream.extensions().contains(STATISTICS));
+        if (servers.isEmpty()) {
+            return passed(call, manage, ofServer(manage), NO_MODEL, reply);
+        }
+        if (alone(servers, manage)) {
+            return passed(call, manage, servers.getFirst().member().server(), manage.model(), reply);
+        }
+        return read(
+                call,
+                manage,
+                reply,
+                content -> new ManageFanOut(call, manage, content, servers, told -> sum(manage, told, reply)).begin());
+    }
+
+    /** Of those that answered: what a server that is gone has counted nobody can say. */
+    private static void sum(Operation.Manage manage, List<ManageFanOut.ServerReply> told, Reply reply) {
+        List<ModelStatisticsResponse> answers = new ArrayList<>();
+        List<ServerOutcome> failed = new ArrayList<>();
+        for (ManageFanOut.ServerReply one : told) {
+            OipException failure = one.failure();
+            try {
+                if (failure == null) {
+                    String client = manage.model().name();
+                    answers.add(ManageNames.statistics(
+                            one.content(), one.server().model().name(), client));
+                } else {
+                    failed.add(new ServerOutcome.Failed(one.server().source(), failure));
+                }
+            } catch (InvalidProtocolBufferException e) {
+                failed.add(new ServerOutcome.Failed(one.server().source(), notTheProtocols(one, e)));
+            }
+        }
+        if (answers.isEmpty()) {
+            new FanOutResult("statistics", failed).failure().ifPresent(reply::fail);
+            return;
+        }
+        try {
+            tell(manage, MergedStatistics.of(answers), reply);
+        } catch (OipException e) {
+            reply.fail(e);
+        }
+    }
+
+    private static OipException notTheProtocols(ManageFanOut.ServerReply told, IOException cause) {
+        return new OipException(
+                ErrorCode.BAD_UPSTREAM_ANSWER,
+                "upstream '" + told.server().member().upstream() + "' sent an answer that is not the protocol's",
+                cause);
+    }
+
+    private static void tell(Operation.Manage manage, Message answer, Reply reply) {
+        try {
+            byte[] content = answer.toByteArray();
+            byte[] told = manage.json() ? ManageResponses.toJson(manage.extension(), content) : content;
+            reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(told)));
+        } catch (IOException e) {
+            reply.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
+        }
+    }
+
+    private List<FanOutTarget> servers(List<Upstream> upstreams) {
+        return upstreams.stream()
+                .flatMap(upstream -> servers(upstream, NO_MODEL))
+                .distinct()
+                .toList();
+    }
+
+    /** The servers of the targets that are known to be able, or of all where none is; each model of a server once. */
+    private List<FanOutTarget> servers(List<Target> targets, Predicate<Upstream> able) {
+        List<Target> asked =
+                targets.stream().filter(target -> able.test(target.upstream())).toList();
+        return (asked.isEmpty() ? targets : asked)
+                .stream()
+                        .flatMap(target -> servers(target.upstream(), target.model()))
+                        .distinct()
+                        .toList();
+    }
+
+    private Stream<FanOutTarget> servers(Upstream upstream, ModelRef model) {
+        return catalogue.members(upstream).stream().map(member -> new FanOutTarget(member, model));
+    }
+
+    private @Nullable JsonCheck check(Operation.Manage manage) {
+        return manage.json() ? JsonCheck.optional(limits) : null;
+    }
+
+    /** Gives the query the body as a protobuf message, which it borrows, whichever protocol the client speaks. */
+    private RequestSink read(Call call, Operation.Manage manage, Reply reply, Function<ByteBuf, Subscription> query) {
+        return new PassThroughBody(call.allocator(), check(manage), reply, body -> {
+            ByteBuf content = Unpooled.EMPTY_BUFFER;
+            try {
+                content = manage.json() ? ManageRequests.toProtobuf(manage, body) : body.retain();
+                return query.apply(content);
+            } catch (IOException e) {
+                reply.fail(ManageRequests.malformed(e));
+            } catch (OipException e) {
+                reply.fail(e);
+            } finally {
+                content.release();
+                body.release();
+            }
+            return Subscription.NONE;
+        });
+    }
+
+    /** Does something when the reply has ended, before the client hears of it. */
+    private record CompletionHook(Reply reply, Runnable ended) implements Reply {
+        @Override
+        public void headers(Map<String, String> headers) {
+            reply.headers(headers);
+        }
+
+        @Override
+        public void message(ReplyMessage answer) {
+            reply.message(answer);
+        }
+
+        @Override
+        public void complete() {
+            ended.run();
+            reply.complete();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            ended.run();
+            reply.fail(failure);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package dev.isthmus.gateway.routing;
+
+import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.oip.Parameter;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What routing may look at in a request, beside its model.
+ *
+ * @param headers all that the client sent
+ * @param parameters those of the request, not of its tensors
+ * @param id of the request; empty where it has none
+ */
+public record RequestAttributes(HeaderFields headers, Map<String, Parameter> parameters, String id) {
+    private static final double EXACT = 0x1p53;
+
+    /** Nothing is known. */
+    public static final RequestAttributes NONE = new RequestAttributes(HeaderFields.NONE, Map.of(), "");
+
+    @Nullable
+    String header(String name) {
+        return headers.value(name);
+    }
+
+    /**
+     * A parameter as text: numbers in decimal, whole ones without a point, whatever type they came in; null for none, and for
+     * one that the protocol does not have.
+     */
+    @Nullable
+    String parameter(String name) {
+        Parameter value = parameters.get(name);
+        return value == null ? null : text(value);
+    }
+
+    boolean isTrue(String name) {
+        return parameters.get(name) instanceof Parameter.Bool flag && flag.value();
+    }
+
+    private static @Nullable String text(Parameter value) {
+        return switch (value) {
+            case Parameter.Bool flag -> Boolean.toString(flag.value());
+            case Parameter.Int64 number -> Long.toString(number.value());
+            case Parameter.Uint64 number -> Long.toUnsignedString(number.value());
+            case Parameter.Float64 number -> text(number.value());
+            case Parameter.Text text -> text.value();
+            case Parameter.Json json -> null;
+        };
+    }
+
+    private static String text(double value) {
+        return Math.abs(value) < EXACT && value == Math.rint(value)
+                ? Long.toString((long) value)
+                : Double.toString(value);
+    }
+}

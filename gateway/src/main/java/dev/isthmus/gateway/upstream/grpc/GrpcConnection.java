@@ -1,0 +1,171 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.http2.AbuseRule;
+import dev.isthmus.gateway.http2.ConnectionListener;
+import dev.isthmus.gateway.http2.Http2Connection;
+import dev.isthmus.gateway.http2.Http2Options;
+import dev.isthmus.oip.OipException;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelPipeline;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection to a server, and the watch over it: calls are sent once its SETTINGS have come, and while they are under way
+ * a server that is silent for long must answer a ping. Lives on the event loop of its pool.
+ */
+final class GrpcConnection implements ConnectionListener {
+    private static final int STREAM_WINDOW = 1 << 20;
+    private static final int CONNECTION_WINDOW = 4 << 20;
+    /** Large, so that large tensors come in few parts. */
+    private static final int MAX_FRAME = 1 << 20;
+
+    private static final int MAX_HEAD = 16 * 1024;
+
+    private final GrpcConnectionPool pool;
+    private final ConnectionRules rules;
+    private final AbusePolicy abuse;
+    private final Http2Connection http2;
+    private @Nullable Channel channel;
+    /** Of what is awaited: SETTINGS, the end of a silence, or the answer to a ping. */
+    private @Nullable Future<?> timer;
+
+    private boolean heard;
+    private boolean settled;
+    private boolean used;
+
+    GrpcConnection(GrpcConnectionPool pool, ConnectionRules rules, AbusePolicy abuse) {
+        this.pool = pool;
+        this.rules = rules;
+        this.abuse = abuse;
+        Http2Options options = new Http2Options(
+                STREAM_WINDOW, CONNECTION_WINDOW, MAX_FRAME, 0, MAX_HEAD, Integer.MAX_VALUE, abuse.limits());
+        this.http2 = Http2Connection.client(options, this);
+    }
+
+    void join(ChannelPipeline pipeline) {
+        channel = pipeline.channel();
+        pipeline.addLast(new ServerListener()).addLast(http2);
+    }
+
+    private EventLoop loop() {
+        return pool.loop();
+    }
+
+    /** The channel is connected. */
+    void awaitSettings() {
+        if (!settled) {
+            timer = loop().schedule(http2::close, rules.patience().toNanos(), TimeUnit.NANOSECONDS);
+        }
+    }
+
+    @Override
+    public void ready() {
+        settled = true;
+        stopTimer();
+        pool.ready(this);
+    }
+
+    private void stopTimer() {
+        if (timer != null) {
+            timer.cancel(false);
+            timer = null;
+        }
+    }
+
+    /** Whether the call is on its way. */
+    boolean carries(GrpcCall call) {
+        if (!http2.takesStreams() || !call.carriedBy(http2)) {
+            return false;
+        }
+        used = true;
+        if (timer == null) {
+            watch();
+        }
+        return true;
+    }
+
+    /** Whether it has carried a call. */
+    boolean used() {
+        return used;
+    }
+
+    private void watch() {
+        heard = false;
+        timer = loop().schedule(this::silent, rules.silence().toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    private void silent() {
+        timer = null;
+        if (http2.openStreams() == 0) {
+            return;
+        }
+        if (heard || !http2.ping(this::answered)) {
+            watch();
+        } else {
+            timer = loop().schedule(this::unanswered, rules.patience().toNanos(), TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private void unanswered() {
+        if (heard) {
+            watch();
+        } else {
+            http2.closeWith(pool.texts().failures().silent(rules.patience()));
+        }
+    }
+
+    private void answered() {
+        stopTimer();
+        if (http2.openStreams() > 0) {
+            watch();
+        }
+    }
+
+    @Override
+    public void goingAway(long errorCode) {
+        if (settled) {
+            pool.drains(this);
+            http2.goAway();
+        } else {
+            http2.close();
+        }
+    }
+
+    @Override
+    public void streamClosed() {
+        pool.serveWaiting();
+    }
+
+    @Override
+    public void abused(AbuseRule rule, String what) {
+        if (channel != null) {
+            abuse.listener().abused(channel.remoteAddress(), rule, what);
+        }
+    }
+
+    @Override
+    public void closed(@Nullable Throwable cause) {
+        stopTimer();
+        pool.gone(this, cause);
+    }
+
+    /** @param why what the calls on it fail with */
+    void close(OipException why) {
+        http2.closeWith(why);
+    }
+
+    /** Hears whatever the server sends. */
+    private final class ServerListener extends ChannelInboundHandlerAdapter {
+        @Override
+        public void channelRead(ChannelHandlerContext context, Object bytes) {
+            heard = true;
+            context.fireChannelRead(bytes);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.http2.HeaderField;
+import dev.isthmus.gateway.http2.HeaderFieldList;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+
+/** The methods of {@code inference.GRPCInferenceService} at one server: the heads of requests, made once. */
+record GrpcMethods(
+        MethodHead modelInfer,
+        MethodHead modelStreamInfer,
+        MethodHead serverReady,
+        MethodHead serverMetadata,
+        MethodHead modelReady,
+        MethodHead modelMetadata,
+        Map<Extension, MethodHead> extensions) {
+
+    private static final String SERVICE = "inference.GRPCInferenceService";
+    private static final String ACCEPTED = "identity,gzip";
+
+    /**
+     * One method's head.
+     *
+     * @param plain without a timeout
+     * @param timed with the upstream's own, which is the same for all calls without a deadline
+     */
+    record MethodHead(HeaderFieldList plain, HeaderFieldList timed) {}
+
+    static GrpcMethods of(String authority, Duration timeout) {
+        CommonHeaders heads = new CommonHeaders(authority, timeout);
+        Map<Extension, MethodHead> extensions = new EnumMap<>(Extension.class);
+        for (Extension extension : Extension.values()) {
+            extensions.put(extension, heads.of(extension.grpcMethod()));
+        }
+        return new GrpcMethods(
+                heads.of("ModelInfer"),
+                heads.of("ModelStreamInfer"),
+                heads.of("ServerReady"),
+                heads.of("ServerMetadata"),
+                heads.of("ModelReady"),
+                heads.of("ModelMetadata"),
+                extensions);
+    }
+
+    MethodHead extension(Extension extension) {
+        return Objects.requireNonNull(extensions.get(extension));
+    }
+
+    /** What they have in common. */
+    private record CommonHeaders(String authority, Duration timeout) {
+        MethodHead of(String name) {
+            HeaderFieldList plain = HeaderFieldList.of(
+                    HeaderField.constant(":method", "POST"),
+                    HeaderField.constant(":scheme", "http"),
+                    HeaderField.constant(":path", "/" + SERVICE + "/" + name),
+                    HeaderField.constant(":authority", authority),
+                    HeaderField.constant("content-type", GrpcNames.CONTENT_TYPE.toString()),
+                    HeaderField.constant("te", "trailers"),
+                    HeaderField.constant("user-agent", userAgent()),
+                    HeaderField.constant(GrpcNames.ACCEPT_ENCODING.toString(), ACCEPTED));
+            String value = GrpcTimeout.value(timeout.toNanos());
+            return new MethodHead(plain, plain.with(HeaderField.constant(GrpcNames.TIMEOUT.toString(), value)));
+        }
+    }
+
+    private static String userAgent() {
+        String version = GrpcMethods.class.getPackage().getImplementationVersion();
+        return version == null ? "isthmus" : "isthmus/" + version;
+    }
+}

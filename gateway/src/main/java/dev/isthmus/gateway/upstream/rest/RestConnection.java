@@ -1,0 +1,154 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.timeout.IdleStateEvent;
+import io.netty.util.ReferenceCountUtil;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** One HTTP/1.1 connection, which carries one exchange at a time. The last handler of its channel. */
+@SuppressWarnings("FutureReturnValueIgnored") // of close(): it ends in channelInactive, which is where we look
+final class RestConnection extends ChannelInboundHandlerAdapter {
+    private static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final RestConnectionPool pool;
+    private final Channel channel;
+    private final LimitedReadAllocator reads;
+    private @Nullable Exchange exchange;
+    private @Nullable Throwable failure;
+    private int exchanges;
+    private long idleSince;
+    private boolean written;
+    private boolean returning;
+
+    /** @param reads the channel's */
+    RestConnection(RestConnectionPool pool, Channel channel, LimitedReadAllocator reads) {
+        this.pool = pool;
+        this.channel = channel;
+        this.reads = reads;
+    }
+
+    /** Whether it has carried an exchange before the next one, so that the server may have closed it meanwhile. */
+    boolean used() {
+        return exchanges > 0;
+    }
+
+    /** Whether nobody used it for so long that the server may just have closed it. */
+    boolean stale() {
+        return used() && pool.nanoTime() - idleSince >= STALE_NANOS;
+    }
+
+    EventLoop loop() {
+        return channel.eventLoop();
+    }
+
+    boolean active() {
+        return channel.isActive();
+    }
+
+    /** Begins an exchange. The question stays the exchange's. */
+    void send(RestRequestSpec question, Exchange next) {
+        exchange = next;
+        exchanges++;
+        written = false;
+        question.write(channel, pool.authority()).addListener(future -> written((ChannelFuture) future));
+    }
+
+    private void written(ChannelFuture future) {
+        if (future.isSuccess()) {
+            written = true;
+        } else {
+            fail(future.cause());
+        }
+    }
+
+    private void fail(@Nullable Throwable cause) {
+        if (failure == null) {
+            failure = cause;
+        }
+        channel.close();
+    }
+
+    /**
+     * The exchange is over: back to the pool, or closed where its end is not clean. Not before all that was read has been
+     * looked at: what a server sends beyond its response must not become the response to another request.
+     */
+    void finished(boolean keepAlive) {
+        exchange = null;
+        reads.limit(false);
+        channel.config().setAutoRead(true);
+        returning = keepAlive && written && channel.isActive();
+        if (!returning) {
+            channel.close();
+        }
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext context) {
+        if (returning) {
+            returning = false;
+            idleSince = pool.nanoTime();
+            pool.release(this);
+        }
+    }
+
+    /** Goes on reading from the server, or stops. */
+    void read(boolean on) {
+        channel.config().setAutoRead(on);
+    }
+
+    /** Reads little at once until the exchange is over, because each read waits for a client that may be slow. */
+    void readLittle() {
+        reads.limit(true);
+    }
+
+    /** Nobody waits for what is under way here any more. */
+    void drop() {
+        exchange = null;
+        channel.close();
+    }
+
+    /** Closes; an exchange under way fails. */
+    void close() {
+        channel.close();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object part) {
+        if (exchange != null && part instanceof HttpObject object) {
+            exchange.received(object);
+        } else {
+            ReferenceCountUtil.release(part);
+            returning = false;
+            channel.close();
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+        returning = false;
+        pool.gone(this);
+        Exchange left = exchange;
+        exchange = null;
+        if (left != null) {
+            left.connectionLost(failure);
+        }
+    }
+
+    @Override
+    public void userEventTriggered(ChannelHandlerContext context, Object event) {
+        if (event instanceof IdleStateEvent && exchange == null) {
+            channel.close();
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+        fail(cause);
+    }
+}

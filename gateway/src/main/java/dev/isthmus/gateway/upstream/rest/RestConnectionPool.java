@@ -1,0 +1,231 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import dev.isthmus.gateway.upstream.UpstreamTransport;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpDecoderConfig;
+import io.netty.handler.codec.http.HttpRequestEncoder;
+import io.netty.handler.codec.http.HttpResponseDecoder;
+import io.netty.handler.timeout.IdleStateHandler;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connections to one endpoint from one event loop; used on that loop only. The connection that was used last is used
+ * first, so that those which are not needed grow old.
+ */
+final class RestConnectionPool {
+    /** So that a body comes in buffers as large as they were read. */
+    private static final int MAX_CHUNK = 1 << 20;
+
+    private static final int MAX_HEAD = 16 * 1024;
+
+    private final UpstreamSettings settings;
+    private final Bootstrap bootstrap;
+    private final PoolLimits limits;
+    private final UpstreamFailures failures;
+    private final LongSupplier nanoTime;
+    private final Deque<RestConnection> idle = new ArrayDeque<>();
+    private final Deque<Exchange> waiting = new ArrayDeque<>();
+    private final Set<RestConnection> connected = new HashSet<>();
+    private int connecting;
+    private boolean closed;
+
+    /** @param bootstrap with everything but handler and address */
+    private RestConnectionPool(
+            UpstreamSettings settings,
+            Bootstrap bootstrap,
+            PoolLimits limits,
+            UpstreamFailures failures,
+            LongSupplier nanoTime) {
+        this.settings = settings;
+        this.bootstrap = bootstrap;
+        this.limits = limits;
+        this.failures = failures;
+        this.nanoTime = nanoTime;
+    }
+
+    /** A pool without connections. */
+    static RestConnectionPool open(
+            UpstreamSettings settings,
+            PoolLimits limits,
+            UpstreamFailures failures,
+            EventLoop loop,
+            ByteBufAllocator allocator,
+            LongSupplier nanoTime) {
+        Bootstrap bootstrap = UpstreamTransport.of(settings, loop, allocator);
+        return new RestConnectionPool(settings, bootstrap, limits, failures, nanoTime);
+    }
+
+    String authority() {
+        return settings.authority();
+    }
+
+    long nanoTime() {
+        return nanoTime.getAsLong();
+    }
+
+    boolean closed() {
+        return closed;
+    }
+
+    /** Sends the exchange on an idle connection, on a new one, or later. */
+    void acquire(Exchange exchange) {
+        RestConnection kept = idle.pollLast();
+        while (kept != null && !kept.active()) {
+            kept = idle.pollLast();
+        }
+        if (kept != null && kept.stale() && !exchange.safe()) {
+            sendIfStillOpen(kept, exchange);
+        } else if (kept != null) {
+            exchange.carriedBy(kept);
+        } else if (full() && waiting.size() >= limits.waiting()) {
+            exchange.fail(failures.overloaded(limits.connections()));
+        } else if (full()) {
+            waiting.addLast(exchange);
+        } else {
+            connect(exchange);
+        }
+    }
+
+    /**
+     * Sends the exchange after the loop has polled the sockets once more: servers close connections that were idle for long,
+     * and a request that was written to one of those cannot be sent again, since nobody knows whether it was read.
+     */
+    private void sendIfStillOpen(RestConnection kept, Exchange exchange) {
+        EventLoop loop = kept.loop();
+        // A task that is scheduled by a task runs after the next poll.
+        loop.execute(() -> loop.schedule(() -> polled(kept, exchange), 1, TimeUnit.NANOSECONDS));
+    }
+
+    private void polled(RestConnection kept, Exchange exchange) {
+        if (!exchange.ended() && kept.active()) {
+            exchange.carriedBy(kept);
+        } else if (!exchange.ended()) {
+            acquire(exchange);
+        } else if (kept.active()) {
+            release(kept);
+        }
+    }
+
+    /** Sends the exchange on a new connection, before all that wait. */
+    void acquireFresh(Exchange exchange) {
+        if (full()) {
+            waiting.addFirst(exchange);
+        } else {
+            connect(exchange);
+        }
+    }
+
+    private boolean full() {
+        return connecting + connected.size() >= limits.connections();
+    }
+
+    /** The exchange needs no connection any more. */
+    void forget(Exchange exchange) {
+        waiting.remove(exchange);
+    }
+
+    private void connect(Exchange exchange) {
+        connecting++;
+        var initializer = new RestChannelInitializer();
+        bootstrap
+                .clone()
+                .handler(initializer)
+                .connect()
+                .addListener(future -> connected((ChannelFuture) future, initializer.connection, exchange));
+    }
+
+    private void connected(ChannelFuture future, @Nullable RestConnection connection, Exchange exchange) {
+        connecting--;
+        if (!future.isSuccess() || connection == null) {
+            connectFailed(future.cause(), exchange);
+            return;
+        }
+        connected.add(connection);
+        if (closed) {
+            exchange.fail(failures.closed());
+            connection.close();
+            return;
+        }
+        if (exchange.ended()) {
+            release(connection);
+        } else {
+            exchange.carriedBy(connection);
+        }
+    }
+
+    private void connectFailed(@Nullable Throwable cause, Exchange exchange) {
+        exchange.connectFailed(cause);
+        serveWaiting();
+    }
+
+    /** Takes back a connection that can carry another exchange. */
+    void release(RestConnection connection) {
+        if (closed) {
+            connection.close();
+            return;
+        }
+        Exchange next = waiting.pollFirst();
+        if (next == null) {
+            idle.addLast(connection);
+        } else {
+            next.carriedBy(connection);
+        }
+    }
+
+    /** A connection has ended. */
+    void gone(RestConnection connection) {
+        connected.remove(connection);
+        idle.remove(connection);
+        serveWaiting();
+    }
+
+    private void serveWaiting() {
+        if (!closed && !full()) {
+            Exchange next = waiting.pollFirst();
+            if (next != null) {
+                connect(next);
+            }
+        }
+    }
+
+    void close() {
+        closed = true;
+        List.copyOf(waiting).forEach(exchange -> exchange.fail(failures.closed()));
+        List.copyOf(connected).forEach(RestConnection::close);
+    }
+
+    /** The channel's handlers: idleness, HTTP/1.1, and the connection. */
+    private final class RestChannelInitializer extends ChannelInitializer<Channel> {
+        private @Nullable RestConnection connection;
+
+        @Override
+        protected void initChannel(Channel channel) {
+            var http = new HttpDecoderConfig()
+                    .setMaxInitialLineLength(MAX_HEAD)
+                    .setMaxHeaderSize(MAX_HEAD)
+                    .setMaxChunkSize(MAX_CHUNK);
+            LimitedReadAllocator reads = new LimitedReadAllocator(channel.config().getRecvByteBufAllocator());
+            channel.config().setRecvByteBufAllocator(reads);
+            connection = new RestConnection(RestConnectionPool.this, channel, reads);
+            channel.pipeline()
+                    .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
+                    // Not HttpClientCodec: nobody asks with HEAD or CONNECT, which it is there for.
+                    .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
+                    .addLast(connection);
+        }
+    }
+}

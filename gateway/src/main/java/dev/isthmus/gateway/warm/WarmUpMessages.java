@@ -1,0 +1,71 @@
+package dev.isthmus.gateway.warm;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.rest.OutputForms;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** Requests and answers with one FP32 tensor of a size, encoded afresh for who asks. Any thread. Owns the tensor. */
+final class WarmUpMessages implements AutoCloseable {
+    static final int MOST_BYTES = 1 << 20;
+
+    private static final ByteBufAllocator ALLOCATOR = UnpooledByteBufAllocator.DEFAULT;
+    private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
+    private static final String MODEL = "echo";
+
+    private final int floats;
+    private final ByteBuf data;
+
+    WarmUpMessages(int floats) {
+        this.floats = floats;
+        this.data = ALLOCATOR.directBuffer(tensorBytes(), tensorBytes());
+        for (int i = 0; i < floats; i++) {
+            // As pixels are: of nine digits, and of both signs.
+            data.writeFloatLE((i * 37 % 255) / 255f - 0.25f);
+        }
+    }
+
+    @Override
+    public void close() {
+        data.release();
+    }
+
+    int tensorBytes() {
+        return floats * Float.BYTES;
+    }
+
+    /** @param binary on the REST wire: whether the tensor stands behind the JSON */
+    InferMessage request(ModelRef model, Wire wire, boolean binary) {
+        InferRequest request = new InferRequest(model, "", Map.of(), List.of(tensor("in")), List.of());
+        return TRANSCODER.request(
+                ALLOCATOR, new InferMessage.DecodedRequest(request, Set.of()), new ServerFeatures(wire, Dialect.GENERIC, binary, false));
+    }
+
+    /** As {@link #request}. */
+    InferMessage answer(Wire wire, boolean binary) {
+        InferResponse response = new InferResponse(ModelRef.of(MODEL), "", Map.of(), List.of(tensor("out")));
+        ResponseForm form = new ResponseForm(
+                wire, false, binary ? OutputForms.BINARY : OutputForms.JSON, false, Map.of(), null, null);
+        return TRANSCODER.response(ALLOCATOR, new InferMessage.Response(response), form);
+    }
+
+    private Tensor tensor(String name) {
+        return new Tensor(name, DataType.FP32, Shape.of(1, floats), Map.of(), data.retainedDuplicate());
+    }
+}

@@ -1,0 +1,57 @@
+package dev.isthmus.gateway.catalogue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
+import dev.isthmus.oip.ErrorCode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+class SharedLookupsTest {
+    private final AtomicLong now = new AtomicLong();
+    private final SharedLookups<String, Integer> shared = new SharedLookups<>(now::get);
+    private final List<Consumer<LookupResult<Integer>>> searches = new ArrayList<>();
+    private final List<LookupResult<Integer>> told = new ArrayList<>();
+
+    private static LookupResult<Integer> seven() {
+        return new LookupResult.Value<>(7, Duration.ofSeconds(2));
+    }
+
+    @Test
+    void lookUp_wantedByTwo_isOne() {
+        shared.want("a", searches::add, told::add);
+        shared.want("a", searches::add, told::add);
+        assertThat(searches).hasSize(1);
+        searches.getFirst().accept(seven());
+        assertThat(told).containsExactly(seven(), seven());
+    }
+
+    @Test
+    void outcome_isKeptAsLongAsItSays() {
+        shared.want("a", searches::add, told::add);
+        searches.getFirst().accept(seven());
+        now.addAndGet(TimeUnit.MILLISECONDS.toNanos(1_900));
+        assertThat(shared.known("a")).contains(seven());
+        now.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
+        assertThat(shared.known("a")).isEmpty();
+    }
+
+    @Test
+    void lookUps_tooMany_areRefused() {
+        for (int i = 0; i < SharedLookups.LOOK_UPS; i++) {
+            shared.want("model " + i, searches::add, told::add);
+        }
+        assertThat(told).isEmpty();
+        shared.want("one more", searches::add, told::add);
+        assertThat(told)
+                .singleElement()
+                .isInstanceOfSatisfying(
+                        LookupResult.Failure.class,
+                        failure -> assertThat(failure.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE));
+    }
+}

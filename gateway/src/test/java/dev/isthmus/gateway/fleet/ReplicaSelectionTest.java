@@ -1,0 +1,86 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.oip.ModelRef;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class ReplicaSelectionTest {
+    private final Pool pool = Pool.of(3);
+    private final Replica a = pool.replicas.get(0);
+    private final Replica b = pool.replicas.get(1);
+    private final Replica c = pool.replicas.get(2);
+
+    private List<Replica> candidates(ModelRef model, Collection<Replica> tried) {
+        return new ReplicaSelection(0.5, pool.random)
+                .of(pool.replicas, Pool.call(Call.NO_AFFINITY), model, tried, pool.now());
+    }
+
+    private static void ready(Replica replica, ModelRef model, boolean ready) {
+        replica.readiness(replica.readiness().with(Map.of(model, ready)));
+    }
+
+    @Test
+    void unaskedServers_areAllUsable() {
+        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(a, b, c);
+    }
+
+    @Test
+    void serverThatIsNotReady_isLeftOut() {
+        b.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
+
+        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(a, c);
+    }
+
+    @Test
+    void modelNotReadyOnOneServer_isAskedOnTheOthers() {
+        ready(a, Pool.MODEL, false);
+
+        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(b, c);
+        assertThat(candidates(ModelRef.of("another"), List.of())).containsExactly(a, b, c);
+    }
+
+    @Test
+    void modelReadyNowhere_isAskedAnywhere() {
+        pool.replicas.forEach(replica -> ready(replica, Pool.MODEL, false));
+
+        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(a, b, c);
+    }
+
+    @Test
+    void versionThatIsNotChecked_isAsItsModel() {
+        ready(a, Pool.MODEL, false);
+
+        assertThat(candidates(new ModelRef("m", "3"), List.of())).containsExactly(b, c);
+    }
+
+    @Test
+    void onlyServerOfAModel_isAskedThoughItIsNotReady() {
+        ready(a, Pool.MODEL, false);
+        ready(b, Pool.MODEL, false);
+        c.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
+
+        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(c);
+    }
+
+    @Test
+    void triedServers_arePassedOver() {
+        assertThat(candidates(Pool.MODEL, List.of(a, b))).containsExactly(c);
+    }
+
+    @Test
+    void allServersTried_areTriedAgain() {
+        assertThat(candidates(Pool.MODEL, List.of(a, b, c))).containsExactly(a, b, c);
+    }
+
+    @Test
+    void usableServersTried_oneThatIsNotReadyIsNext() {
+        b.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
+
+        assertThat(candidates(Pool.MODEL, List.of(a, c))).containsExactly(b);
+    }
+}

@@ -1,0 +1,106 @@
+package dev.isthmus.local.repository;
+
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * The repository's folder, which nothing is read outside of. Failures name what they are about by its path in it.
+ *
+ * @param path canonical
+ */
+record RepositoryRoot(Path path) {
+    private static final long MAX_CONFIG = 1 << 20;
+    /** What fits into an array. */
+    private static final long MAX_MODEL = Integer.MAX_VALUE - 8;
+
+    private static final long MAX_ENTRIES = 100_000;
+
+    /** @throws OipException when it is no folder that can be read */
+    static RepositoryRoot of(Path directory) {
+        try {
+            return new RepositoryRoot(directory.toRealPath());
+        } catch (IOException e) {
+            throw new OipException(
+                    ErrorCode.FAILED_PRECONDITION, "model repository " + directory + " cannot be read", e);
+        }
+    }
+
+    /** The visible entries of a folder, in the order of their names. */
+    List<Path> list(Path folder) {
+        try (Stream<Path> children = Files.list(folder)) {
+            return children.filter(child -> !child.getFileName().toString().startsWith("."))
+                    .limit(MAX_ENTRIES)
+                    .sorted()
+                    .toList();
+        } catch (IOException | UncheckedIOException e) {
+            throw unreadable(folder, e);
+        }
+    }
+
+    /**
+     * A path after its links.
+     *
+     * @throws OipException when it leads out of the repository, or is not there
+     */
+    Path inside(Path file) {
+        try {
+            Path real = file.toRealPath();
+            if (!real.startsWith(path)) {
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        "'" + name(file) + "' is a link that leads out of the repository");
+            }
+            return real;
+        } catch (IOException e) {
+            throw unreadable(file, e);
+        }
+    }
+
+    /** The text of a configuration. */
+    String text(Path file) {
+        Path real = inside(file);
+        try {
+            if (Files.size(real) > MAX_CONFIG) {
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        "'" + name(file) + "': at most " + MAX_CONFIG + " bytes are expected, got " + Files.size(real));
+            }
+            return Files.readString(real, StandardCharsets.UTF_8);
+        } catch (CharacterCodingException e) {
+            throw new OipException(ErrorCode.FAILED_PRECONDITION, "'" + name(file) + "': UTF-8 is expected", e);
+        } catch (IOException e) {
+            throw unreadable(file, e);
+        }
+    }
+
+    byte[] bytes(Path file) {
+        Path real = inside(file);
+        try {
+            if (Files.size(real) > MAX_MODEL) {
+                throw new OipException(
+                        ErrorCode.FAILED_PRECONDITION,
+                        "'" + name(file) + "': at most " + MAX_MODEL + " bytes are expected, got " + Files.size(real));
+            }
+            return Files.readAllBytes(real);
+        } catch (IOException e) {
+            throw unreadable(file, e);
+        }
+    }
+
+    /** What clients may know of a path. */
+    String name(Path file) {
+        return file.startsWith(path) ? path.relativize(file).toString() : String.valueOf(file.getFileName());
+    }
+
+    private OipException unreadable(Path file, Exception cause) {
+        return new OipException(ErrorCode.FAILED_PRECONDITION, "'" + name(file) + "' cannot be read", cause);
+    }
+}

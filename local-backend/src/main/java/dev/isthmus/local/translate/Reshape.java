@@ -1,0 +1,70 @@
+package dev.isthmus.local.translate;
+
+import ai.djl.ndarray.types.Shape;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Other shapes of the same elements. */
+final class Reshape {
+    private Reshape() {}
+
+    /**
+     * The shape asked for; one extent of it may be -1.
+     *
+     * @throws IllegalArgumentException where the elements do not fill it
+     */
+    static Shape reshaped(Shape from, Shape wanted) {
+        long known = 1;
+        int open = -1;
+        for (int i = 0; i < wanted.dimension(); i++) {
+            if (wanted.get(i) >= 0) {
+                known = Math.multiplyExact(known, wanted.get(i));
+            } else if (open >= 0) {
+                throw new IllegalArgumentException("shape " + wanted + " has more than one open extent");
+            } else {
+                open = i;
+            }
+        }
+        long count = from.size();
+        boolean fits = open < 0 ? known == count : known > 0 && count % known == 0;
+        if (!fits) {
+            throw new IllegalArgumentException("shape " + from + " cannot become " + wanted);
+        }
+        return open < 0 ? wanted : Shape.update(wanted, open, count / known);
+    }
+
+    /** With an extent of 1 more, at an axis that counts from the end where it is negative. */
+    static Shape expanded(Shape from, int axis) {
+        List<Long> extents = extents(from);
+        extents.add(axis < 0 ? axis + extents.size() + 1 : axis, 1L);
+        return new Shape(extents);
+    }
+
+    /**
+     * Without extents of 1.
+     *
+     * @param axes of these; none for all
+     */
+    static Shape squeezed(Shape from, int... axes) {
+        List<Long> extents = extents(from);
+        List<Long> left = new ArrayList<>();
+        for (int i = 0; i < extents.size(); i++) {
+            boolean meant = axes.length == 0;
+            for (int axis : axes) {
+                meant |= i == (axis < 0 ? axis + extents.size() : axis);
+            }
+            if (!meant || extents.get(i) != 1) {
+                left.add(extents.get(i));
+            }
+        }
+        return new Shape(left);
+    }
+
+    private static List<Long> extents(Shape shape) {
+        List<Long> extents = new ArrayList<>();
+        for (long extent : shape.getShape()) {
+            extents.add(extent);
+        }
+        return extents;
+    }
+}

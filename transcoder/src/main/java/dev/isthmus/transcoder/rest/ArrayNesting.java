@@ -1,0 +1,133 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.TensorCheck;
+import java.util.Arrays;
+
+/**
+ * How the arrays of one tensor's {@code data} lie in each other, and how many elements they have: one flat array, or arrays
+ * that are as long as all others of their level, outermost level 1.
+ */
+final class ArrayNesting {
+    private final TensorCheck check;
+    private final String tensor;
+    private long count;
+    private int deepest;
+    private boolean elementSeen;
+
+    // Of each level, and of the one below the deepest that a shape has, whose arrays may be elements.
+    /** Items so far at each level, and how many each level had; -1 where none has ended yet. */
+    private final long[] items = new long[Shape.MAX_RANK + 2];
+
+    private final long[] extents = new long[Shape.MAX_RANK + 2];
+
+    private final long[] markedItems = new long[Shape.MAX_RANK + 2];
+    private final long[] markedExtents = new long[Shape.MAX_RANK + 2];
+    private long markedCount;
+    private int markedDeepest;
+    private boolean markedElementSeen;
+
+    ArrayNesting(TensorCheck check, String tensor) {
+        this.check = check;
+        this.tensor = tensor;
+        Arrays.fill(extents, -1);
+    }
+
+    /**
+     * An array begins.
+     *
+     * @param mayBeElement whether it may turn out to be an element ({@link #element})
+     */
+    void open(int level, boolean mayBeElement) {
+        boolean element = mayBeElement && level == deepest + 1;
+        if (level > Shape.MAX_RANK + (mayBeElement ? 1 : 0) || (elementSeen && level > deepest && !element)) {
+            throw ragged();
+        }
+        if (level > 1) {
+            items[level - 1]++;
+        }
+        items[level] = 0;
+        deepest = elementSeen ? deepest : Math.max(deepest, level);
+    }
+
+    /** An array of items ends. */
+    void close(int level) {
+        if (extents[level] >= 0 && extents[level] != items[level]) {
+            throw ragged();
+        }
+        extents[level] = items[level];
+    }
+
+    /** So many elements come in the array of this level. */
+    void elements(int level, long number) {
+        if (level != deepest || level > Shape.MAX_RANK) {
+            throw ragged();
+        }
+        elementSeen = true;
+        items[level] += number;
+        count += number;
+    }
+
+    /** The array of this level, which has just begun, is an element. */
+    void element(int level) {
+        int outer = level - 1;
+        if (items[level] > 0 || (elementSeen && outer != deepest)) {
+            throw ragged();
+        }
+        deepest = outer;
+        elementSeen = true;
+        count++;
+    }
+
+    /** Remembers what there is now, for {@link #reset()}. */
+    void mark() {
+        System.arraycopy(items, 0, markedItems, 0, items.length);
+        System.arraycopy(extents, 0, markedExtents, 0, extents.length);
+        markedCount = count;
+        markedDeepest = deepest;
+        markedElementSeen = elementSeen;
+    }
+
+    /** Forgets what came since {@link #mark()}. */
+    void reset() {
+        System.arraycopy(markedItems, 0, items, 0, items.length);
+        System.arraycopy(markedExtents, 0, extents, 0, extents.length);
+        count = markedCount;
+        deepest = markedDeepest;
+        elementSeen = markedElementSeen;
+    }
+
+    /** Elements so far. */
+    long count() {
+        return count;
+    }
+
+    OipException ragged() {
+        return check.failure(tensor, "data: nested arrays of different sizes");
+    }
+
+    /** That what was read has the shape; a flat array has any. */
+    void requireShape(Shape shape) {
+        long expected = check.elementCount(tensor, shape);
+        if (count != expected) {
+            throw check.failure(
+                    tensor, "shape " + shape + " needs " + expected + " elements, got " + count + " in data");
+        }
+        if (deepest <= 1 || count == 0) {
+            return;
+        }
+        boolean same = deepest == shape.rank();
+        for (int level = 1; same && level <= deepest; level++) {
+            same = extents[level] == shape.extent(level - 1);
+        }
+        if (!same) {
+            throw check.failure(
+                    tensor, "shape " + shape + " is expected of the nested arrays in data, got " + nesting());
+        }
+    }
+
+    private Shape nesting() {
+        return Shape.of(Arrays.copyOfRange(extents, 1, deepest + 1));
+    }
+}

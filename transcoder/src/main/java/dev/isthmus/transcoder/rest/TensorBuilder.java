@@ -1,0 +1,281 @@
+package dev.isthmus.transcoder.rest;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.BufferCollector;
+import dev.isthmus.transcoder.TensorCheck;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A tensor while its object, and the binary data behind the JSON, are being read. Owns its data until {@link #take}. */
+final class TensorBuilder {
+    /** So many small parts are put together at once; a buffer of many parts is copied by Netty when it is written. */
+    private static final int SMALL_PARTS = 256;
+
+    private final ReaderSettings settings;
+    private final TensorCheck check;
+    private final Map<String, Parameter> parameters = new LinkedHashMap<>();
+    private String name = "";
+    private @Nullable DataType dataType;
+    private @Nullable Shape shape;
+    private @Nullable TensorData reader;
+    private @Nullable DeferredData kept;
+    private @Nullable ByteBuf data;
+    private @Nullable BufferCollector binary;
+    private final ElementWalk walk = new ElementWalk();
+    private long binarySize = -1;
+    private boolean base64;
+
+    TensorBuilder(ReaderSettings settings) {
+        this.settings = settings;
+        this.check = settings.check();
+    }
+
+    String name() {
+        return name;
+    }
+
+    void name(String value) {
+        check.requireName(value, settings.limits());
+        name = value;
+    }
+
+    void shape(Shape value) {
+        check.elementCount(name, value);
+        shape = value;
+    }
+
+    void dataType(String value) {
+        dataType = check.dataType(name, value);
+    }
+
+    Map<String, Parameter> parameters() {
+        return parameters;
+    }
+
+    void binarySize(Parameter value) {
+        if (!(value instanceof Parameter.Int64 size) || size.value() < 0) {
+            throw check.failure(name, "binary_data_size: a number of bytes is expected");
+        }
+        binarySize = size.value();
+    }
+
+    /** Bytes behind the JSON that belong to this tensor; 0 for none. */
+    long binarySize() {
+        return Math.max(binarySize, 0);
+    }
+
+    /** What reads the data, which comes next; when the datatype is not known yet, its text is kept. */
+    ValueReader openData(int depth) {
+        DataType type = dataType;
+        if (type == null) {
+            kept = new DeferredData(check, name, settings.limits(), depth);
+            return kept;
+        }
+        long expected = expectedBytes(type);
+        reader = skims(type)
+                ? new DataScanner(check, name, type, settings.limits(), depth)
+                : counts()
+                        ? new ElementCount(check, name, type, settings.limits(), depth)
+                        : reader(type, expected, depth);
+        return reader;
+    }
+
+    private boolean skims(DataType type) {
+        return settings.elements() == ElementUse.SKIMMED && DataScanner.takes(type);
+    }
+
+    /** Whether an answer goes on as it came. */
+    private boolean counts() {
+        return settings.elements() == ElementUse.COUNTED;
+    }
+
+    private DataReader reader(DataType type, long expectedBytes, int depth) {
+        return new DataReader(
+                check, name, type, expectedBytes, settings.limits().bodyBytes(), depth, settings.allocator());
+    }
+
+    private long expectedBytes(DataType type) {
+        Shape known = shape;
+        return known == null || !type.fixedSize() ? 0 : check.byteSize(name, type, known);
+    }
+
+    /** The tensor's object is complete. */
+    void endObject() {
+        if (name.isEmpty()) {
+            throw new OipException(check.code(), check.kind() + ": 'name' is missing");
+        }
+        DataType type = required(dataType, "datatype");
+        Shape extents = required(shape, "shape");
+        if (reader == null && kept == null && binarySize < 0) {
+            parameters.putAll(settings.sharedOutputs().getOrDefault(name, Map.of()));
+        }
+        check.requireMemory(name, parameters, settings.limits());
+        if (kept != null) {
+            reader = counts()
+                    ? new ElementCount(check, name, type, settings.limits(), 0)
+                    : reader(type, expectedBytes(type), 0);
+            reader.read(kept.tokens());
+        }
+        requireOneSource();
+        if (reader != null) {
+            reader.requireShape(extents);
+            data = reader.take();
+        } else if (!shared() && type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
+            throw check.failure(
+                    name,
+                    "shape " + extents + " of " + type + " needs " + check.byteSize(name, type, extents)
+                            + " bytes, got a binary_data_size of " + binarySize);
+        }
+    }
+
+    private boolean shared() {
+        return parameters.containsKey(Tensor.SHARED_MEMORY_REGION);
+    }
+
+    private void requireOneSource() {
+        int sources = (reader == null ? 0 : 1) + (binarySize < 0 ? 0 : 1) + (shared() ? 1 : 0);
+        if (sources != 1) {
+            throw check.failure(
+                    name,
+                    "one of data, binary_data_size and shared_memory_region is expected, got "
+                            + (sources == 0 ? "none" : sources));
+        }
+    }
+
+    boolean plainJson() {
+        return reader != null && !contestedJson() && !base64;
+    }
+
+    /** Whether it was decoded from base64. */
+    boolean base64() {
+        return base64;
+    }
+
+    /** Whether it came as JSON that servers read differently; most refuse half floats. */
+    boolean contestedJson() {
+        return reader != null && (dataType == DataType.FP16 || dataType == DataType.BF16 || reader.contested());
+    }
+
+    private <T> T required(@Nullable T value, String key) {
+        if (value == null) {
+            throw check.failure(name, "'" + key + "' is missing");
+        }
+        return value;
+    }
+
+    /**
+     * Adds bytes from behind the JSON.
+     *
+     * @param part taken
+     */
+    void addBinary(ByteBuf part) {
+        if (counts()) {
+            countBinary(part);
+            return;
+        }
+        BufferCollector parts = binary;
+        if (parts == null) {
+            parts = new BufferCollector(settings.allocator(), SMALL_PARTS);
+            binary = parts;
+        }
+        parts.add(part);
+    }
+
+    /** Looks at the lengths of BYTES; of other types the size, which is known to be right, says all. */
+    private void countBinary(ByteBuf part) {
+        if (required(dataType, "datatype") == DataType.BYTES) {
+            walk.add(part);
+        }
+        part.release();
+    }
+
+    /** Whether its bytes follow as binary data whose size is known to be right before they have come. */
+    boolean fixedBinary() {
+        DataType type = dataType;
+        return binarySize >= 0 && type != null && type.fixedSize();
+    }
+
+    /** The tensor before its data has come. */
+    Tensor head() {
+        return new Tensor(
+                name, required(dataType, "datatype"), required(shape, "shape"), parameters, Unpooled.EMPTY_BUFFER);
+    }
+
+    /** What has come of its binary data and was not taken yet, owned by the caller. */
+    ByteBuf takeBinary() {
+        return binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
+    }
+
+    /** The tensor, owned by the caller; its data is checked, and empty where it was skimmed. */
+    Tensor take(boolean inBase64) {
+        DataType type = required(dataType, "datatype");
+        Shape extents = required(shape, "shape");
+        if (binary != null) {
+            data = binary.take();
+        }
+        ByteBuf complete = data == null ? Unpooled.EMPTY_BUFFER : data;
+        if (counts()) {
+            if (reader == null && !shared() && type == DataType.BYTES) {
+                walk.requireComplete(check, name, extents);
+            }
+        } else if (!shared() && (reader == null || reader instanceof DataReader)) {
+            check.requireRaw(name, type, extents, complete);
+        }
+        if (inBase64 && type == DataType.BYTES && binarySize < 0) {
+            ByteBuf decoded = decoded(complete);
+            complete.release();
+            complete = decoded;
+            base64 = true;
+            // It spoke of the JSON; a server that saw it would decode once more.
+            parameters.remove("content_type");
+        }
+        data = null;
+        return new Tensor(name, type, extents, parameters, complete);
+    }
+
+    private ByteBuf decoded(ByteBuf texts) {
+        ByteBuf out = settings.allocator().buffer(texts.readableBytes());
+        try {
+            for (int at = texts.readerIndex(); at < texts.writerIndex(); ) {
+                int length = texts.getIntLE(at);
+                ByteBuffer bytes = Base64.getDecoder().decode(texts.nioBuffer(at + 4, length));
+                out.writeIntLE(bytes.remaining()).writeBytes(bytes);
+                at += 4 + length;
+            }
+            return out;
+        } catch (IllegalArgumentException e) {
+            out.release();
+            throw new OipException(
+                    check.code(), check.kind() + " '" + name + "': its content_type is base64, its data is not", e);
+        }
+    }
+
+    /** Bytes of memory that it holds. */
+    long held() {
+        long bytes = reader == null ? 0 : reader.held();
+        bytes += kept == null ? 0 : kept.held();
+        return bytes + (binary == null ? 0 : binary.bytes());
+    }
+
+    void release() {
+        if (reader != null) {
+            reader.release();
+        }
+        if (binary != null) {
+            binary.release();
+        }
+        if (data != null) {
+            data.release();
+            data = null;
+        }
+    }
+}

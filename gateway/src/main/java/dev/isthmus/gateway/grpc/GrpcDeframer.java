@@ -36,6 +36,7 @@ public final class GrpcDeframer {
     private @Nullable InflatedMessage inflated;
     /** Of the message that is open, what was not taken. */
     private long missing;
+
     private long announced;
 
     /**

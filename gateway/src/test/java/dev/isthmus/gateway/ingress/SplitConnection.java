@@ -25,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** HTTP/1.1 over reads of chosen sizes, which go where a socket's would; every inference is answered with its own body. */
@@ -157,6 +158,9 @@ final class SplitConnection implements AutoCloseable {
                     answer();
                 }
                 at += read(bytes, at, arrived);
+                // Between two arrivals other connections have had their turn.
+                channel.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+                channel.runScheduledPendingTasks();
             }
         }
         return this;

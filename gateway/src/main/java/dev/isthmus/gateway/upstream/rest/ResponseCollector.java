@@ -37,6 +37,7 @@ final class ResponseCollector {
     private long length;
     /** What is counted of a large answer that is gathered, before it has come. */
     private long reserved;
+
     private boolean informational;
     private int interim;
     private final Readers readers;

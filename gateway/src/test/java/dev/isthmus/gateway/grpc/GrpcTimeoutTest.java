@@ -3,7 +3,6 @@ package dev.isthmus.gateway.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.isthmus.gateway.call.Call;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -39,7 +38,7 @@ class GrpcTimeoutTest {
 
     @Test
     void header_missing_isNoDeadline() {
-        assertThat(GrpcTimeout.deadline(null, 0)).isEqualTo(Call.NO_DEADLINE);
+        assertThat(GrpcTimeout.deadline(null, 0)).isEqualTo(GrpcTimeout.NO_DEADLINE);
     }
 
     @ParameterizedTest

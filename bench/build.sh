@@ -4,8 +4,8 @@ lib=$home/bench/target/lib
 java_home=$("$home/.mvn/jdk25") || exit 3
 
 stale() {
-  [ ! -e "$lib/.built" ] || [ ! -d "$home/gateway/target/dist/lib" ] ||
-    [ -n "$(find "$home"/pom.xml "$home"/*/pom.xml "$home"/*/src/main -newer "$lib/.built" -print -quit)" ]
+  [ ! -e "$lib/.built" ] || [ ! -d "$home/gateway/app/target/dist/lib" ] ||
+    [ -n "$(find "$home"/pom.xml "$home"/*/pom.xml "$home"/*/src/main "$home"/gateway/*/pom.xml "$home"/gateway/*/src/main -newer "$lib/.built" -print -quit)" ]
 }
 
 if stale; then

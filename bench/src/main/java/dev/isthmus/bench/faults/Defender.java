@@ -67,7 +67,7 @@ enum Defender {
     ProcessBuilder program(Path home, Path folder, List<Integer> ports, List<Integer> stubs)
             throws IOException, BenchException {
         if (isthmus()) {
-            Path start = home.resolve("gateway/target/dist/bin/isthmus");
+            Path start = home.resolve("gateway/app/target/dist/bin/isthmus");
             if (!Files.isExecutable(start)) {
                 throw new BenchException(start + ": the gateway is not packaged");
             }

@@ -61,7 +61,7 @@ final class Fleet {
 
     /** Starts the gateway from its distribution and returns when it is ready. */
     void startGateway(Path home, String config) throws IOException, BenchException, InterruptedException {
-        Path distribution = home.resolve("gateway/target/dist/lib");
+        Path distribution = home.resolve("gateway/app/target/dist/lib");
         if (!Files.isDirectory(distribution)) {
             throw new BenchException(distribution + ": the gateway is not packaged");
         }

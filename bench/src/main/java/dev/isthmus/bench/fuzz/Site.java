@@ -84,7 +84,7 @@ final class Site implements AutoCloseable {
         Files.writeString(
                 config, CONFIG.formatted(port, admin, echo.port(), echoRest.port(), wild.port(), wildRest.port()));
         ProcessBuilder program = new ProcessBuilder(
-                home.resolve("gateway/target/dist/bin/isthmus").toString(), "serve", "--config", config.toString());
+                home.resolve("gateway/app/target/dist/bin/isthmus").toString(), "serve", "--config", config.toString());
         program.environment().put("JAVA_HOME", System.getProperty("java.home"));
         program.environment().put("ISTHMUS_JAVA_OPTIONS", JAVA_OPTIONS);
         gateway = children.start("gateway", program, log::line);

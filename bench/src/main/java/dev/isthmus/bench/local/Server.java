@@ -35,7 +35,7 @@ record Server(String name, int httpPort, int grpcPort) {
         Child process = children.java(
                 "gateway",
                 List.of(),
-                home.resolve("gateway/target/dist/lib") + File.separator + "*",
+                home.resolve("gateway/app/target/dist/lib") + File.separator + "*",
                 "dev.isthmus.gateway.cli.IsthmusCommand",
                 List.of("serve", "--config", config.toString()));
         return new Server("Isthmus", port, port).awaitReady(process);

@@ -3,7 +3,7 @@ package dev.isthmus.bench.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 
-import dev.isthmus.gateway.config.ConfigLoader;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;

@@ -1,0 +1,35 @@
+package dev.isthmus.gateway;
+
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.http2.AbuseLimits;
+import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+
+/** What the peers of HTTP/2 connections may cost, out of the configuration. */
+final class AbusePolicies {
+    private AbusePolicies() {}
+
+    static AbusePolicy ofClients(GatewayConfig.Http2Abuse config, MeterRegistry meters) {
+        AbuseLimits limits = new AbuseLimits(
+                new BucketLimit(config.streamResetBurst(), config.streamResetRate()),
+                new BucketLimit(config.streamErrorBurst(), config.streamErrorRate()),
+                new BucketLimit(config.controlFrameBurst(), config.controlFrameRate()),
+                config.controlFramesPerData(),
+                config.maxQueuedFrames());
+        return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofClients());
+    }
+
+    /** Streams that a server resets or breaks harm none but its own calls. */
+    static AbusePolicy ofUpstream(String name, UpstreamConfig.UpstreamHttp2Abuse config, MeterRegistry meters) {
+        AbuseLimits limits = new AbuseLimits(
+                BucketLimit.ANY,
+                BucketLimit.ANY,
+                new BucketLimit(config.controlFrameBurst(), config.controlFrameRate()),
+                config.controlFramesPerData(),
+                config.maxQueuedFrames());
+        return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofUpstream(name));
+    }
+}

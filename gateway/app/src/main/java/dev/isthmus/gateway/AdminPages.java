@@ -1,0 +1,99 @@
+package dev.isthmus.gateway;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.isthmus.gateway.admin.AdminResponse;
+import dev.isthmus.gateway.admin.AdminRequest;
+import dev.isthmus.gateway.admin.AdminRoutes;
+import dev.isthmus.gateway.settings.ConfigDocument;
+import dev.isthmus.gateway.metrics.ProcessMetrics;
+import dev.isthmus.gateway.reload.ReloadResult;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** What every gateway answers to operators. */
+final class AdminPages {
+    private final Gateway gateway;
+    private final ProcessMetrics metrics;
+
+    AdminPages(Gateway gateway, ProcessMetrics metrics) {
+        this.gateway = gateway;
+        this.metrics = metrics;
+    }
+
+    void addTo(AdminRoutes routes) {
+        routes.route("GET", "/metrics", request -> AdminResponse.text(ProcessMetrics.CONTENT_TYPE, metrics.scrape()))
+                .route("GET", "/live", request -> live())
+                .route("GET", "/ready", request -> ready())
+                .route("GET", "/config", request -> config())
+                .route("GET", "/servers", request -> json(gateway.catalogue().membersDocument()))
+                .route("GET", "/index", request -> json(gateway.catalogue().indexDocument()))
+                .route("GET", "/drift", request -> json(gateway.catalogue().driftDocument()))
+                .route("GET", "/shadows", request -> json(gateway.shadows().document()))
+                .route("GET", "/ramps", request -> json(gateway.ramps().document()))
+                .route("POST", "/ramps/*", this::steer)
+                .route("POST", "/reload", this::reload);
+    }
+
+    private static AdminResponse json(JsonNode document) {
+        return AdminResponse.json(200, document);
+    }
+
+    /** {@code /ramps/MODEL/pause}, resume, restart or rollback. */
+    private AdminResponse steer(AdminRequest request) {
+        String tail = request.tail();
+        int slash = tail.lastIndexOf('/');
+        String model = slash < 0 ? tail : tail.substring(0, slash);
+        switch (tail.substring(slash + 1)) {
+            case "pause" -> gateway.ramps().pause(model);
+            case "resume" -> gateway.ramps().resume(model);
+            case "restart" -> gateway.ramps().restart(model);
+            case "rollback" -> gateway.ramps().rollBack(model);
+            default -> {
+                return AdminResponse.error(404, "/ramps/MODEL/ and pause, resume, restart or rollback are expected");
+            }
+        }
+        return json(gateway.ramps().document());
+    }
+
+    private AdminResponse live() {
+        String failure = gateway.failure();
+        return failure == null
+                ? AdminResponse.json(200, Map.of("live", true))
+                : AdminResponse.error(503, "the gateway does not work: " + failure);
+    }
+
+    /** Whether this gateway takes traffic: what its upstreams are is in {@code /servers}. */
+    private AdminResponse ready() {
+        String obstacle = gateway.obstacle();
+        return obstacle == null
+                ? AdminResponse.json(200, Map.of("ready", true))
+                : AdminResponse.error(503, "the gateway is not ready: " + obstacle);
+    }
+
+    private AdminResponse config() {
+        Generation current = gateway.current();
+        Map<String, Object> document = new LinkedHashMap<>();
+        document.put("generation", current.number());
+        document.put("loaded_seconds_ago", TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - current.madeNanos()));
+        document.put("config", ConfigDocument.of(current.config()));
+        return AdminResponse.json(200, document);
+    }
+
+    private AdminResponse reload(AdminRequest request) {
+        Map<String, Object> document = new LinkedHashMap<>();
+        switch (gateway.reload()) {
+            case ReloadResult.Applied applied -> {
+                document.put("generation", applied.generation());
+                document.put("changes", applied.changes());
+                document.put("warnings", applied.warnings());
+                return AdminResponse.json(200, document);
+            }
+            case ReloadResult.Rejected rejected -> {
+                document.put("error", "the configuration is refused, and the one before is still served");
+                document.put("problems", rejected.problems());
+                return AdminResponse.json(rejected.invalid() ? 422 : 409, document);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package dev.isthmus.gateway;
+
+import dev.isthmus.gateway.UpstreamPool.Lease;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.ReplicaFactory;
+import dev.isthmus.gateway.fleet.ReplicaSet;
+import dev.isthmus.gateway.fleet.ClusterResources;
+import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
+import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.local.LocalUpstream;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
+import dev.isthmus.gateway.upstream.rest.RestUpstream;
+import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.LocalSettings;
+import dev.isthmus.local.LocalSettings.ModelControlMode;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The upstreams of one configuration, by name, made or taken over from the generation before. */
+final class Upstreams implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Upstreams.class);
+
+    private final Map<String, Lease> leases = new TreeMap<>();
+
+    /**
+     * What upstreams need of the gateway around them.
+     *
+     * @param checked the models that servers are asked for
+     */
+    record UpstreamResources(ClusterResources around, CheckedModels checked) {
+
+        /**
+         * Real time and this machine's name servers; nothing is checked yet. Not to be called on a loop.
+         *
+         * @param ending whether the gateway is being stopped
+         */
+        static UpstreamResources real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
+            ClusterResources around = ClusterResources.real(
+                    loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
+            return new UpstreamResources(around, new CheckedModels());
+        }
+    }
+
+    /** All that a remote upstream is made of: where this is equal, it stays. */
+    private record RemoteUpstreamKey(String name, UpstreamConfig config, int maxBodySize, HeaderAllowList returned) {}
+
+    Upstreams(GatewayConfig config, UpstreamPool pool, UpstreamResources ground) {
+        try {
+            config.upstreams().forEach((name, upstream) -> {
+                RemoteUpstreamKey remote = new RemoteUpstreamKey(
+                        name,
+                        upstream,
+                        config.limits().maxBodySize(),
+                        config.headers().returned());
+                leases.put(name, pool.lease(remote, () -> remote(remote, ground)));
+            });
+            LocalConfig local = config.local();
+            if (local != null) {
+                leases.put(GatewayConfig.LOCAL, pool.lease(local, () -> new LocalUpstream(local(local))));
+            }
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources ground) {
+        ClusterResources around = ground.around();
+        UpstreamConfig config = remote.config();
+        String name = remote.name();
+        var knowledge = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
+        AbusePolicy abuse = AbusePolicies.ofUpstream(name, config.http2Abuse(), around.meters());
+        ReplicaFactory opening = (address, authority) -> {
+            UpstreamSettings settings = new UpstreamSettings(
+                    name,
+                    address,
+                    authority,
+                    config.timeout(),
+                    config.connectTimeout(),
+                    remote.maxBodySize(),
+                    remote.returned(),
+                    abuse,
+                    around.ending());
+            return switch (config.protocol()) {
+                case GRPC -> new GrpcUpstream(settings, knowledge, around.allocator());
+                case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, around.allocator());
+            };
+        };
+        ReplicaSet replicas =
+                ReplicaSet.start(name, config, opening, () -> ground.checked().of(name), around);
+        return new Cluster(name, config, knowledge, replicas, around.meters());
+    }
+
+    /** Waits for the names of every upstream, each at most for as long as it may take to connect to it. Blocks. */
+    void awaitNames(GatewayConfig config) {
+        long begun = System.nanoTime();
+        config.upstreams().forEach((name, upstream) -> {
+            long left = upstream.connectTimeout().toNanos() - (System.nanoTime() - begun);
+            try {
+                if (required(name) instanceof Cluster cluster) {
+                    cluster.lookedUp().get(left, TimeUnit.NANOSECONDS);
+                }
+            } catch (ExecutionException | TimeoutException e) {
+                LOG.warn("upstream '{}' starts before its names are known", name);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
+    private static LocalBackend local(LocalConfig config) {
+        int threads =
+                config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
+        ModelControlMode control = switch (config.modelControl()) {
+            case NONE -> ModelControlMode.NONE;
+            case EXPLICIT -> ModelControlMode.EXPLICIT;
+        };
+        return LocalBackend.start(new LocalSettings(
+                config.modelRepository(),
+                config.embeddedModels(),
+                threads,
+                config.queueSize(),
+                control,
+                config.load(),
+                config.device()));
+    }
+
+    /** In the order of their names. */
+    List<Upstream> all() {
+        return leases.values().stream().map(Lease::upstream).toList();
+    }
+
+    Upstream required(String name) {
+        Lease lease = leases.get(name);
+        if (lease == null) {
+            throw new IllegalArgumentException("no upstream is named '" + name + "'");
+        }
+        return lease.upstream();
+    }
+
+    @Override
+    public void close() {
+        leases.values().forEach(Lease::close);
+    }
+}

@@ -1,0 +1,82 @@
+package dev.isthmus.gateway.cli;
+
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ModelControl;
+import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.settings.Units;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/** What an upstream does with calls, in words. */
+final class UpstreamDescription {
+    private final GatewayConfig config;
+
+    UpstreamDescription(GatewayConfig config) {
+        this.config = config;
+    }
+
+    List<String> of(String name) {
+        UpstreamConfig upstream = config.upstreams().get(name);
+        return upstream == null ? local() : remote(name, upstream);
+    }
+
+    private List<String> local() {
+        LocalConfig local = config.local() == null ? LocalConfig.DEFAULT : config.local();
+        return List.of("upstream 'local': in the gateway itself, "
+                + (local.threads() == 0 ? "a thread for each core, " : local.threads() + " threads, ")
+                + local.queueSize() + " calls may wait, "
+                + (local.modelControl() == ModelControl.NONE ? "all models loaded" : "models loaded on demand")
+                + ", on " + local.device());
+    }
+
+    private static List<String> remote(String name, UpstreamConfig upstream) {
+        List<String> lines = new ArrayList<>();
+        lines.add("upstream '" + name + "': " + word(upstream.protocol()) + ", "
+                + word(upstream.balance().policy()) + " over "
+                + upstream.endpoints().stream().map(ServerAddress::toString).collect(Collectors.joining(", ")));
+        lines.add("  timeout: " + Units.written(upstream.timeout()) + " in all"
+                + (upstream.tryTimeout() == null ? "" : ", " + Units.written(upstream.tryTimeout()) + " for one try"));
+        lines.add("  retries: " + retries(upstream.retry()));
+        UpstreamConfig.Outliers outliers = upstream.outliers();
+        lines.add("  outliers: "
+                + (outliers.consecutiveFailures() == 0
+                        ? "none are ejected"
+                        : outliers.consecutiveFailures() + " failures in a row eject a server for "
+                                + Units.written(outliers.ejection()) + ", at most "
+                                + Units.share(outliers.maxEjected()) + " of them at once"));
+        UpstreamConfig.Breaker breaker = upstream.breaker();
+        String opens = breaker.failureRate() >= 1
+                ? "never opens"
+                : "opens for " + Units.written(breaker.open()) + " where " + Units.share(breaker.failureRate())
+                        + " of the last " + breaker.window() + " calls failed";
+        lines.add("  breaker: " + opens + "; " + upstream.maxRequests() + " calls under way");
+        lines.add("  a live one would be asked: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
+                + ", which of them are healthy, which versions it has");
+        return lines;
+    }
+
+    private static String retries(UpstreamConfig.Retry retry) {
+        if (retry.retries() == 0) {
+            return "none";
+        }
+        String on = new TreeSet<>(retry.on()).stream().map(UpstreamDescription::word).collect(Collectors.joining(", "));
+        return retry.retries() + " on another server, on " + on + "; at most " + Units.share(retry.budget())
+                + " of the calls, bodies of at most " + Units.size(retry.maxBody());
+    }
+
+    private static boolean hasNames(UpstreamConfig upstream) {
+        return upstream.endpoints().stream().anyMatch(each -> switch (each) {
+            case ServerAddress.HostAddress at -> at.endpoint().address().isUnresolved();
+            case ServerAddress.SrvAddress service -> true;
+        });
+    }
+
+    private static String word(Enum<?> constant) {
+        return constant.name().toLowerCase(Locale.ROOT);
+    }
+}

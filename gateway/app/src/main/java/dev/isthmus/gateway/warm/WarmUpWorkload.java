@@ -1,0 +1,124 @@
+package dev.isthmus.gateway.warm;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
+import dev.isthmus.gateway.upstream.rest.RestUpstream;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The requests of a warm-up: all ways through a gateway with upstreams of both protocols, small and large, in equal rounds. */
+final class WarmUpWorkload {
+    private static final int SMALL_A_ROUND = 500;
+    private static final int TEXT_A_ROUND = 4;
+    private static final int IMAGE_A_ROUND = 16;
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+    private final List<LoadLoop> errands = new ArrayList<>();
+    private final EventLoop loop;
+    private final ByteBufAllocator allocator;
+
+    private WarmUpWorkload(EventLoop loop, ByteBufAllocator allocator) {
+        this.loop = loop;
+        this.allocator = allocator;
+    }
+
+    /**
+     * Exercises until it is steady or late. Blocks; leaves nothing behind.
+     *
+     * @param pace tells when it is steady
+     * @param endNanos as {@link System#nanoTime()}
+     * @return requests that were answered
+     */
+    static int run(SteadyStateDetector pace, long endNanos) throws Exception {
+        Transport transport = Transport.best();
+        // One of its own, that ends with it: an allocator keeps some of what it once had.
+        ByteBufAllocator allocator = BufferAllocators.fresh();
+        EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
+                1, new DefaultThreadFactory("isthmus-warm-loop", true), transport.ioHandlerFactory());
+        try (TensorSizes sizes = new TensorSizes();
+                EchoServer echo = new EchoServer(transport, loops, allocator, sizes);
+                Gateway gateway = Gateway.start(config(echo.port()), allocator)) {
+            int port = gateway.addresses().get(0).getPort();
+            UpstreamSettings settings = UpstreamSettings.of(
+                    "warm-up", new Endpoint("127.0.0.1", port), TIMEOUT, TIMEOUT, WarmUpMessages.MOST_BYTES);
+            try (Upstream rest = new RestUpstream(settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, allocator);
+                    Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), allocator)) {
+                WarmUpWorkload exercise = new WarmUpWorkload(loops.next(), allocator);
+                exercise.addAll(rest, grpc, sizes);
+                return exercise.rounds(pace, endNanos);
+            }
+        } finally {
+            loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
+        }
+    }
+
+    private static GatewayConfig config(int port) throws Exception {
+        String text = """
+                listeners: [{host: 127.0.0.1, port: 0}]
+                upstreams:
+                  grpc: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"]}
+                  passing: {protocol: grpc, endpoints: ["127.0.0.1:%1$d"], retry: {retries: 0}}
+                  rest: {protocol: rest, endpoints: ["127.0.0.1:%1$d"], binary_tensor_data: true}
+                models: {passing: {upstream: passing}, rest: {upstream: rest}}
+                default_upstream: grpc
+                """.formatted(port);
+        return ConfigLoader.parse("warm-up", text, Path.of("."));
+    }
+
+    /** Large tensors are gathered for another try where there may be one, and go on as they come where not. */
+    private void addAll(Upstream rest, Upstream grpc, TensorSizes sizes) {
+        for (ModelRef model : List.of(ModelRef.of("grpc"), ModelRef.of("rest"))) {
+            add(rest, model, sizes.small().request(model, Wire.REST, false), SMALL_A_ROUND);
+            add(rest, model, sizes.small().request(model, Wire.REST, true), SMALL_A_ROUND);
+            add(grpc, model, sizes.small().request(model, Wire.PROTOBUF, false), SMALL_A_ROUND);
+            add(rest, model, sizes.text().request(model, Wire.REST, false), TEXT_A_ROUND);
+        }
+        for (ModelRef model : List.of(ModelRef.of("grpc"), ModelRef.of("rest"), ModelRef.of("passing"))) {
+            add(rest, model, sizes.image().request(model, Wire.REST, true), IMAGE_A_ROUND);
+            add(grpc, model, sizes.image().request(model, Wire.PROTOBUF, false), IMAGE_A_ROUND);
+        }
+    }
+
+    private void add(Upstream client, ModelRef model, InferMessage request, int times) {
+        errands.add(new LoadLoop(client, model, request, times, allocator));
+    }
+
+    private int rounds(SteadyStateDetector pace, long endNanos) throws Exception {
+        try {
+            int requests = 0;
+            long took;
+            do {
+                long begun = System.nanoTime();
+                for (LoadLoop errand : errands) {
+                    requests += errand.run(loop, endNanos - System.nanoTime());
+                }
+                took = System.nanoTime() - begun;
+                JitThreads.await(endNanos);
+            } while (System.nanoTime() < endNanos && !pace.steady(took));
+            return requests;
+        } finally {
+            // On the loop, where a run that was late has been stopped before.
+            loop.submit(() -> errands.forEach(LoadLoop::release)).sync();
+        }
+    }
+}

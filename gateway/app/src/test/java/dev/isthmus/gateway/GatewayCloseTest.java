@@ -1,0 +1,42 @@
+package dev.isthmus.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
+
+class GatewayCloseTest {
+
+    @Test
+    void close_again_doesNothing() throws Exception {
+        Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)));
+        gateway.close();
+        assertThatCode(gateway::close).doesNotThrowAnyException();
+    }
+
+    @Test
+    void stop_isLogged_withWhy() throws Exception {
+        Logger log = (Logger) LoggerFactory.getLogger(Gateway.class);
+        ListAppender<ILoggingEvent> told = new ListAppender<>();
+        told.start();
+        log.setLevel(Level.INFO);
+        log.addAppender(told);
+        try {
+            Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(new Listener("127.0.0.1", 0)));
+            gateway.stop("SIGTERM");
+        } finally {
+            log.detachAppender(told);
+            log.setLevel(null);
+        }
+        assertThat(told.list)
+                .extracting(ILoggingEvent::getFormattedMessage)
+                .contains("stopping: SIGTERM; calls under way: 0", "stopped");
+    }
+}

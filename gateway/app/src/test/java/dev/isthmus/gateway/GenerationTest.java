@@ -1,0 +1,137 @@
+package dev.isthmus.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.dispatch.RoutePolicyTable;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.ramp.Ramps;
+import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.shadow.DifferenceListener;
+import dev.isthmus.gateway.shadow.ShadowLimits;
+import dev.isthmus.gateway.shadow.ShadowRuntime;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class GenerationTest {
+    private final EventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final ScheduledExecutorService closer = Executors.newSingleThreadScheduledExecutor();
+    private final UpstreamPool pool = new UpstreamPool();
+    private final MeterRegistry meters = new SimpleMeterRegistry();
+    private final Ramps ramps = new Ramps(meters, System::nanoTime, closer);
+    private final ShadowRuntime shadows =
+            new ShadowRuntime(meters, new Random(1), System::nanoTime, DifferenceListener.NONE, ShadowLimits.DEFAULT);
+    private final Semaphore closed = new Semaphore(0);
+
+    @AfterEach
+    void end() {
+        ramps.close();
+        shadows.close();
+        closer.shutdownNow();
+        pool.close();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    private Generation generation(Duration patience) {
+        CallMetrics calls = new CallMetrics(new SimpleMeterRegistry(), System::nanoTime);
+        return new Generation(
+                1,
+                GatewayConfig.embedded(),
+                new Generation.SharedResources(
+                        loops,
+                        pool,
+                        Upstreams.UpstreamResources.real(
+                                loops.next(), ByteBufAllocator.DEFAULT, new SimpleMeterRegistry(), () -> false),
+                        SelectionState.of(System::nanoTime),
+                        new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
+                        calls,
+                        closer,
+                        patience,
+                        () -> null,
+                        closed::release),
+                false,
+                null);
+    }
+
+    /** A call that has begun. */
+    private static RequestSink open(Generation generation) {
+        assertThat(generation.enter()).isTrue();
+        Call call = new Call(
+                new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), Runnable::run, ByteBufAllocator.DEFAULT);
+        return generation.entry().rest().open(call, new Reply() {
+            @Override
+            public void message(ReplyMessage answer) {
+                answer.release();
+            }
+
+            @Override
+            public void complete() {}
+
+            @Override
+            public void fail(OipException failure) {}
+        });
+    }
+
+    private boolean closesSoon() throws InterruptedException {
+        return closed.tryAcquire(20, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void retired_withoutCalls_isClosed() throws Exception {
+        Generation generation = generation(Duration.ofHours(1));
+        generation.retire(null);
+        assertThat(closesSoon()).isTrue();
+        assertThat(generation.enter()).isFalse();
+    }
+
+    @Test
+    void retired_isClosedWithItsLastCall() throws Exception {
+        Generation generation = generation(Duration.ofHours(1));
+        RequestSink one = open(generation);
+        RequestSink two = open(generation);
+        generation.retire(null);
+        one.end();
+        assertThat(closed.availablePermits()).isZero();
+        two.cancel();
+        assertThat(closesSoon()).isTrue();
+    }
+
+    @Test
+    void retired_withACallThatNeverEnds_isClosedWhenPatienceIsOver() throws Exception {
+        Generation generation = generation(Duration.ofMillis(1));
+        RequestSink call = open(generation);
+        generation.retire(null);
+        assertThat(closesSoon()).isTrue();
+        call.cancel();
+        assertThat(closesSoon()).isTrue();
+    }
+
+    @Test
+    void callsThatHaveEnded_doNotCloseTheCurrentOne() {
+        Generation generation = generation(Duration.ofHours(1));
+        open(generation).end();
+        assertThat(generation.enter()).isTrue();
+        assertThat(closed.availablePermits()).isZero();
+    }
+}

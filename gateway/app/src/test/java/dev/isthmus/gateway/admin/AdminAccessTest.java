@@ -1,0 +1,248 @@
+package dev.isthmus.gateway.admin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.TestConfigs;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who is answered on the admin address: what a browser is made to send by a foreign page is not. */
+class AdminAccessTest {
+    private static final String TOKEN = "a-long-secret";
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private @Nullable Gateway gateway;
+
+    @AfterEach
+    void close() {
+        if (gateway != null) {
+            gateway.close();
+        }
+    }
+
+    private void start(String host, String... allowed) throws Exception {
+        Admin admin = TestConfigs.with(
+                new Admin(host, 0, token("rw-------"), List.of()), Map.of("allowedHosts", List.of(allowed)));
+        gateway = Gateway.start(GatewayConfig.embedded()
+                .withListener(new Listener("127.0.0.1", 0))
+                .withAdmin(admin));
+    }
+
+    private Path token(String permissions) throws IOException {
+        Path file = Files.writeString(folder.resolve("token"), TOKEN + "\n");
+        return Files.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions));
+    }
+
+    private int port() {
+        return gateway == null ? 0 : gateway.adminAddress().orElseThrow().getPort();
+    }
+
+    /** The answer to a request of these lines, PORT standing for the port. */
+    private String raw(String... lines) throws IOException {
+        String request =
+                String.join("\r\n", lines).replace("PORT", Integer.toString(port())) + "\r\nConnection: close\r\n\r\n";
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port())) {
+            socket.setSoTimeout(20_000);
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
+        }
+    }
+
+    private int status(String... lines) throws IOException {
+        return Integer.parseInt(raw(lines).split(" ", 3)[1]);
+    }
+
+    private int statusFor(String host) throws IOException {
+        return status("GET /live HTTP/1.1", "Host: " + host);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "localhost,200",
+        "LOCALHOST:PORT,200",
+        "localhost.:PORT,200",
+        "127.0.0.1,200",
+        "127.0.0.1:1,200",
+        "127.8.9.10:PORT,200",
+        "[::1]:PORT,200",
+        "[::1],200",
+        "evil.example,421",
+        "evil.example:PORT,421",
+        "localhost.evil.example,421",
+        "127.0.0.1.evil.example:PORT,421",
+        "10.0.0.1,421",
+        "[2001:db8::1]:PORT,421",
+        "::1,421",
+        "localhost:PORT:1,421",
+        "localhost:x,421",
+        "'127.0.0.1,evil.example',421",
+        "user@localhost,421",
+        "'',421",
+    })
+    void host_onLoopback_isOfLoopback(String host, int status) throws Exception {
+        start("127.0.0.1");
+        assertThat(statusFor(host)).isEqualTo(status);
+    }
+
+    @Test
+    void host_notAccepted_isToldWithTheKeyToSet() throws Exception {
+        start("127.0.0.1");
+        assertThat(raw("GET /config HTTP/1.1", "Host: evil.example:PORT"))
+                .startsWith("HTTP/1.1 421 ")
+                .contains("application/json")
+                .contains("'evil.example:" + port() + "'")
+                .contains("localhost")
+                .contains("admin.allowed_hosts")
+                .doesNotContain("embedded");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "localhost:PORT,200",
+        "10.2.3.4:PORT,200",
+        "[fd00::5]:PORT,200",
+        "metrics.fleet,200",
+        "METRICS.fleet.:PORT,200",
+        "a.b.ops.example,200",
+        "ops.example,421",
+        "xops.example,421",
+        "evil.example,421",
+        "isthmus.default.svc,421",
+    })
+    void host_elsewhere_isAnAddressOrAllowed(String host, int status) throws Exception {
+        start("0.0.0.0", "metrics.fleet", "*.ops.example");
+        assertThat(statusFor(host)).isEqualTo(status);
+    }
+
+    @Test
+    void hosts_allAllowed_areNotLookedAt() throws Exception {
+        start("127.0.0.1", "*");
+        assertThat(statusFor("evil.example")).isEqualTo(200);
+    }
+
+    @Test
+    void host_configuredAsName_isAccepted() {
+        AdminHosts hosts = new AdminHosts(new Admin("Gateway.Fleet", 0, null, List.of()), false);
+        assertThat(hosts.accepts("gateway.fleet:9901")).isTrue();
+        assertThat(hosts.accepts("gateway.fleet.evil:9901")).isFalse();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "GET /live HTTP/1.1",
+                "GET /live HTTP/1.1|Host: localhost|Host: localhost",
+                "GET http://127.0.0.1:PORT/live HTTP/1.1|Host: localhost:PORT",
+                "GET http://user@localhost/live HTTP/1.1|Host: localhost",
+            })
+    void host_missingTwiceOrOtherThanTheTarget_isMalformed(String request) throws Exception {
+        start("127.0.0.1");
+        assertThat(status(request.split("\\|"))).isEqualTo(400);
+    }
+
+    @Test
+    void target_inAbsoluteForm_isTaken_andItsHostLookedAt() throws Exception {
+        start("127.0.0.1", "ok.example");
+        assertThat(status("GET http://localhost:PORT/live HTTP/1.1", "Host: localhost:PORT"))
+                .isEqualTo(200);
+        assertThat(status("GET http://evil.example/live HTTP/1.1", "Host: evil.example"))
+                .isEqualTo(421);
+        assertThat(status("GET http://evil.example/live HTTP/1.0")).isEqualTo(421);
+        assertThat(status("GET /live HTTP/1.0")).isEqualTo(200);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Origin: http://localhost:PORT,200",
+        "Origin: http://LocalHost:PORT,200",
+        "Origin: https://localhost:PORT,200",
+        "Origin: http://localhost,403",
+        "Origin: http://127.0.0.1:PORT,403",
+        "Origin: http://evil.example,403",
+        "Origin: null,403",
+        "Origin: file://localhost:PORT,403",
+        "Origin: http://localhost:PORT/,403",
+        "Origin:,403",
+        "Sec-Fetch-Site: cross-site,403",
+        "Sec-Fetch-Site: same-origin,200",
+        "Sec-Fetch-Site: none,200",
+    })
+    void origin_isTheAddressItself(String field, int status) throws Exception {
+        start("127.0.0.1");
+        assertThat(status("GET /live HTTP/1.1", "Host: localhost:PORT", field)).isEqualTo(status);
+        String answer = raw(
+                "POST /reload HTTP/1.1",
+                "Host: localhost:PORT",
+                "Content-Length: 0",
+                "Authorization: Bearer " + TOKEN,
+                field);
+        // 409: it was started without a file.
+        assertThat(answer).startsWith("HTTP/1.1 " + (status == 200 ? 409 : status) + " ");
+    }
+
+    @Test
+    void origins_two_areRefused() throws Exception {
+        start("127.0.0.1");
+        assertThat(status(
+                        "GET /live HTTP/1.1",
+                        "Host: localhost:PORT",
+                        "Origin: http://localhost:PORT",
+                        "Origin: http://evil.example"))
+                .isEqualTo(403);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rw-------,409",
+        "r--------,409",
+        "r--r-----,409",
+        "rw-r-----,409",
+        "rw-r--r--,503",
+        "rw-----w-,503",
+        "rw-rw----,503",
+    })
+    void token_thatOthersReach_isNotUsed(String permissions, int status) throws Exception {
+        start("127.0.0.1");
+        token(permissions);
+        String answer =
+                raw("POST /reload HTTP/1.1", "Host: localhost", "Content-Length: 0", "Authorization: Bearer " + TOKEN);
+        assertThat(answer).startsWith("HTTP/1.1 " + status + " ").doesNotContain(folder.toString());
+        if (status == 503) {
+            assertThat(answer).contains("chmod 600").contains("admin.token_file");
+        }
+    }
+
+    /** Secrets of Kubernetes are symbolic links, whose own permissions say nothing. */
+    @Test
+    void token_behindALink_isLookedAt() throws Exception {
+        start("127.0.0.1");
+        Path real = Files.move(folder.resolve("token"), folder.resolve("real"));
+        Files.createSymbolicLink(folder.resolve("token"), real);
+        String[] reload = {
+            "POST /reload HTTP/1.1", "Host: localhost", "Content-Length: 0", "Authorization: Bearer " + TOKEN
+        };
+        assertThat(status(reload)).isEqualTo(409);
+        Files.setPosixFilePermissions(real, PosixFilePermissions.fromString("rw-r--r--"));
+        assertThat(status(reload)).isEqualTo(503);
+    }
+}

@@ -1,0 +1,248 @@
+package dev.isthmus.gateway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.ConfigSchema;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ConfigCommandsTest {
+    private static final String FLEET = """
+            upstreams:
+              t: {protocol: grpc, endpoints: ["a:1"], try_timeout: 2s}
+              m: {protocol: rest, endpoints: ["10.0.0.1:1"]}
+            local: {embedded_models: true}
+            models:
+              resnet:
+                targets:
+                  - {name: stable, upstream: t, model: resnet50, weight: 3}
+                  - {name: canary, upstream: m, version: "9", weight: 1}
+                aliases: [resnet-prod]
+                versions: {good: "3"}
+                default_version: good
+                rules:
+                  - {headers: {x-canary: "yes"}, parameters: {tier: "gold*"}, target: canary}
+                  - {headers: {x-canary: "*"}, target: stable}
+                sticky: {header: x-user}
+                shadow: [{upstream: m, model: next, sample: 10%, compare: true}]
+                ramp: {target: canary}
+                fallback: {upstream: local, model: digits}
+                rates: [{header: x-api-key, requests_per_second: 100, bytes_per_second: 10MiB}]
+                timeout: 10s
+              "llm-*": {upstream: t}
+            default_upstream: m
+            """;
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(String... arguments) {
+        return IsthmusCommand.run(new Console(new PrintWriter(out), new PrintWriter(err)), arguments);
+    }
+
+    private String file(String name, String yaml) throws IOException {
+        return Files.writeString(folder.resolve(name), yaml).toString();
+    }
+
+    private List<String> explained(String... arguments) throws IOException {
+        String[] all = new String[arguments.length + 2];
+        all[0] = "explain";
+        all[1] = file("f.yaml", FLEET);
+        System.arraycopy(arguments, 0, all, 2, arguments.length);
+        assertThat(run(all)).isZero();
+        return out.toString().lines().toList();
+    }
+
+    @Test
+    void schema_isPrinted() {
+        assertThat(run("schema")).isZero();
+        assertThat(out.toString()).isEqualTo(ConfigSchema.text());
+    }
+
+    @Test
+    void explain_saysAllThatApplies() throws IOException {
+        assertThat(explained("resnet"))
+                .containsExactly(
+                        "model 'resnet' is configured by this name",
+                        "version: the client names none; 'default_version' is 'good', a label of version 3",
+                        "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': does not match",
+                        "rule: header x-canary is '*' -> 'stable': does not match",
+                        "target 'stable': 75% of such calls -> upstream 't', model 'resnet50', version 3",
+                        "target 'canary': 25% of such calls -> upstream 'm', model 'resnet', version 9",
+                        "sticky: by header x-user; this call has none, so that chance decides",
+                        "ramp: 'canary' gets 1%, 5%, 25%, 50%, 100% in turn, each for 5m and 100 calls at least; back to"
+                                + " nothing where more than 1% of its calls fail, or are 1.5 times as slow as the"
+                                + " others'",
+                        "shadow 'm': 10% of the calls copied -> upstream 'm', model 'next', the version that the server"
+                                + " chooses, for at most 5s, answers compared",
+                        "fallback: where the call failed as a fleet fails -> upstream 'local', model 'digits', the"
+                                + " version that the server chooses",
+                        "rate: 100 requests and 10MiB a second for each value of header x-api-key, that of 1s at once;"
+                                + " more are refused with 429",
+                        "timeout: 10s, where the client gives no deadline",
+                        "upstream 't': grpc, least_request over a:1",
+                        "  timeout: 60s in all, 2s for one try",
+                        "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
+                                + " most 4MiB",
+                        "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
+                        "  breaker: never opens; 1000 calls under way",
+                        "  a live one would be asked: its addresses (DNS), which of them are healthy, which versions it"
+                                + " has",
+                        "upstream 'm': rest, least_request over 10.0.0.1:1",
+                        "  timeout: 60s in all",
+                        "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
+                                + " most 4MiB",
+                        "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
+                        "  breaker: never opens; 1000 calls under way",
+                        "  a live one would be asked: its addresses, which of them are healthy, which versions it has",
+                        "upstream 'local': in the gateway itself, a thread for each core, 256 calls may wait, all models loaded,"
+                                + " on cpu",
+                        "gateway: bodies of at most 64MiB, 10000 calls under way, more are refused with 503");
+    }
+
+    @Test
+    void explain_ruleThatMatches_takesAll() throws IOException {
+        assertThat(explained("resnet-prod", "--header", "X-Canary=yes", "--parameter", "tier=gold-1"))
+                .contains(
+                        "model 'resnet-prod' is an alias of model 'resnet'",
+                        "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': matches",
+                        "rule: header x-canary is '*' -> 'stable': matches, but comes later",
+                        "target 'stable': 0% of such calls -> upstream 't', model 'resnet50', version 3",
+                        "target 'canary': 100% of such calls -> upstream 'm', model 'resnet', version 9");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            good | version: the client asks for 'good', a label of version 3
+            7    | version: the client asks for '7'
+            """)
+    void explain_versionThatTheClientAsksFor(String version, String line) throws IOException {
+        assertThat(explained("resnet", "--version", version)).contains(line);
+    }
+
+    @Test
+    void explain_stickyKey_isNamed() throws IOException {
+        assertThat(explained("resnet", "--header", "x-user=ann"))
+                .contains("sticky: by header x-user; the hash of 'ann' decides on the target and the server, always"
+                        + " alike: 'stable' by the configured weights, which the ramp changes");
+        assertThat(explained("resnet", "--header", "x-user=ann", "--header", "x-canary=1"))
+                .contains("sticky: by header x-user; the hash of 'ann' decides on the server, always alike; the rule"
+                        + " decided on the target");
+    }
+
+    @Test
+    void explain_namedVersion_goesToTheTargetsThatServeIt() throws IOException {
+        assertThat(explained("resnet", "--version", "9"))
+                .contains(
+                        "target 'canary': 100% of such calls -> upstream 'm', model 'resnet', version 9",
+                        "target 'stable': 0% of such calls -> upstream 't', model 'resnet50', version 9");
+        assertThat(explained("resnet", "--version", "5", "--header", "x-canary=yes", "--parameter", "tier=gold"))
+                .contains(
+                        "target 'canary': none of such calls, since it has version 9",
+                        "target 'stable': 100% of such calls -> upstream 't', model 'resnet50', version 5",
+                        "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': matches, but its"
+                                + " target has another version",
+                        "rule: header x-canary is '*' -> 'stable': matches");
+    }
+
+    @Test
+    void explain_pattern_keepsTheNameThatIsAsked() throws IOException {
+        assertThat(explained("llm-7b"))
+                .contains(
+                        "model 'llm-7b' is taken by the pattern 'llm-*'",
+                        "version: the client names none; the server chooses, its latest as a rule",
+                        "target 't': 100% of such calls -> upstream 't', model 'llm-7b', the version that the server"
+                                + " chooses");
+    }
+
+    @Test
+    void explain_modelThatIsNotListed_goesToTheDefault() throws IOException {
+        assertThat(explained("other")).contains("model 'other' is not configured", "default upstream 'm' takes it");
+    }
+
+    @Test
+    void explain_pattern_comesBeforeDiscovery() throws IOException {
+        String file = file("d.yaml", FLEET.replace("try_timeout", "discover: true, try_timeout"));
+        assertThat(run("explain", file, "llm-7b")).isZero();
+        assertThat(out.toString())
+                .contains("model 'llm-7b' is taken by the pattern 'llm-*'")
+                .doesNotContain("repository index");
+    }
+
+    @Test
+    void explain_discovery_comesBeforeTheDefault() throws IOException {
+        String file = file("d.yaml", FLEET.replace("try_timeout", "discover: true, try_timeout"));
+        assertThat(run("explain", file, "other")).isZero();
+        assertThat(out.toString())
+                .contains(
+                        "discovery: the first of these upstreams whose repository index lists it takes it: t",
+                        "otherwise default upstream 'm' takes it");
+    }
+
+    @Test
+    void explain_unknownModel() throws IOException {
+        String file = file("f.yaml", FLEET.replace("default_upstream: m", ""));
+        assertThat(run("explain", file, "other")).isEqualTo(1);
+        assertThat(out.toString()).isEqualToIgnoringNewLines("model 'other' is unknown: 404");
+    }
+
+    @Test
+    void diff_ofEqualFiles_isEmpty() throws IOException {
+        String same = FLEET.replace("try_timeout: 2s", "timeout: 1m, try_timeout: 2000ms");
+        assertThat(run("diff", file("a.yaml", FLEET), file("b.yaml", same))).isZero();
+        assertThat(out.toString()).isEmpty();
+    }
+
+    @Test
+    void diff_tellsEveryChange() throws IOException {
+        String before = file("a.yaml", FLEET);
+        String after = file(
+                "b.yaml",
+                FLEET.replace("weight: 3", "weight: 2")
+                                .replace("\"llm-*\": {upstream: t}", "bert: {upstream: t}")
+                                .replace("try_timeout: 2s", "breaker: {window: 50}")
+                                .replace("default_upstream: m", "default_upstream: t")
+                        + "admin: {}\nlisteners: [{port: 9}]\nlimits: {max_body_size: 1MiB}\n");
+        assertThat(run("diff", before, after)).isEqualTo(1);
+        assertThat(out.toString().lines())
+                .containsExactly(
+                        "listeners: [{host: 127.0.0.1, port: 8080}] -> [{host: 127.0.0.1, port: 9}]",
+                        "limits: max_body_size: 64MiB -> 1MiB",
+                        "upstream 't': try_timeout: 2s -> none",
+                        "upstream 't': breaker: window: 100 -> 50",
+                        "model 'bert': added",
+                        "model 'llm-*': removed",
+                        "model 'resnet': targets: [{name: stable, upstream: t, model: resnet50, weight: 3},"
+                                + " {name: canary, upstream: m, version: 9, weight: 1}] -> [{name: stable, upstream: t,"
+                                + " model: resnet50, weight: 2}, {name: canary, upstream: m, version: 9, weight: 1}]",
+                        "default_upstream: m -> t",
+                        "only after a restart: admin: none -> {host: 127.0.0.1, port: 9901, allowed_hosts: []}");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"validate F", "explain F m", "diff F F"})
+    void fileThatIsWrong_isRefused(String command) throws IOException {
+        String file = file("f.yaml", "modles: {}");
+        assertThat(run(command.replace("F", file).split(" ", -1))).isEqualTo(2);
+        assertThat(err.toString()).contains(file + ":1:1: unknown key 'modles'");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"validate", "explain", "diff", "schema"})
+    void help_isShown(String command) {
+        assertThat(run(command, "--help")).isZero();
+        assertThat(out.toString()).contains("Usage: isthmus " + command);
+    }
+}

@@ -1,0 +1,46 @@
+package dev.isthmus.gateway.endtoend;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.catalogue.Catalogue;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.fleet.ReplicaStatus;
+import java.net.InetSocketAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+
+/** Gateways in this JVM, so that their buffers are counted. */
+final class TestGateways {
+    private TestGateways() {}
+
+    /** With the words of servers, which their clients expect. */
+    static Gateway start(String yaml) throws Exception {
+        Path file = Files.createTempFile("isthmus", ".yaml");
+        try {
+            Files.writeString(file, yaml.contains("answers:") ? yaml : yaml + "\nanswers: {errors: passed}\n");
+            return Gateway.start(ConfigLoader.load(file));
+        } finally {
+            Files.delete(file);
+        }
+    }
+
+    static void awaitReady(Gateway... gateways) {
+        for (Gateway gateway : gateways) {
+            await().atMost(Duration.ofSeconds(30)).until(() -> everyServerIsReady(gateway.catalogue()));
+        }
+    }
+
+    private static boolean everyServerIsReady(Catalogue catalogue) {
+        return catalogue.settled()
+                && catalogue.upstreams().stream()
+                        .flatMap(upstream -> catalogue.members(upstream).stream())
+                        .allMatch(ReplicaStatus::ready);
+    }
+
+    static String address(Gateway gateway) {
+        InetSocketAddress address = gateway.addresses().get(0);
+        return address.getAddress().getHostAddress() + ":" + address.getPort();
+    }
+}

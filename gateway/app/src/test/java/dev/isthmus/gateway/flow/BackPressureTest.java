@@ -1,0 +1,348 @@
+package dev.isthmus.gateway.flow;
+
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.proto.ModelInferRequest;
+import io.grpc.CallOptions;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import java.io.OutputStream;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Who does not read stops who writes, after what lies in the buffers between them; then all of it comes. */
+class BackPressureTest {
+    private static final String STREAM = "ModelStreamInfer";
+    private static final String EVENTS = "/v2/models/m/infer_stream";
+    private static final int PIECE = 32 * 1024;
+    private static final ByteString CONTENT = ByteString.copyFrom(new byte[PIECE]);
+    private static final int MANY = 1500;
+    /** Far more than windows and socket buffers hold, far less than there is to send. */
+    private static final int BOUND = 1000;
+
+    /** Sends MANY answers to one request, as fast as they are taken. */
+    private static final class Fast implements OipServer.Script {
+        final AtomicInteger sent = new AtomicInteger();
+        private ModelInferRequest request = ModelInferRequest.getDefaultInstance();
+
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            request = Infer.request(message);
+            ready(call);
+        }
+
+        @Override
+        public void ready(ServerCall<byte[], byte[]> call) {
+            while (!request.getModelName().isEmpty() && call.isReady() && sent.get() < MANY) {
+                call.sendMessage(Infer.enveloped(Infer.answer(request, CONTENT)));
+                if (sent.incrementAndGet() == MANY) {
+                    call.close(Status.OK, new Metadata());
+                }
+            }
+        }
+
+        @Override
+        public void ended(ServerCall<byte[], byte[]> call) {
+            // The last answer ends the call.
+        }
+    }
+
+    /** Takes one request, and the others when it is told to. */
+    private static final class Slow implements OipServer.Script {
+        final AtomicReference<ServerCall<byte[], byte[]>> call = new AtomicReference<>();
+        final AtomicInteger taken = new AtomicInteger();
+
+        @Override
+        public void message(ServerCall<byte[], byte[]> from, byte[] message) {
+            taken.incrementAndGet();
+            call.set(from);
+        }
+
+        @Override
+        public boolean eager() {
+            return false;
+        }
+    }
+
+    /** Waits until the number has stayed the same for a while. */
+    private static int settled(AtomicInteger number) {
+        AtomicInteger before = new AtomicInteger(-1);
+        await().pollInterval(Duration.ofMillis(300))
+                .atMost(Duration.ofSeconds(30))
+                .until(() -> number.get() > 0 && before.getAndSet(number.get()) == number.get());
+        return number.get();
+    }
+
+    private static byte[] large(String model) {
+        return ModelInferRequest.newBuilder()
+                .setModelName(model)
+                .setId("a")
+                .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                        .setName("INPUT0")
+                        .setDatatype("INT32")
+                        .addShape(PIECE / Integer.BYTES))
+                .addRawInputContents(CONTENT)
+                .build()
+                .toByteArray();
+    }
+
+    @Test
+    void grpcClient_thatDoesNotRead_stopsTheServer() throws Exception {
+        Fast fast = new Fast();
+        try (OipServer server = new OipServer(fast);
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 1);
+            client.send(Infer.request("m", "a", 1).toByteArray());
+            client.end();
+            client.answer();
+            assertThat(settled(fast.sent)).isLessThan(BOUND);
+            client.take(9);
+            for (int i = 0; i < 9; i++) {
+                client.answer();
+            }
+            assertThat(settled(fast.sent)).isLessThan(BOUND);
+            assertThat(client.answers).isEmpty();
+            client.take(MANY);
+            for (int i = 10; i < MANY; i++) {
+                assertThat(Infer.envelope(client.answer()).getErrorMessage()).isEmpty();
+            }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void grpcClient_thatDoesNotRead_goes() throws Exception {
+        Fast fast = new Fast();
+        try (OipServer server = new OipServer(fast);
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 0);
+            client.send(Infer.request("m", "a", 1).toByteArray());
+            assertThat(settled(fast.sent)).isLessThan(BOUND);
+            client.cancel();
+            assertThat(OipServer.next(server.cancelled)).isEqualTo(STREAM);
+        }
+    }
+
+    @Test
+    void restClient_thatDoesNotRead_stopsTheGrpcServer() throws Exception {
+        Fast fast = new Fast();
+        try (OipServer server = new OipServer(fast);
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
+                Http1Client client = stage.http1()) {
+            client.post(EVENTS, Infer.json("a", 1));
+            assertThat(settled(fast.sent)).isLessThan(BOUND);
+            assertThat(client.head().status()).isEqualTo(200);
+            int events = 0;
+            for (String chunk = client.chunk(); !chunk.isEmpty(); chunk = client.chunk()) {
+                assertThat(chunk).startsWith("data: {\"id\"").endsWith("}\n\n");
+                events++;
+            }
+            assertThat(events).isEqualTo(MANY);
+        }
+    }
+
+    @Test
+    void restClient_thatDoesNotRead_goes() throws Exception {
+        Fast fast = new Fast();
+        try (OipServer server = new OipServer(fast);
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            try (Http1Client client = stage.http1()) {
+                client.post(EVENTS, Infer.json("a", 1));
+                assertThat(settled(fast.sent)).isLessThan(BOUND);
+            }
+            assertThat(OipServer.next(server.cancelled)).isEqualTo(STREAM);
+        }
+    }
+
+    private static ScriptedServer streaming(AtomicInteger sent) throws Exception {
+        String event = "data: {\"text\":\"" + "x".repeat(PIECE - 20) + "\"}\r\n\r\n";
+        String json = "data: " + Infer.answerJson("m", "a", 1) + " ".repeat(PIECE) + "\n\n";
+        return ScriptedServer.that((request, out) -> {
+            write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+            String one = request.head().contains("generate") ? event : json;
+            if (request.head().startsWith("POST /v2/models/")) {
+                send(out, one, sent);
+            }
+            write(out, "0\r\n\r\n");
+            return true;
+        });
+    }
+
+    private static void send(OutputStream out, String event, AtomicInteger sent) throws java.io.IOException {
+        String chunk = Integer.toHexString(event.length()) + "\r\n" + event + "\r\n";
+        while (sent.get() < MANY) {
+            write(out, chunk);
+            sent.incrementAndGet();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {EVENTS, "/v2/models/m/generate_stream"})
+    void restClient_thatDoesNotRead_stopsTheRestServer(String path) throws Exception {
+        AtomicInteger sent = new AtomicInteger();
+        try (ScriptedServer server = streaming(sent);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER));
+                Http1Client client = stage.http1()) {
+            client.post(path, Infer.json("a", 1));
+            if (path.equals(EVENTS)) {
+                // What is transcoded is small: it fits into the buffers, and the client is not slow then.
+                assertThat(client.head().status()).isEqualTo(200);
+            } else {
+                assertThat(settled(sent)).isLessThan(BOUND);
+                assertThat(client.head().status()).isEqualTo(200);
+            }
+            String all = client.chunks();
+            assertThat(all.split("\n\r?\n", 0)).hasSize(MANY);
+            assertThat(client.get("/v2/health/live").response().status()).isEqualTo(200);
+        }
+    }
+
+    @Test
+    void restClient_thatDoesNotRead_goes_andTheRestServersConnectionIsClosed() throws Exception {
+        AtomicInteger sent = new AtomicInteger();
+        try (ScriptedServer server = streaming(sent);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
+            try (Http1Client client = stage.http1()) {
+                client.post("/v2/models/m/generate_stream", "{}");
+                assertThat(settled(sent)).isLessThan(BOUND);
+            }
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void server_thatDoesNotTake_stopsTheClient() throws Exception {
+        Slow slow = new Slow();
+        try (OipServer server = new OipServer(slow);
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
+            AtomicInteger sent = new AtomicInteger();
+            byte[] message = large("m");
+            assertThat(flood(client, message, sent)).isLessThan(BOUND);
+            assertThat(slow.taken).hasValue(1);
+            slow.call.get().request(BOUND * 2);
+            await().atMost(Duration.ofSeconds(20)).until(() -> slow.taken.get() == sent.get() && client.ready());
+            for (int i = 0; i < 50; i++) {
+                client.send(message);
+                sent.incrementAndGet();
+            }
+            await().atMost(Duration.ofSeconds(20)).until(() -> slow.taken.get() == sent.get());
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    /** Sends while there is room; none for a while ends it. */
+    private static int flood(GrpcClient client, byte[] message, AtomicInteger sent) {
+        AtomicLong last = new AtomicLong(System.nanoTime());
+        await().pollInterval(Duration.ofMillis(1))
+                .atMost(Duration.ofSeconds(60))
+                .until(() -> {
+                    while (client.ready() && sent.get() < BOUND) {
+                        client.send(message);
+                        sent.incrementAndGet();
+                        last.set(System.nanoTime());
+                    }
+                    return sent.get() >= BOUND || System.nanoTime() - last.get() > TimeUnit.MILLISECONDS.toNanos(700);
+                });
+        return sent.get();
+    }
+
+    @Test
+    void restServer_thatDoesNotAnswer_stopsTheClient() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        AtomicInteger taken = new AtomicInteger();
+        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+                    if (request.head().startsWith("POST /v2/models/")) {
+                        taken.incrementAndGet();
+                        awaitLatch(go);
+                    }
+                    write(out, ScriptedServer.ok(Infer.answerJson("m", "a", 1)));
+                    return true;
+                });
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
+            AtomicInteger sent = new AtomicInteger();
+            assertThat(flood(client, large("m"), sent)).isLessThan(BOUND);
+            assertThat(taken).hasValue(1);
+            go.countDown();
+            for (int i = 0; i < sent.get(); i++) {
+                client.answer();
+            }
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void grpcClient_thatDoesNotRead_stopsRequestsToARestServer() throws Exception {
+        AtomicInteger answered = new AtomicInteger();
+        String answer = "{\"model_name\":\"m\",\"id\":\"a\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"UINT8\","
+                + "\"shape\":[" + PIECE + "],\"data\":[0" + ",0".repeat(PIECE - 1) + "]}]}";
+        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+                    if (request.head().startsWith("POST /v2/models/")) {
+                        answered.incrementAndGet();
+                    }
+                    write(out, ScriptedServer.ok(answer));
+                    return true;
+                });
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 0);
+            byte[] message = Infer.request("m", "a", 1).toByteArray();
+            for (int i = 0; i < MANY; i++) {
+                client.send(message);
+            }
+            client.end();
+            assertThat(settled(answered)).isLessThan(BOUND);
+            client.take(MANY);
+            for (int i = 0; i < MANY; i++) {
+                client.answer();
+            }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void grpcClient_thatDoesNotRead_andSendsOnlyMistakes_isStopped() throws Exception {
+        try (OipServer server = new OipServer(new Slow());
+                Stage stage = new Stage(
+                        java.util.Map.of("server", Stage.grpc(server, ServerDialect.TRITON)),
+                        java.util.Map.of("m", "server"),
+                        null)) {
+            GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 0);
+            AtomicInteger sent = new AtomicInteger();
+            // The answer repeats the id, so that windows fill in both directions.
+            byte[] mistake = Infer.request("x", "a".repeat(PIECE), 1).toByteArray();
+            assertThat(flood(client, mistake, sent)).isLessThan(BOUND);
+            client.take(BOUND);
+            for (int i = 0; i < sent.get(); i++) {
+                assertThat(Infer.envelope(client.answer()).getErrorMessage()).startsWith("unknown model");
+            }
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    private static void awaitLatch(CountDownLatch latch) {
+        try {
+            if (!latch.await(30, TimeUnit.SECONDS)) {
+                throw new AssertionError("the test never went on");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.GatewayConfig.Limits;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A request over HTTP/2 that is answered before it has ended leaves nothing behind. */
+class EarlyAnswersTest {
+    private static final int MOST_REQUESTS = 4;
+    private static final String[] PATHS = {"/v2/models/m/trace/setting", "/v2/models/m/infer"};
+
+    private PartsServer server;
+    private Stage stage;
+    private Http2Client client;
+
+    @BeforeEach
+    void start() throws Exception {
+        server = new PartsServer();
+        stage = Stage.taking(
+                1 << 20,
+                Map.of(
+                        "server",
+                        Stage.upstream(
+                                UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
+                Map.of("m", ModelConfig.of("server")));
+        GatewayConfig config = stage.gateway().config();
+        Limits limits = TestConfigs.with(config.limits(), Map.of("maxRequests", MOST_REQUESTS));
+        stage.gateway().reload(TestConfigs.with(config, Map.of("limits", limits)));
+        client = new Http2Client(stage.port());
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        client.close();
+        stage.close();
+        server.close();
+    }
+
+    /** Refused with its first bytes, and given up by the client then. */
+    private void refused(String path) throws Exception {
+        Http2Client.Response call = client.begin(path, "content-type", "application/json");
+        byte[] wrong = "{\"id\":\"a\",\"parameters\":{\"a\":-,".getBytes(StandardCharsets.UTF_8);
+        call.data(wrong, 0, wrong.length, false);
+        assertThat(call.head().status()).hasToString("400");
+        call.data(wrong, 0, wrong.length, false);
+        call.cancel();
+    }
+
+    @Test
+    void itsMemoryIsGivenBack() throws Exception {
+        for (String path : PATHS) {
+            refused(path);
+            await().untilAsserted(() -> assertThat(stage.gateway()
+                            .meters()
+                            .get("isthmus.memory.used")
+                            .gauge()
+                            .value())
+                    .as(path)
+                    .isZero());
+        }
+    }
+
+    @Test
+    void itIsNotWaitedFor() throws Exception {
+        for (int i = 0; i < MOST_REQUESTS; i++) {
+            refused(PATHS[i % PATHS.length]);
+        }
+        Http2Client.Response next = client.begin(PATHS[1], "content-type", "application/json");
+        byte[] wrong = "{]".getBytes(StandardCharsets.UTF_8);
+        next.data(wrong, 0, wrong.length, true);
+        assertThat(next.head().status()).hasToString("400");
+    }
+}

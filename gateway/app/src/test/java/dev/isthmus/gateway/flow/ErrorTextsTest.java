@@ -1,0 +1,312 @@
+package dev.isthmus.gateway.flow;
+
+import static dev.isthmus.gateway.flow.OipServer.next;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.dispatch.GenericErrorTexts;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.grpc.CallOptions;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
+
+/** What clients see of failures behind the gateway: {@code answers: errors}. */
+class ErrorTextsTest {
+    private static final String SECRET = "/srv/models on db-7.internal";
+    private static final String UPSTREAM = "secret-upstream";
+    private static final String INFER = "/v2/models/m/infer";
+    private static final String STREAM = "ModelStreamInfer";
+
+    private final Logger log = (Logger) LoggerFactory.getLogger(GenericErrorTexts.class);
+    private final ListAppender<ILoggingEvent> told = new ListAppender<>();
+
+    @BeforeEach
+    void listen() {
+        told.start();
+        log.setLevel(Level.INFO);
+        log.addAppender(told);
+    }
+
+    @AfterEach
+    void listenNoMore() {
+        log.detachAppender(told);
+        log.setLevel(null);
+    }
+
+    private List<String> lines() {
+        return List.copyOf(told.list).stream()
+                .map(ILoggingEvent::getFormattedMessage)
+                .toList();
+    }
+
+    private static Stage stage(ErrorTexts errors, UpstreamConfig upstream) throws Exception {
+        return Stage.telling(
+                errors,
+                Map.of(UPSTREAM, TestConfigs.with(upstream, Map.of("retry", UpstreamConfig.Retry.DEFAULT))),
+                Map.of("m", ModelConfig.of(UPSTREAM)),
+                null);
+    }
+
+    private static ScriptedServer failing(int status) throws Exception {
+        String body = "{\"error\":\"" + SECRET + "\"}";
+        return ScriptedServer.sending(
+                "HTTP/1.1 " + status + " No\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+    }
+
+    private static OipServer failing(Status status) throws Exception {
+        return new OipServer(new Failing(status.withDescription(SECRET)));
+    }
+
+    private record Failing(Status status) implements OipServer.Script {
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            call.close(status, new Metadata());
+        }
+
+        @Override
+        public void ended(ServerCall<byte[], byte[]> call) {}
+    }
+
+    private static Metadata requestId(String id) {
+        Metadata metadata = new Metadata();
+        metadata.put(Metadata.Key.of("x-request-id", Metadata.ASCII_STRING_MARSHALLER), id);
+        return metadata;
+    }
+
+    private static Http1Client.Response infer(Stage stage, String... headers) throws Exception {
+        try (Http1Client client = stage.http1()) {
+            return client.post(INFER, Infer.json("a", 0), headers).response();
+        }
+    }
+
+    private static Status inferOverGrpc(Stage stage, Metadata metadata) throws Exception {
+        return GrpcClient.ask(
+                        stage.channel(),
+                        "ModelInfer",
+                        metadata,
+                        Infer.request("m", "a", 1).toByteArray())
+                .status();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "400,the server behind the gateway refused the request: INVALID_ARGUMENT",
+        "404,the server behind the gateway refused the request: NOT_FOUND",
+        "429,the server behind the gateway refused the request: RESOURCE_EXHAUSTED",
+        "500,the request failed: INTERNAL",
+        "501,the server behind the gateway does not support the request",
+        "503,the server behind the gateway takes no requests now",
+        "504,the answer did not come in time",
+    })
+    void serversText_isHidden_andLogged(int status, String text) throws Exception {
+        try (ScriptedServer server = failing(status);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
+            Http1Client.Response response = infer(stage, "X-Request-Id: abc-1");
+            assertThat(response.status()).isEqualTo(status);
+            assertThat(response.text()).isEqualTo("{\"error\":\"" + text + " (request id abc-1)\"}");
+            Status grpc = inferOverGrpc(stage, requestId("abc-2"));
+            assertThat(grpc.getDescription()).isEqualTo(text + " (request id abc-2)");
+            assertThat(lines())
+                    .anySatisfy(line -> assertThat(line).contains("abc-1").contains(SECRET))
+                    .anySatisfy(line -> assertThat(line).contains("abc-2").contains(SECRET));
+        }
+    }
+
+    @Test
+    void serversText_isHidden_byDefault() {
+        assertThat(GatewayConfig.DEFAULT.answers().errors()).isEqualTo(ErrorTexts.GENERIC);
+    }
+
+    @Test
+    void serversText_isPassed_whereConfigured() throws Exception {
+        try (ScriptedServer server = failing(400);
+                Stage stage = stage(ErrorTexts.PASSED, Stage.rest(server, ServerDialect.TRITON))) {
+            assertThat(infer(stage).text()).isEqualTo("{\"error\":\"" + SECRET + "\"}");
+            assertThat(inferOverGrpc(stage, new Metadata()).getDescription()).isEqualTo(SECRET);
+            assertThat(lines()).isEmpty();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INVALID_ARGUMENT", "INTERNAL", "UNAVAILABLE", "UNIMPLEMENTED", "PERMISSION_DENIED"})
+    void grpcServersText_isHidden(String code) throws Exception {
+        Status status = Status.fromCode(Status.Code.valueOf(code));
+        try (OipServer server = failing(status);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
+            Status got = inferOverGrpc(stage, new Metadata());
+            assertThat(got.getCode()).isEqualTo(status.getCode());
+            assertThat(got.getDescription()).doesNotContain(SECRET).doesNotContain("request id");
+            assertThat(infer(stage).text()).doesNotContain(SECRET);
+        }
+    }
+
+    @Test
+    void nameOfAnUpstream_isHidden() throws Exception {
+        Endpoint nobody = new Endpoint("127.0.0.1", 1);
+        try (Stage stage = stage(ErrorTexts.GENERIC, TestConfigs.upstream(UpstreamProtocol.REST, nobody))) {
+            assertThat(infer(stage).text())
+                    .isEqualTo("{\"error\":\"the server behind the gateway takes no requests now\"}");
+            try (Http1Client client = stage.http1()) {
+                Http1Client.Response ready = client.get("/v2/health/ready").response();
+                assertThat(ready.status()).isEqualTo(400);
+                assertThat(ready.text()).isEqualTo("{\"error\":\"the server is not ready\"}");
+                assertThat(client.post("/v2/repository/models/m/load", "{}")
+                                .response()
+                                .text())
+                        .doesNotContain(UPSTREAM);
+            }
+            assertThat(lines()).anySatisfy(line -> assertThat(line).contains("upstream '" + UPSTREAM + "'"));
+        }
+    }
+
+    /** What a client needs to mend its request is the gateway's own. */
+    @Test
+    void textsAboutTheRequestItself_areSeen() throws Exception {
+        try (ScriptedServer server = failing(500);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
+                Http1Client client = stage.http1()) {
+            assertThat(client.post(INFER, "{\"inputs\":5}").response().text()).contains("inputs");
+            assertThat(client.get("/v2/models/stranger").response().text()).contains("unknown model 'stranger'");
+            assertThat(client.get("/nothing").response().status()).isEqualTo(404);
+            assertThat(lines()).isEmpty();
+        }
+    }
+
+    @Test
+    void requestId_thatIsNoPlainText_isNotRepeated() throws Exception {
+        try (ScriptedServer server = failing(500);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
+            assertThat(infer(stage, "X-Request-Id: a\tb").text())
+                    .isEqualTo("{\"error\":\"the request failed: INTERNAL\"}");
+            assertThat(infer(stage, "X-Request-Id: " + "a".repeat(200)).text()).doesNotContain("aaa");
+        }
+    }
+
+    @Test
+    void log_isOneLine() throws Exception {
+        try (OipServer server = new OipServer(new Failing(Status.INTERNAL.withDescription("one\r\nERROR forged")));
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
+            inferOverGrpc(stage, new Metadata());
+            assertThat(lines()).singleElement().asString().contains("one ERROR forged");
+        }
+    }
+
+    @Test
+    void log_underAStorm_isBounded() throws Exception {
+        try (ScriptedServer server = failing(400);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
+                Http1Client client = stage.http1()) {
+            long from = System.nanoTime();
+            for (int i = 0; i < 500; i++) {
+                client.post(INFER, Infer.json("a", 0)).response();
+            }
+            long seconds = (System.nanoTime() - from) / 1_000_000_000L;
+            assertThat(lines().size()).isLessThanOrEqualTo((int) (seconds + 2) * 100);
+        }
+    }
+
+    @Test
+    void streamErrors_areHidden_oneByOne() throws Exception {
+        try (OipServer server = new OipServer((call, message) -> call.sendMessage(Infer.error(SECRET, "x")));
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client =
+                    GrpcClient.open(stage.channel(), STREAM, requestId("s-1"), CallOptions.DEFAULT, Integer.MAX_VALUE);
+            client.send(Infer.request("m", "x", 1).toByteArray());
+            assertThat(Infer.envelope(next(client.answers)).getErrorMessage())
+                    .isEqualTo("the request failed: UNKNOWN (request id s-1)");
+            client.send(Infer.request("stranger", "y", 1).toByteArray());
+            assertThat(Infer.envelope(next(client.answers)).getErrorMessage()).contains("unknown model 'stranger'");
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(lines())
+                    .singleElement()
+                    .asString()
+                    .contains("s-1")
+                    .contains("'x'")
+                    .contains(SECRET);
+        }
+    }
+
+    private static ScriptedServer events(String body, int pieces) throws Exception {
+        return ScriptedServer.that((request, out) -> {
+            ScriptedServer.write(
+                    out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+            for (int from = 0; from < body.length(); from += pieces) {
+                String part = body.substring(from, Math.min(body.length(), from + pieces));
+                ScriptedServer.write(out, Integer.toHexString(part.length()) + "\r\n" + part + "\r\n");
+            }
+            ScriptedServer.write(out, "0\r\n\r\n");
+            return true;
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 7, 1000})
+    void errorEvents_areHidden(int pieces) throws Exception {
+        String good = "data: {\"text\":\"the \\\"error\\\" is data: {\\\"error\\\"\"}\r\n\r\n";
+        String sent = good + ": data: {\"error\"\n\n" + "data: {\"error\":\"" + SECRET + "\"}\n\n"
+                + "data:{ \"error\" : \"" + SECRET + "\"}\r\r" + good;
+        String text = "\"the request failed: UNKNOWN (request id e-1)\"}";
+        try (ScriptedServer server = events(sent, pieces);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
+                Http1Client client = stage.http1()) {
+            client.post("/v2/models/m/generate_stream", "{}", "X-Request-Id: e-1")
+                    .head();
+            assertThat(client.chunks())
+                    .isEqualTo(good + ": data: {\"error\"\n\n" + "data: {\"error\":" + text + "\n\n"
+                            + "data:{ \"error\":" + text + "\r\r" + good);
+            assertThat(lines())
+                    .hasSize(2)
+                    .allSatisfy(line -> assertThat(line).contains("e-1").contains(SECRET));
+        }
+        try (ScriptedServer server = events(sent, pieces);
+                Stage stage = stage(ErrorTexts.PASSED, Stage.rest(server, ServerDialect.TRITON));
+                Http1Client client = stage.http1()) {
+            client.post("/v2/models/m/generate_stream", "{}").head();
+            assertThat(client.chunks()).isEqualTo(sent);
+        }
+    }
+
+    @Test
+    void inferEvents_andGenerate_areHidden() throws Exception {
+        try (ScriptedServer server = failing(400);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER));
+                Http1Client client = stage.http1()) {
+            for (String path : List.of("/v2/models/m/generate", "/v2/models/m/infer_stream", "/v2/models/m/config")) {
+                Http1Client.Response response = path.endsWith("config")
+                        ? client.get(path).response()
+                        : client.post(path, Infer.json("a", 0)).response();
+                assertThat(response.status()).isEqualTo(400);
+                assertThat(response.text()).contains("INVALID_ARGUMENT").doesNotContain(SECRET);
+            }
+        }
+        String first = "data: " + Infer.answerJson("m", "a", 0) + "\n\n";
+        try (ScriptedServer server = events(first + "data: {\"error\":\"" + SECRET + "\"}\n\n", 9);
+                Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER));
+                Http1Client client = stage.http1()) {
+            client.post("/v2/models/m/infer_stream", Infer.json("a", 0)).head();
+            assertThat(client.chunks()).isEqualTo(first + "data: {\"error\":\"the request failed: UNKNOWN\"}\n\n");
+        }
+    }
+}

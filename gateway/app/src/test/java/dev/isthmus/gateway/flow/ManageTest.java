@@ -1,0 +1,233 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.google.protobuf.Message;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.FieldSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The management extensions between clients and servers of either protocol. */
+class ManageTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    static final List<ManageCase> CASES = ManageCase.ALL;
+
+    private static Stage stage(UpstreamProtocol protocol, Endpoint endpoint) throws Exception {
+        return Stage.of(Stage.upstream(protocol, endpoint, ServerDialect.TRITON, BinaryTensorData.FALSE, true));
+    }
+
+    private static OipServer grpc(byte[] answer) throws Exception {
+        return new OipServer((call, message) -> call.sendMessage(answer));
+    }
+
+    /** Does not let the gateway's own questions be taken for the test's. */
+    private static ScriptedServer rest(ManageCase operation, String answer) throws Exception {
+        return ScriptedServer.that((request, out) -> {
+            boolean ours = request.head().startsWith(operation.http() + " ");
+            ScriptedServer.write(out, ScriptedServer.ok(ours ? answer : "{}"));
+            return true;
+        });
+    }
+
+    private static ScriptedServer.Seen seen(ScriptedServer server, ManageCase operation) throws Exception {
+        ScriptedServer.Seen seen = server.request();
+        while (seen.head().contains(" /v2/health/") || seen.head().contains(" /v2 ")) {
+            seen = server.request();
+        }
+        assertThat(seen.head()).startsWith(operation.http() + " ");
+        return seen;
+    }
+
+    private static Http1Client.Response ask(Stage stage, ManageCase operation) throws Exception {
+        try (Http1Client client = stage.http1()) {
+            return (operation.httpMethod().equals("GET")
+                            ? client.get(operation.path())
+                            : client.post(operation.path(), operation.json()))
+                    .response();
+        }
+    }
+
+    private static void expectJson(String actual, String expected) throws Exception {
+        if (expected.isEmpty()) {
+            assertThat(actual).isEmpty();
+        } else {
+            assertThat(JSON.readTree(actual)).isEqualTo(JSON.readTree(expected));
+        }
+    }
+
+    private static Message parsed(Message like, byte[] bytes) throws Exception {
+        return like.newBuilderForType().mergeFrom(bytes).build();
+    }
+
+    @ParameterizedTest
+    @FieldSource("CASES")
+    void restClient_grpcServer(ManageCase operation) throws Exception {
+        try (OipServer server = grpc(operation.answerMessage().toByteArray());
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
+            Http1Client.Response response = ask(stage, operation);
+            assertThat(response.status()).as(response.text()).isEqualTo(200);
+            expectJson(response.text(), operation.answerJson());
+            assertThat(OipServer.next(server.opened).method()).isEqualTo(operation.method());
+            assertThat(parsed(operation.requestMessage(), OipServer.next(server.messages)))
+                    .isEqualTo(operation.requestMessage());
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("CASES")
+    void grpcClient_restServer(ManageCase operation) throws Exception {
+        try (ScriptedServer server = rest(operation, operation.answerJson());
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
+            GrpcClient client = GrpcClient.ask(
+                    stage.channel(),
+                    operation.method(),
+                    new Metadata(),
+                    operation.requestMessage().toByteArray());
+            assertThat(parsed(operation.answerMessage(), client.answer())).isEqualTo(operation.answerMessage());
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            expectJson(seen(server, operation).body(), operation.json());
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("CASES")
+    void restClient_restServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
+        String answer = operation.answerJson() + " ";
+        try (ScriptedServer server = rest(operation, answer);
+                Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
+            assertThat(ask(stage, operation).text()).isEqualTo(answer);
+            assertThat(seen(server, operation).body()).isEqualTo(operation.json());
+        }
+    }
+
+    @ParameterizedTest
+    @FieldSource("CASES")
+    void grpcClient_grpcServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
+        byte[] request = operation.requestMessage().toByteArray();
+        byte[] answer = operation.answerMessage().toByteArray();
+        try (OipServer server = grpc(answer);
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
+            GrpcClient client = GrpcClient.ask(stage.channel(), operation.method(), new Metadata(), request);
+            assertThat(client.answer()).isEqualTo(answer);
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(OipServer.next(server.messages)).isEqualTo(request);
+        }
+    }
+
+    @Test
+    void sharedMemory_notConfigured_isRefused() throws Exception {
+        try (OipServer grpc = grpc(new byte[0]);
+                Stage stage = Stage.of(Stage.grpc(grpc, ServerDialect.TRITON))) {
+            for (ManageCase operation : CASES) {
+                if (operation.method().contains("SharedMemory")) {
+                    Http1Client.Response response = ask(stage, operation);
+                    assertThat(response.status()).isEqualTo(400);
+                    assertThat(response.text())
+                            .isEqualTo("{\"error\":\"shared memory is not enabled for upstream 'server'\"}");
+                    Status status = GrpcClient.ask(
+                                    stage.channel(),
+                                    operation.method(),
+                                    new Metadata(),
+                                    operation.requestMessage().toByteArray())
+                            .status();
+                    assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+                }
+            }
+            assertThat(grpc.opened).isEmpty();
+        }
+    }
+
+    @Test
+    void settingsOfTheServer_withoutADefaultUpstream_areUnimplemented() throws Exception {
+        try (OipServer grpc = grpc(new byte[0]);
+                Stage stage = new Stage(
+                        Map.of("server", Stage.grpc(grpc, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
+            Http1Client.Response response = ask(stage, new ManageCase("GET /v2/logging", "", "", "", "", ""));
+            assertThat(response.status()).isEqualTo(501);
+            assertThat(response.text()).contains("there is no default upstream");
+            assertThat(grpc.opened).isEmpty();
+        }
+    }
+
+    @Test
+    void localModels_haveNoTracesAndNoLogs() throws Exception {
+        try (Stage stage = Stage.local()) {
+            assertThat(ask(stage, new ManageCase("GET /v2/models/simple/trace/setting", "", "", "", "", ""))
+                            .status())
+                    .isEqualTo(501);
+            assertThat(ask(stage, new ManageCase("GET /v2/logging", "", "", "", "", ""))
+                            .status())
+                    .isEqualTo(501);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            /v2/repository/index           | {"ready":
+            /v2/repository/index           | []
+            /v2/repository/models/m/load   | {"parameters":{"a":1.5}}
+            /v2/repository/models/m/load   | {"parameters":{"file:a":"no base64!"}}
+            /v2/repository/models/m/load   | {"parameters":{"a":9223372036854775808}}
+            /v2/logging                    | {"log_verbose_level":4294967296}
+            /v2/logging                    | {"log_verbose_level":-1}
+            /v2/logging                    | {"log_verbose_level":[1]}
+            """)
+    void restClient_malformed_isRefused(String path, String body) throws Exception {
+        try (OipServer server = grpc(new byte[0]);
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint());
+                Http1Client client = stage.http1()) {
+            Http1Client.Response response = client.post(path, body).response();
+            assertThat(response.status()).as(response.text()).isEqualTo(400);
+            assertThat(server.opened).isEmpty();
+        }
+    }
+
+    @Test
+    void restClient_nullOrNothing_isNoSetting() throws Exception {
+        try (OipServer server = grpc(new byte[0]);
+                Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint());
+                Http1Client client = stage.http1()) {
+            assertThat(client.post("/v2/logging", "{\"log_file\":null}")
+                            .response()
+                            .status())
+                    .isEqualTo(200);
+            ManageCase unset = new ManageCase("", "", "LogSettings", "settings { key: 'log_file' value { } }", "", "");
+            assertThat(parsed(unset.requestMessage(), OipServer.next(server.messages)))
+                    .isEqualTo(unset.requestMessage());
+            assertThat(client.post("/v2/repository/index", "").response().status())
+                    .isEqualTo(200);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{\"model_stats\":[{\"inference_count\":\"x\"}]}", "{\"model_st", "[1]x"})
+    void server_answersWhatIsNoAnswer_isItsFault(String answer) throws Exception {
+        ManageCase stats = new ManageCase("GET /v2/models/m/stats", "", "ModelStatistics", "name: 'm'", "", "");
+        try (ScriptedServer rest = rest(stats, answer);
+                OipServer grpc = grpc(new byte[] {0x0a, 0x7f});
+                Stage toRest = stage(UpstreamProtocol.REST, rest.endpoint());
+                Stage toGrpc = stage(UpstreamProtocol.GRPC, grpc.endpoint())) {
+            Status status = GrpcClient.ask(
+                            toRest.channel(),
+                            "ModelStatistics",
+                            new Metadata(),
+                            stats.requestMessage().toByteArray())
+                    .status();
+            assertThat(status.getCode()).isEqualTo(Status.Code.INTERNAL);
+            assertThat(status.getDescription()).contains("not the protocol's");
+            assertThat(ask(toGrpc, stats).status()).isEqualTo(502);
+        }
+    }
+}

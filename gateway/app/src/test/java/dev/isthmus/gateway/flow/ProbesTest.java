@@ -1,0 +1,140 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+/** What probes are told of the gateway itself, and V2 clients of the servers behind it. */
+class ProbesTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private static GatewayConfig inFrontOf(Map<String, Endpoint> servers) {
+        Map<String, UpstreamConfig> upstreams = new HashMap<>();
+        servers.forEach((name, endpoint) -> upstreams.put(name, TestConfigs.upstream(UpstreamProtocol.GRPC, endpoint)));
+        return new GatewayConfig(
+                List.of(new Listener("127.0.0.1", 0)),
+                new Admin("127.0.0.1", 0, null, List.of()),
+                GatewayConfig.Limits.DEFAULT,
+                Connections.DEFAULT,
+                GatewayConfig.Headers.DEFAULT,
+                Stage.ANSWERS,
+                GatewayConfig.HealthConfig.DEFAULT,
+                GatewayConfig.RampsConfig.DEFAULT,
+                upstreams,
+                null,
+                Map.of(),
+                null);
+    }
+
+    private static Endpoint nobody() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return new Endpoint("127.0.0.1", socket.getLocalPort());
+        }
+    }
+
+    private static Http1Client.Response get(int port, String path) throws Exception {
+        try (Http1Client client = new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port))) {
+            return client.get(path).response();
+        }
+    }
+
+    private static int port(Gateway gateway) {
+        return gateway.addresses().getFirst().getPort();
+    }
+
+    private static int admin(Gateway gateway) {
+        return gateway.adminAddress().orElseThrow().getPort();
+    }
+
+    private static JsonNode servers(Gateway gateway) throws Exception {
+        return JSON.readTree(get(admin(gateway), "/servers").text());
+    }
+
+    private static void awaitAsked(Gateway gateway) {
+        await().atMost(PATIENCE).until(() -> gateway.catalogue().settled());
+    }
+
+    @Test
+    void noServerAnswers_gatewayTakesTraffic_andV2ClientsAreToldNo() throws Exception {
+        try (Gateway gateway = Gateway.start(inFrontOf(Map.of("a", nobody(), "b", nobody())))) {
+            awaitAsked(gateway);
+            for (String path : new String[] {"/livez", "/readyz"}) {
+                assertThat(get(port(gateway), path).status()).as(path).isEqualTo(200);
+            }
+            assertThat(get(admin(gateway), "/ready").status()).isEqualTo(200);
+            assertThat(get(admin(gateway), "/live").status()).isEqualTo(200);
+            assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(400);
+            assertThat(get(port(gateway), "/v2/health/ready").text())
+                    .contains("the server is not ready: no upstream has a server that is ready: a, b");
+            assertThat(servers(gateway).path("reason").asText())
+                    .isEqualTo("no upstream has a server that is ready: a, b");
+            assertThat(servers(gateway).path("missing"))
+                    .extracting(JsonNode::asText)
+                    .containsExactly("a", "b");
+        }
+    }
+
+    @Test
+    void oneUpstreamOfTwoIsGone_defaultPolicyIsReady() throws Exception {
+        try (FleetServer server = FleetServer.grpc();
+                Gateway gateway = Gateway.start(inFrontOf(Map.of("there", server.endpoint(), "gone", nobody())))) {
+            awaitAsked(gateway);
+            assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(200);
+            assertThat(servers(gateway).path("ready").asBoolean()).isTrue();
+        }
+    }
+
+    @Test
+    void probes_overHttp2() throws Exception {
+        try (Gateway gateway = Gateway.start(inFrontOf(Map.of("gone", nobody())));
+                Http2Client client = new Http2Client(port(gateway))) {
+            for (String path : new String[] {"/livez", "/readyz"}) {
+                assertThat(client.get(path).head().status()).as(path).hasToString("200");
+            }
+        }
+    }
+
+    @Test
+    void warmingUp_isToldAsTheReason() throws Exception {
+        AtomicBoolean warm = new AtomicBoolean();
+        GatewayConfig config = inFrontOf(Map.of());
+        try (Gateway gateway = Gateway.start(() -> config, warm::get)) {
+            awaitAsked(gateway);
+            String error = "the gateway is not ready: warming up";
+            for (Http1Client.Response response :
+                    new Http1Client.Response[] {get(port(gateway), "/readyz"), get(admin(gateway), "/ready")}) {
+                assertThat(response.status()).isEqualTo(503);
+                assertThat(JSON.readTree(response.text()).path("error").asText())
+                        .isEqualTo(error);
+            }
+            assertThat(get(port(gateway), "/livez").status()).isEqualTo(200);
+            assertThat(servers(gateway).path("reason").asText()).isEqualTo("warming up");
+            assertThat(servers(gateway).path("missing")).isEmpty();
+            warm.set(true);
+            assertThat(get(port(gateway), "/readyz").status()).isEqualTo(200);
+            assertThat(get(admin(gateway), "/ready").status()).isEqualTo(200);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Http2Abuse;
+import dev.isthmus.gateway.settings.GatewayConfig.Limits;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Other configurations while calls are under way. Each server answers with a number of its own. */
+@Timeout(120)
+class ReloadTest {
+    private static final String PATH = "/v2/models/m/infer";
+    private static final Listener ANY = new Listener("127.0.0.1", 0);
+    private static final int RELOADS = 20;
+    private static final int CALLS_BETWEEN = 20;
+
+    /** Answers each message with one number; a stream goes on until its client ends it. */
+    private record Numbered(int number) implements OipServer.Script {
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            call.sendMessage(Infer.answer(Infer.request(message), number).toByteArray());
+        }
+    }
+
+    private static GatewayConfig to(UpstreamConfig upstream) {
+        return TestConfigs.with(
+                GatewayConfig.embedded().withListener(ANY),
+                Map.of("upstreams", Map.of("server", upstream), "models", Map.of("m", ModelConfig.of("server"))));
+    }
+
+    private static GatewayConfig limited(GatewayConfig config, Limits limits) {
+        return TestConfigs.with(config, Map.of("limits", limits));
+    }
+
+    private static GatewayConfig to(OipServer server) {
+        return to(Stage.grpc(server, ServerDialect.MLSERVER));
+    }
+
+    private static int port(Gateway gateway) {
+        return gateway.addresses().get(0).getPort();
+    }
+
+    private static Http1Client connect(int port) throws IOException {
+        return new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port));
+    }
+
+    private static ManagedChannel channel(Gateway gateway) {
+        return NettyChannelBuilder.forAddress("127.0.0.1", port(gateway))
+                .usePlaintext()
+                .directExecutor()
+                .build();
+    }
+
+    private static void close(ManagedChannel channel) {
+        channel.shutdownNow();
+        await().atMost(Duration.ofSeconds(10)).until(channel::isTerminated);
+    }
+
+    private static void apply(Gateway gateway, GatewayConfig config) {
+        assertThat(gateway.reload(config)).isInstanceOf(ReloadResult.Applied.class);
+    }
+
+    @Test
+    void reloads_underLoad_loseNothing() throws Exception {
+        AtomicBoolean stop = new AtomicBoolean();
+        AtomicInteger calls = new AtomicInteger();
+        try (OipServer one = new OipServer(new Numbered(1));
+                OipServer two = new OipServer(new Numbered(2));
+                Gateway gateway = Gateway.start(to(one));
+                ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
+            ManagedChannel channel = channel(gateway);
+            List<Future<?>> running = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                running.add(clients.submit(() -> askRest(port(gateway), stop, calls)));
+                running.add(clients.submit(() -> askGrpc(channel, stop, calls)));
+            }
+            for (int i = 1; i <= RELOADS; i++) {
+                int before = calls.get();
+                await().pollInterval(Duration.ofMillis(2))
+                        .until(() -> calls.get() >= before + CALLS_BETWEEN
+                                || running.stream().anyMatch(Future::isDone));
+                apply(
+                        gateway,
+                        i % 2 == 0
+                                ? to(one)
+                                : limited(
+                                        to(two),
+                                        new Limits(1 << 20, 64 << 10, 100, 50, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+            }
+            stop.set(true);
+            for (Future<?> each : running) {
+                each.get(20, TimeUnit.SECONDS);
+            }
+            close(channel);
+        }
+        assertThat(calls.get()).isGreaterThanOrEqualTo(RELOADS * CALLS_BETWEEN);
+    }
+
+    private static Void askRest(int port, AtomicBoolean stop, AtomicInteger calls) throws IOException {
+        try (Http1Client client = connect(port)) {
+            while (!stop.get()) {
+                Http1Client.Response response =
+                        client.post(PATH, Infer.json("a", 5)).response();
+                assertThat(response.status()).as(response.text()).isEqualTo(200);
+                calls.incrementAndGet();
+            }
+            return null;
+        }
+    }
+
+    private static Void askGrpc(ManagedChannel channel, AtomicBoolean stop, AtomicInteger calls) throws Exception {
+        byte[] request = Infer.request("m", "a", 5).toByteArray();
+        while (!stop.get()) {
+            GrpcClient client = GrpcClient.ask(channel, "ModelInfer", new Metadata(), request);
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(Infer.value(Infer.response(client.answer()))).isBetween(1, 2);
+            calls.incrementAndGet();
+        }
+        return null;
+    }
+
+    @Test
+    void stream_underWay_goesOnWhereItBegan() throws Exception {
+        try (OipServer one = new OipServer(new Numbered(1));
+                OipServer two = new OipServer(new Numbered(2));
+                Gateway gateway = Gateway.start(to(one))) {
+            ManagedChannel channel = channel(gateway);
+            GrpcClient stream = GrpcClient.open(channel, "ModelStreamInfer");
+            byte[] request = Infer.request("m", "a", 5).toByteArray();
+            stream.send(request);
+            assertThat(Infer.value(Infer.envelope(stream.answer()).getInferResponse()))
+                    .isEqualTo(1);
+
+            apply(gateway, to(two));
+            stream.send(request);
+            assertThat(Infer.value(Infer.envelope(stream.answer()).getInferResponse()))
+                    .isEqualTo(1);
+            GrpcClient fresh = GrpcClient.ask(channel, "ModelInfer", new Metadata(), request);
+            assertThat(Infer.value(Infer.response(fresh.answer()))).isEqualTo(2);
+
+            stream.end();
+            assertThat(stream.status().getCode()).isEqualTo(Status.Code.OK);
+            close(channel);
+        }
+    }
+
+    @Test
+    void removedUpstream_answersItsCall_andIsClosedAfterIt() throws Exception {
+        CountDownLatch held = new CountDownLatch(1);
+        ScriptedServer.Script script = (request, out) -> {
+            if (request.head().startsWith("POST")) {
+                try {
+                    held.await();
+                } catch (InterruptedException e) {
+                    return false;
+                }
+            }
+            ScriptedServer.write(out, ScriptedServer.ok(Infer.answerJson("m", "a", 1)));
+            return true;
+        };
+        try (ScriptedServer one = ScriptedServer.that(script);
+                OipServer two = new OipServer(new Numbered(2));
+                Gateway gateway = Gateway.start(to(Stage.rest(one, ServerDialect.MLSERVER)));
+                Http1Client waiting = connect(port(gateway));
+                Http1Client fresh = connect(port(gateway))) {
+            waiting.post(PATH, Infer.json("a", 5));
+            Stage.posted(one);
+            apply(gateway, to(two));
+            assertThat(fresh.post(PATH, Infer.json("b", 5)).response().text()).contains("[2]");
+
+            held.countDown();
+            assertThat(waiting.response().text()).contains("[1]");
+            one.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void listeners_areAddedAndRemoved_andConnectionsGoOn() throws Exception {
+        try (OipServer one = new OipServer(new Numbered(1));
+                Gateway gateway = Gateway.start(to(one));
+                Http1Client client = connect(port(gateway))) {
+            int first = port(gateway);
+            assertThat(client.get("/v2/health/live").response().status()).isEqualTo(200);
+            apply(gateway, listening(to(one), ANY, ANY));
+            assertThat(gateway.addresses()).hasSize(2);
+            assertThat(port(gateway)).isEqualTo(first);
+            try (Http1Client other = connect(gateway.addresses().get(1).getPort())) {
+                assertThat(other.get("/v2/health/live").response().status()).isEqualTo(200);
+            }
+
+            apply(gateway, listening(to(one), new Listener("127.0.0.2", 0)));
+            assertThat(gateway.addresses())
+                    .singleElement()
+                    .satisfies(address -> assertThat(address.getHostString()).isEqualTo("127.0.0.2"));
+            assertThat(client.get("/v2/health/live").response().status()).isEqualTo(200);
+            assertThatThrownBy(() -> connect(first)).isInstanceOf(ConnectException.class);
+        }
+    }
+
+    private static GatewayConfig listening(GatewayConfig config, Listener... listeners) {
+        return TestConfigs.with(config, Map.of("listeners", List.of(listeners)));
+    }
+
+    @Test
+    void addressThatIsTaken_isRefused_andNothingChanges() throws Exception {
+        try (OipServer one = new OipServer(new Numbered(1));
+                OipServer two = new OipServer(new Numbered(2));
+                ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+                Gateway gateway = Gateway.start(to(one));
+                Http1Client client = connect(port(gateway))) {
+            Listener occupied = new Listener("127.0.0.1", taken.getLocalPort());
+            assertThat(gateway.reload(listening(to(two), ANY, occupied)))
+                    .isInstanceOfSatisfying(ReloadResult.Rejected.class, rejected -> {
+                        assertThat(rejected.invalid()).isFalse();
+                        assertThat(rejected.problems())
+                                .singleElement()
+                                .asString()
+                                .contains("listener: 127.0.0.1:" + taken.getLocalPort() + " is in use");
+                    });
+            assertThat(gateway.addresses()).hasSize(1);
+            assertThat(client.post(PATH, Infer.json("b", 5)).response().text()).contains("[1]");
+        }
+    }
+
+    @Test
+    void limits_holdForTheNextRequestOfAConnection() throws Exception {
+        try (OipServer one = new OipServer(new Numbered(1));
+                Gateway gateway = Gateway.start(to(one));
+                Http1Client client = connect(port(gateway))) {
+            assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
+                    .isEqualTo(200);
+            apply(gateway, limited(to(one), new Limits(50, 64 << 10, 100, 100, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+            assertThat(client.post(PATH, Infer.json("b", 5)).response().status())
+                    .isEqualTo(413);
+        }
+    }
+
+    @Test
+    void readiness_outlivesAReload() throws Exception {
+        GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
+        try (Gateway gateway = Gateway.start(config)) {
+            await().atMost(Duration.ofSeconds(20)).until(gateway::ready);
+            for (int i = 1; i <= 5; i++) {
+                apply(
+                        gateway,
+                        limited(config, new Limits(1 << 20, 64 << 10, 100, i, 100, 0.5, 4096, 5, Http2Abuse.DEFAULT)));
+                assertThat(gateway.ready()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void sameConfiguration_isNoNewGeneration() throws Exception {
+        GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
+        try (Gateway gateway = Gateway.start(config)) {
+            assertThat(gateway.reload(config)).isEqualTo(new ReloadResult.Applied(1, List.of(), List.of()));
+        }
+    }
+
+    @Test
+    void anotherAdminAddress_isNotedAndLeft() throws Exception {
+        GatewayConfig config = GatewayConfig.embedded().withListener(ANY);
+        try (Gateway gateway = Gateway.start(config)) {
+            assertThat(gateway.reload(config.withAdmin(GatewayConfig.Admin.DEFAULT)))
+                    .isInstanceOfSatisfying(
+                            ReloadResult.Applied.class,
+                            applied -> assertThat(applied.warnings()).hasSize(1));
+            assertThat(gateway.adminAddress()).isEmpty();
+        }
+    }
+
+    @Test
+    void withoutASource_nothingIsReloaded() throws Exception {
+        try (Gateway gateway = Gateway.start(GatewayConfig.embedded().withListener(ANY))) {
+            assertThat(gateway.reload()).isInstanceOf(ReloadResult.Rejected.class);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+package dev.isthmus.gateway.flow;
+
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelInferResponse;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** Calls through a gateway whose models have other names, several targets, rules and fallbacks. */
+class RoutesTest {
+    private static final String INFER = "ModelInfer";
+    private static final String BODY =
+            "{\"id\":\"a\",\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[7]}]}";
+    private static final String SIMPLE = """
+            {"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":[%1$s]},
+            {"name":"INPUT1","datatype":"INT32","shape":[1,16],"data":[%1$s]}]}""".formatted("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
+
+    /** Answers every request with its number. */
+    private static final class Echo implements OipServer.Script {
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            ModelInferRequest request = Infer.request(message);
+            call.sendMessage(Infer.answer(request, Infer.value(request)).toByteArray());
+        }
+    }
+
+    private static UpstreamConfig nowhere() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("127.0.0.1", socket.getLocalPort()));
+        }
+    }
+
+    private static ModelConfig.TargetConfig target(String name, String upstream, @Nullable String model, int weight) {
+        return new ModelConfig.TargetConfig(name, upstream, model, null, weight);
+    }
+
+    private static ModelConfig targets(List<ModelConfig.TargetConfig> targets, ModelConfig.RuleConfig... rules) {
+        return TestConfigs.with(ModelConfig.DEFAULT, Map.of("targets", targets, "rules", List.of(rules)));
+    }
+
+    private static ModelConfig renamed(String upstream, String model) {
+        return targets(List.of(target(upstream, upstream, model, 1)));
+    }
+
+    private static ModelConfig falling(String upstream, String model) {
+        return TestConfigs.with(
+                ModelConfig.of(upstream),
+                Map.of("fallback", new ModelConfig.Fallback(GatewayConfig.LOCAL, model, null)));
+    }
+
+    private static ModelInferResponse asked(Stage stage, String model, String... header) throws Exception {
+        Metadata headers = new Metadata();
+        if (header.length == 2) {
+            headers.put(Metadata.Key.of(header[0], Metadata.ASCII_STRING_MARSHALLER), header[1]);
+        }
+        GrpcClient client = GrpcClient.ask(
+                stage.channel(), INFER, headers, Infer.request(model, "a", 7).toByteArray());
+        ModelInferResponse answer = Infer.response(client.answer());
+        assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        return answer;
+    }
+
+    @Test
+    void renamedModel_isAskedByItsName_andAnsweredByTheClients() throws Exception {
+        try (OipServer server = new OipServer(new Echo());
+                Stage stage = new Stage(
+                        Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
+                        Map.of("public", renamed("u", "internal")),
+                        null,
+                        false);
+                Http1Client http = stage.http1()) {
+            assertThat(asked(stage, "public").getModelName()).isEqualTo("public");
+            assertThat(Infer.request(OipServer.next(server.messages)).getModelName())
+                    .isEqualTo("internal");
+            assertThat(http.post("/v2/models/public/infer", BODY).response().text())
+                    .isEqualTo(Infer.answerJson("public", "a", 7));
+            assertThat(Infer.request(OipServer.next(server.messages)).getModelName())
+                    .isEqualTo("internal");
+        }
+    }
+
+    @Test
+    void renamedModel_ofARestServer_keepsTheServersBytes() throws Exception {
+        String answer = "{\"model_name\": \"%s\", \"parameters\": {\"own\": [null]}, \"outputs\": []}";
+        try (ScriptedServer server = ScriptedServer.sending(ok(answer.formatted("internal")));
+                Stage stage = new Stage(
+                        Map.of("u", Stage.rest(server, ServerDialect.MLSERVER)),
+                        Map.of("public", renamed("u", "internal")),
+                        null,
+                        false);
+                Http1Client http = stage.http1()) {
+            assertThat(http.post("/v2/models/public/infer", BODY).response().text())
+                    .isEqualTo(answer.formatted("public"));
+            assertThat(Stage.posted(server).head()).startsWith("POST /v2/models/internal/infer ");
+        }
+    }
+
+    @Test
+    void renamedModel_inAStream_isAnsweredByTheClientsName() throws Exception {
+        OipServer.Script script = (call, message) -> {
+            ModelInferRequest request = Infer.request(message);
+            call.sendMessage(Infer.enveloped(Infer.answer(request, 1)));
+        };
+        try (OipServer server = new OipServer(script);
+                Stage stage = new Stage(
+                        Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
+                        Map.of("public", renamed("u", "internal")),
+                        null,
+                        false)) {
+            GrpcClient client = GrpcClient.ask(
+                    stage.channel(),
+                    "ModelStreamInfer",
+                    new Metadata(),
+                    Infer.request("public", "a", 7).toByteArray());
+            assertThat(Infer.envelope(client.answer()).getInferResponse().getModelName())
+                    .isEqualTo("public");
+            assertThat(Infer.request(OipServer.next(server.messages)).getModelName())
+                    .isEqualTo("internal");
+        }
+    }
+
+    @Test
+    void rule_onAHeaderThatGoesNoFurther_choosesTheTarget() throws Exception {
+        var rule = new ModelConfig.RuleConfig(Map.of("X-Canary", "yes"), Map.of(), "canary");
+        try (OipServer stable = new OipServer(new Echo());
+                OipServer canary = new OipServer(new Echo());
+                Stage stage = new Stage(
+                        Map.of(
+                                "s", Stage.grpc(stable, ServerDialect.TRITON),
+                                "c", Stage.grpc(canary, ServerDialect.TRITON)),
+                        Map.of(
+                                "m",
+                                targets(List.of(target("stable", "s", null, 1), target("canary", "c", null, 0)), rule)),
+                        null,
+                        false);
+                Http1Client http = stage.http1()) {
+            asked(stage, "m");
+            asked(stage, "m", "x-canary", "yes");
+            http.post("/v2/models/m/infer", BODY, "x-canary: yes").response();
+            assertThat(stable.messages).hasSize(1);
+            assertThat(canary.messages).hasSize(2);
+        }
+    }
+
+    @Test
+    void fallback_takesOverFromAServerThatIsGone() throws Exception {
+        try (Stage stage = new Stage(Map.of("gone", nowhere()), Map.of("m", falling("gone", "simple")), null, true);
+                Http1Client http = stage.http1()) {
+            Http1Client.Response response =
+                    http.post("/v2/models/m/infer", SIMPLE).response();
+            assertThat(response.status()).isEqualTo(200);
+            assertThat(response.text()).contains("\"model_name\":\"m\"").contains("[2,2,");
+        }
+    }
+
+    @Test
+    void fallback_ofAGrpcClient_getsItsAnswerInItsForm() throws Exception {
+        ModelInferRequest.Builder request =
+                ModelInferRequest.newBuilder().setModelName("m").setId("x");
+        for (String name : List.of("INPUT0", "INPUT1")) {
+            request.addInputs(ModelInferRequest.InferInputTensor.newBuilder()
+                    .setName(name)
+                    .setDatatype("INT32")
+                    .addShape(1)
+                    .addShape(16));
+            request.addRawInputContents(com.google.protobuf.ByteString.copyFrom(new byte[64]));
+        }
+        try (Stage stage = new Stage(Map.of("gone", nowhere()), Map.of("m", falling("gone", "simple")), null, true)) {
+            GrpcClient client = GrpcClient.ask(
+                    stage.channel(), INFER, new Metadata(), request.build().toByteArray());
+            ModelInferResponse answer = Infer.response(client.answer());
+            assertThat(answer.getModelName()).isEqualTo("m");
+            assertThat(answer.getId()).isEqualTo("x");
+            assertThat(answer.getRawOutputContentsList()).hasSize(2);
+        }
+    }
+
+    @Test
+    void fallback_isNotAskedWhatTheServerRefused() throws Exception {
+        OipServer.Script refusing = (call, message) ->
+                call.close(Status.INVALID_ARGUMENT.withDescription("the server's words"), new Metadata());
+        try (OipServer server = new OipServer(refusing);
+                Stage stage = new Stage(
+                        Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
+                        Map.of("m", falling("u", "simple")),
+                        null,
+                        true);
+                Http1Client http = stage.http1()) {
+            Http1Client.Response response =
+                    http.post("/v2/models/m/infer", BODY).response();
+            assertThat(response.status()).isEqualTo(400);
+            assertThat(response.text()).isEqualTo("{\"error\":\"the server's words\"}");
+        }
+    }
+
+    @Test
+    void upstreams_ofDifferentKinds_areEachSentTheirForm() throws Exception {
+        try (OipServer grpc = new OipServer(new Echo());
+                ScriptedServer rest = ScriptedServer.sending(ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+                Stage stage = new Stage(
+                        Map.of(
+                                "g", Stage.grpc(grpc, ServerDialect.TRITON),
+                                "r",
+                                        Stage.upstream(
+                                                UpstreamProtocol.REST,
+                                                rest.endpoint(),
+                                                ServerDialect.GENERIC,
+                                                BinaryTensorData.FALSE,
+                                                false)),
+                        Map.of(
+                                "m",
+                                targets(
+                                        List.of(target("g", "g", null, 0), target("r", "r", null, 1)),
+                                        new ModelConfig.RuleConfig(Map.of("x-to", "g"), Map.of(), "g"))),
+                        null,
+                        false);
+                Http1Client http = stage.http1()) {
+            assertThat(http.post("/v2/models/m/infer", BODY, "x-to: g")
+                            .response()
+                            .text())
+                    .isEqualTo(Infer.answerJson("m", "a", 7));
+            assertThat(http.post("/v2/models/m/infer", BODY).response().text()).contains("\"outputs\":[]");
+            assertThat(Stage.posted(rest).body()).isEqualTo(BODY);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+package dev.isthmus.gateway.flow;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A real gateway on a free loopback port, and clients of it. */
+final class Stage implements AutoCloseable {
+    private static final HeaderAllowList PASSED = HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
+    /** With the words of servers, which most tests look at. */
+    static final GatewayConfig.ResponseConfig ANSWERS =
+            TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
+
+    /** Of every body and message. */
+    static final int LIMIT = 4 << 20;
+
+    private final Gateway gateway;
+    private final ManagedChannel channel;
+
+    Stage(Map<String, UpstreamConfig> upstreams, Map<String, String> models, @Nullable String fallback)
+            throws Exception {
+        this(upstreams, configs(models), fallback, GatewayConfig.LOCAL.equals(fallback));
+    }
+
+    /** @param local whether the models that are built in are there */
+    Stage(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            @Nullable String fallback,
+            boolean local)
+            throws Exception {
+        this(config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, local));
+    }
+
+    private Stage(GatewayConfig config) throws Exception {
+        gateway = Gateway.start(config);
+        channel = NettyChannelBuilder.forAddress("127.0.0.1", port())
+                .usePlaintext()
+                .directExecutor()
+                .maxInboundMessageSize(64 << 20)
+                .build();
+    }
+
+    private static GatewayConfig config(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            GatewayConfig.HealthConfig health,
+            @Nullable String fallback,
+            boolean local) {
+        return new GatewayConfig(
+                List.of(new GatewayConfig.Listener("127.0.0.1", 0)),
+                null,
+                new GatewayConfig.Limits(
+                        LIMIT, 64 << 10, 100, 100, 10_000, 0.5, 4096, 5, GatewayConfig.Http2Abuse.DEFAULT),
+                Connections.DEFAULT,
+                new GatewayConfig.Headers(PASSED, PASSED),
+                ANSWERS,
+                health,
+                GatewayConfig.RampsConfig.DEFAULT,
+                upstreams,
+                local ? LocalConfig.EMBEDDED : null,
+                models,
+                fallback);
+    }
+
+    /** Models of several upstreams. */
+    static Stage fleet(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            GatewayConfig.HealthConfig health,
+            @Nullable String fallback)
+            throws Exception {
+        return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
+    }
+
+    /** Models of several upstreams, with errors in these texts. */
+    static Stage telling(
+            GatewayConfig.ErrorTexts errors,
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            @Nullable String fallback)
+            throws Exception {
+        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, fallback, false);
+        GatewayConfig.ResponseConfig answers = TestConfigs.with(base.answers(), Map.of("errors", errors));
+        return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
+    }
+
+    /** Models of several upstreams, with bodies and messages of up to so many bytes. */
+    static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
+            throws Exception {
+        GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, null, false);
+        GatewayConfig.Limits limits = TestConfigs.with(base.limits(), Map.of("maxBodySize", bytes));
+        return new Stage(TestConfigs.with(base, Map.of("limits", limits)));
+    }
+
+    private static Map<String, ModelConfig> configs(Map<String, String> models) {
+        Map<String, ModelConfig> configs = new HashMap<>();
+        models.forEach((name, upstream) -> configs.put(name, ModelConfig.of(upstream)));
+        return configs;
+    }
+
+    /** Everything goes to one server. */
+    static Stage of(UpstreamConfig upstream) throws Exception {
+        return new Stage(Map.of("server", upstream), Map.of(), "server");
+    }
+
+    /** Everything goes to one server, from this port. */
+    static Stage at(int port, UpstreamConfig upstream) throws Exception {
+        GatewayConfig config =
+                config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
+        return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
+    }
+
+    /** Everything goes to the models that are built in. */
+    static Stage local() throws Exception {
+        return new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
+    }
+
+    /** Everything goes to models of a repository. */
+    static Stage local(LocalConfig local) throws Exception {
+        GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.HealthConfig.DEFAULT, GatewayConfig.LOCAL, true);
+        return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
+    }
+
+    static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {
+        return upstream(UpstreamProtocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+    }
+
+    static UpstreamConfig rest(ScriptedServer server, ServerDialect dialect) {
+        return upstream(UpstreamProtocol.REST, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+    }
+
+    static UpstreamConfig upstream(
+            UpstreamProtocol protocol,
+            Endpoint endpoint,
+            ServerDialect dialect,
+            BinaryTensorData binary,
+            boolean sharedMemory) {
+        return TestConfigs.with(
+                TestConfigs.upstream(protocol, endpoint),
+                Map.of("dialect", dialect, "binaryTensorData", binary, "sharedMemory", sharedMemory));
+    }
+
+    Gateway gateway() {
+        return gateway;
+    }
+
+    int port() {
+        return gateway.addresses().get(0).getPort();
+    }
+
+    /** Of one connection. */
+    ManagedChannel channel() {
+        return channel;
+    }
+
+    Http1Client http1() throws IOException {
+        return new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port()));
+    }
+
+    /** The next request with a body that a server was sent; the gateway's own questions are passed over. */
+    static ScriptedServer.Seen posted(ScriptedServer server) throws InterruptedException {
+        ScriptedServer.Seen seen = server.request();
+        while (!seen.head().startsWith("POST") || seen.head().startsWith("POST /v2/repository/index ")) {
+            seen = server.request();
+        }
+        return seen;
+    }
+
+    @Override
+    public void close() {
+        channel.shutdownNow();
+        await().atMost(Duration.ofSeconds(10)).until(channel::isTerminated);
+        gateway.close();
+    }
+}

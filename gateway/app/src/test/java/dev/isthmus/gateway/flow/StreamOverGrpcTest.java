@@ -1,0 +1,253 @@
+package dev.isthmus.gateway.flow;
+
+import static dev.isthmus.gateway.flow.OipServer.next;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.proto.ModelStreamInferResponse;
+import io.grpc.CallOptions;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.Status;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** ModelStreamInfer between a gRPC client and gRPC servers. */
+class StreamOverGrpcTest {
+    private static final String STREAM = "ModelStreamInfer";
+
+    /** Answers as many times as the request says, then says so of the next; "bad" fails, "die" ends the call. */
+    private record Counting(boolean enveloped) implements OipServer.Script {
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            ModelInferRequest request = Infer.request(message);
+            switch (request.getId()) {
+                case "bad" -> call.sendMessage(Infer.error("it is bad", "bad"));
+                case "die" -> call.close(Status.RESOURCE_EXHAUSTED.withDescription("no more of that"), new Metadata());
+                case "silent" -> {}
+                case "malformed" -> call.sendMessage(new byte[] {0x0a, 0x7f});
+                default -> {
+                    for (int i = 0; i < Infer.value(request); i++) {
+                        ModelInferResponse answer = Infer.answer(request, i);
+                        call.sendMessage(enveloped ? Infer.enveloped(answer) : answer.toByteArray());
+                    }
+                }
+            }
+        }
+    }
+
+    private static GrpcClient open(Stage stage, String... metadata) {
+        return GrpcClient.open(stage.channel(), STREAM, metadata(metadata), CallOptions.DEFAULT, Integer.MAX_VALUE);
+    }
+
+    private static Metadata metadata(String... pairs) {
+        Metadata metadata = new Metadata();
+        for (int i = 0; i < pairs.length; i += 2) {
+            metadata.put(Metadata.Key.of(pairs[i], Metadata.ASCII_STRING_MARSHALLER), pairs[i + 1]);
+        }
+        return metadata;
+    }
+
+    private static byte[] request(String model, String id, int count) {
+        return Infer.request(model, id, count).toByteArray();
+    }
+
+    private static void expectEnvelope(GrpcClient client, String model, String id, int value) throws Exception {
+        ModelInferResponse response = Infer.envelope(client.answer()).getInferResponse();
+        assertThat(response.getModelName()).isEqualTo(model);
+        assertThat(response.getId()).isEqualTo(id);
+        assertThat(Infer.value(response)).isEqualTo(value);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"TRITON, true", "MLSERVER, false", "GENERIC, true", "GENERIC, false", "AUTO, true", "AUTO, false"})
+    void answers_ofEitherShape_comeInOrderInTheShapeTheClientWants(ServerDialect dialect, boolean enveloped)
+            throws Exception {
+        try (OipServer server = new OipServer(new Counting(enveloped));
+                Stage stage = Stage.of(Stage.grpc(server, dialect))) {
+            GrpcClient triton = open(stage);
+            triton.send(request("m", "a", 3)).send(request("m", "b", 2));
+            for (int i = 0; i < 3; i++) {
+                expectEnvelope(triton, "m", "a", i);
+            }
+            expectEnvelope(triton, "m", "b", 0);
+            expectEnvelope(triton, "m", "b", 1);
+            triton.end();
+            assertThat(triton.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(next(server.halfClosed)).isEqualTo(STREAM);
+
+            GrpcClient bare = open(stage, "isthmus-stream-form", "oip");
+            bare.send(request("m", "c", 2));
+            bare.end();
+            for (int i = 0; i < 2; i++) {
+                ModelInferResponse response = Infer.response(bare.answer());
+                assertThat(response.getId()).isEqualTo("c");
+                assertThat(Infer.value(response)).isEqualTo(i);
+            }
+            assertThat(bare.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(triton.answers).isEmpty();
+        }
+    }
+
+    @Test
+    void end_rightAfterTheFirstRequest_answersAllTheSame() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            for (int i = 0; i < 20; i++) {
+                GrpcClient client = open(stage);
+                client.send(request("m", "a", 1));
+                client.end();
+                expectEnvelope(client, "m", "a", 0);
+                assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            }
+        }
+    }
+
+    @Test
+    void stream_withoutRequests_endsWell() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void error_inTheStream_isReported_andTheStreamGoesOn() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.send(request("m", "bad", 1)).send(request("m", "a", 1));
+            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            assertThat(error.getErrorMessage()).isEqualTo("it is bad");
+            assertThat(error.getInferResponse().getId()).isEqualTo("bad");
+            expectEnvelope(client, "m", "a", 0);
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"triton_grpc_error, true", "isthmus-stream-form, oip"})
+    void error_forAClientThatWantsAStatus_endsTheStream(String header, String value) throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage, header, value);
+            client.send(request("m", "bad", 1)).send(request("m", "a", 1));
+            assertThat(client.status().getDescription()).isEqualTo("it is bad");
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.UNKNOWN);
+            assertThat(client.answers).isEmpty();
+            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+            assertThat(next(server.opened).headers().keys()).doesNotContain("triton_grpc_error");
+        }
+    }
+
+    @Test
+    void models_ofSeveralServers_shareOneStream() throws Exception {
+        try (OipServer one = new OipServer(new Counting(true));
+                OipServer other = new OipServer(new Counting(false));
+                Stage stage = new Stage(
+                        Map.of(
+                                "one", Stage.grpc(one, ServerDialect.TRITON),
+                                "other", Stage.grpc(other, ServerDialect.MLSERVER)),
+                        Map.of("a", "one", "b", "one", "c", "other"),
+                        null)) {
+            GrpcClient client = open(stage);
+            client.send(request("a", "1", 1));
+            expectEnvelope(client, "a", "1", 0);
+            client.send(request("c", "2", 1));
+            expectEnvelope(client, "c", "2", 0);
+            client.send(request("b", "3", 1));
+            expectEnvelope(client, "b", "3", 0);
+            client.send(request("nobody's", "4", 1));
+            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            assertThat(error.getErrorMessage()).isEqualTo("unknown model 'nobody's'");
+            assertThat(error.getInferResponse().getId()).isEqualTo("4");
+            client.send(request("a", "5", 1));
+            expectEnvelope(client, "a", "5", 0);
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            // One stream for each model, so that sequences stay in order.
+            assertThat(one.opened).hasSize(2);
+            assertThat(other.opened).hasSize(1);
+        }
+    }
+
+    @Test
+    void request_malformed_isReported_andTheStreamGoesOn() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.send(new byte[] {0x0a, 0x7f});
+            assertThat(Infer.envelope(client.answer()).getErrorMessage()).contains("malformed");
+            client.send(request("m", "a", 1));
+            expectEnvelope(client, "m", "a", 0);
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void client_cancels_serverSeesIt() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.send(request("m", "a", 1)).send(request("other", "b", 1));
+            client.answer();
+            client.answer();
+            client.cancel();
+            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+        }
+    }
+
+    @Test
+    void server_failsMidStream_statusReachesTheClient_andOtherBranchesEnd() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.send(request("other", "a", 1));
+            expectEnvelope(client, "other", "a", 0);
+            client.send(request("m", "b", 1));
+            expectEnvelope(client, "m", "b", 0);
+            client.send(request("m", "die", 1));
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+            assertThat(client.status().getDescription()).isEqualTo("no more of that");
+            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+        }
+    }
+
+    @Test
+    void server_vanishesMidStream_isUnavailable() throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
+            GrpcClient client = open(stage);
+            client.send(request("m", "a", 1));
+            expectEnvelope(client, "m", "a", 0);
+            server.stop();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+            assertThat(client.status().getDescription()).startsWith("upstream 'server' ");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ServerDialect.class,
+            names = {"TRITON", "GENERIC"})
+    void server_sendsWhatIsNoMessage_endsTheStream(ServerDialect dialect) throws Exception {
+        try (OipServer server = new OipServer(new Counting(true));
+                Stage stage = Stage.of(Stage.grpc(server, dialect))) {
+            GrpcClient client = open(stage);
+            client.send(request("m", "malformed", 1));
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.INTERNAL);
+            assertThat(client.status().getDescription()).contains("not the protocol's");
+            assertThat(next(server.cancelled)).isEqualTo(STREAM);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+package dev.isthmus.gateway.flow;
+
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.proto.ModelInferRequest;
+import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.proto.ModelStreamInferResponse;
+import io.grpc.Status;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** ModelStreamInfer over what has no streams: REST servers and the models that are built in. */
+class StreamOverUnaryTest {
+    private static final Pattern ID = Pattern.compile("\"id\":\"([^\"]*)\"");
+    private static final Pattern DATA = Pattern.compile("\"data\":\\[(\\d+)");
+
+    /** Answers with the number of the request, and "bad" with a failure; "hang" is left without an answer. */
+    private static boolean answer(ScriptedServer.Seen request, OutputStream out) throws IOException {
+        String id = first(ID, request.body());
+        switch (id) {
+            case "bad" -> write(out, "HTTP/1.1 400 Bad\r\nContent-Length: 21\r\n\r\n{\"error\":\"it is bad\"}");
+            case "hang" -> {}
+            default -> write(out, ok(Infer.answerJson("m", id, Integer.parseInt("0" + first(DATA, request.body())))));
+        }
+        return true;
+    }
+
+    private static String first(Pattern pattern, String text) {
+        Matcher matcher = pattern.matcher(text);
+        return matcher.find() ? matcher.group(1) : "";
+    }
+
+    private static GrpcClient open(Stage stage) {
+        return GrpcClient.open(stage.channel(), "ModelStreamInfer");
+    }
+
+    @Test
+    void rest_manyRequests_areAnsweredInOrder() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
+            GrpcClient client = open(stage);
+            for (int i = 0; i < 100; i++) {
+                client.send(Infer.request("m", "id" + i, i).toByteArray());
+            }
+            client.end();
+            for (int i = 0; i < 100; i++) {
+                ModelInferResponse response = Infer.envelope(client.answer()).getInferResponse();
+                assertThat(response.getId()).isEqualTo("id" + i);
+                assertThat(Infer.value(response)).isEqualTo(i);
+            }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void rest_error_hasTheRequestsId_andTheStreamGoesOn() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", "bad", 1).toByteArray())
+                    .send(Infer.request("m", "good", 2).toByteArray());
+            client.end();
+            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            assertThat(error.getErrorMessage()).isEqualTo("it is bad");
+            assertThat(error.getInferResponse().getId()).isEqualTo("bad");
+            assertThat(Infer.value(Infer.envelope(client.answer()).getInferResponse()))
+                    .isEqualTo(2);
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void rest_severalAnswersToOneRequest_andErrors_haveItsId() throws Exception {
+        String events = "data: " + Infer.answerJson("m", "a", 1) + "\n\ndata: {\"error\":\"it went bad\"}\n\n";
+        try (ScriptedServer server = ScriptedServer.sending(
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: "
+                                + events.length() + "\r\n\r\n" + events);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", "a", 1).toByteArray());
+            client.end();
+            assertThat(Infer.value(Infer.envelope(client.answer()).getInferResponse()))
+                    .isEqualTo(1);
+            ModelStreamInferResponse error = Infer.envelope(client.answer());
+            assertThat(error.getErrorMessage()).isEqualTo("it went bad");
+            assertThat(error.getInferResponse().getId()).isEqualTo("a");
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+            assertThat(Stage.posted(server).head()).startsWith("POST /v2/models/m/infer_stream ");
+        }
+    }
+
+    /** MLServer puts ids into a header, so one that cannot stand there is kept from it, and comes back all the same. */
+    @Test
+    void rest_idThatTheServerCannotTake_comesBack() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
+            GrpcClient client = open(stage);
+            client.send(Infer.request("m", "\u00e9 \n", 1).toByteArray())
+                    .send(Infer.request("m", "plain", 2).toByteArray());
+            client.end();
+            for (String id : new String[] {"\u00e9 \n", "plain"}) {
+                assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+                        .isEqualTo(id);
+            }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void rest_client_cancels_connectionIsClosed() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+                Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
+            GrpcClient client = open(stage);
+            for (int i = 0; i < 5; i++) {
+                client.send(Infer.request("m", "hang", i).toByteArray());
+            }
+            Stage.posted(server);
+            client.cancel();
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void local_manyRequests_areAnsweredInOrder_andErrorsToo() throws Exception {
+        try (Stage stage = Stage.local()) {
+            GrpcClient client = open(stage);
+            for (int i = 0; i < 40; i++) {
+                client.send(i % 10 == 7 ? wrong("id" + i) : simple("id" + i, i));
+            }
+            client.end();
+            for (int i = 0; i < 40; i++) {
+                ModelStreamInferResponse answer = Infer.envelope(client.answer());
+                assertThat(answer.getInferResponse().getId()).isEqualTo("id" + i);
+                assertThat(answer.getErrorMessage().isEmpty()).isEqualTo(i % 10 != 7);
+                if (i % 10 != 7) {
+                    assertThat(Infer.number(answer.getInferResponse().getRawOutputContents(0)))
+                            .isEqualTo(2 * i);
+                }
+            }
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    @Test
+    void several_restAndLocal_shareOneStream() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+                Stage stage = new Stage(
+                        Map.of("rest", Stage.rest(server, ServerDialect.GENERIC)), Map.of("m", "rest"), "local")) {
+            GrpcClient client = open(stage);
+            client.send(simple("local", 4));
+            assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+                    .isEqualTo("local");
+            client.send(Infer.request("m", "rest", 5).toByteArray());
+            assertThat(Infer.envelope(client.answer()).getInferResponse().getId())
+                    .isEqualTo("rest");
+            client.end();
+            assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
+        }
+    }
+
+    /** For the built-in model "simple", whose first output is the sum of its inputs. */
+    private static byte[] simple(String id, int value) {
+        ByteBuffer data = ByteBuffer.allocate(16 * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        while (data.hasRemaining()) {
+            data.putInt(value);
+        }
+        ByteString content = ByteString.copyFrom(data.flip());
+        return ModelInferRequest.newBuilder()
+                .setModelName("simple")
+                .setId(id)
+                .addInputs(input("INPUT0"))
+                .addInputs(input("INPUT1"))
+                .addRawInputContents(content)
+                .addRawInputContents(content)
+                .build()
+                .toByteArray();
+    }
+
+    private static ModelInferRequest.InferInputTensor.Builder input(String name) {
+        return ModelInferRequest.InferInputTensor.newBuilder()
+                .setName(name)
+                .setDatatype("INT32")
+                .addShape(1)
+                .addShape(16);
+    }
+
+    private static byte[] wrong(String id) {
+        return Infer.request("simple", id, 1).toByteArray();
+    }
+}

@@ -1,0 +1,86 @@
+package dev.isthmus.gateway.admin;
+
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import io.netty.util.NetUtil;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The hosts that a request may name. A page in an operator's browser may have a name of its own resolved to the admin
+ * address (DNS rebinding) and then read what is answered; its requests still name that host.
+ *
+ * @param loopback whether the address that is listened on is; addresses of others are not accepted then
+ */
+record AdminHosts(Admin config, boolean loopback) {
+    private static final String ANY = "*";
+    private static final int MOST_DIGITS = 5;
+
+    /** @param authority a host and maybe a port, which may be any */
+    boolean accepts(String authority) {
+        if (config.allowedHosts().contains(ANY)) {
+            return true;
+        }
+        String host = host(authority);
+        if (host == null) {
+            return false;
+        }
+        InetAddress literal = address(host);
+        return literal == null ? acceptsName(host) : acceptsAddress(literal);
+    }
+
+    private boolean acceptsName(String name) {
+        return name.equals("localhost")
+                || name.equals(normal(config.host()))
+                || config.allowedHosts().stream().anyMatch(allowed -> matches(normal(allowed), name));
+    }
+
+    private boolean acceptsAddress(InetAddress address) {
+        return !loopback
+                || address.isLoopbackAddress()
+                || address.equals(address(config.host()))
+                || config.allowedHosts().stream().anyMatch(allowed -> address.equals(address(allowed)));
+    }
+
+    private static boolean matches(String allowed, String name) {
+        return allowed.startsWith("*.") ? name.endsWith(allowed.substring(1)) : name.equals(allowed);
+    }
+
+    /** What is expected, for people. */
+    String expected() {
+        String addresses = loopback ? "a loopback address" : "an IP address";
+        String named = address(config.host()) == null ? ", '" + config.host() + "'" : "";
+        return "localhost, " + addresses + named + " or a host of admin.allowed_hosts";
+    }
+
+    /** The host of an authority in lower case and without a dot at its end; null where it is malformed. */
+    private static @Nullable String host(String authority) {
+        int end = authority.startsWith("[") ? authority.indexOf(']') + 1 : authority.indexOf(':');
+        int to = end < 0 ? authority.length() : end;
+        String port = authority.substring(to);
+        boolean wellFormed = port.isEmpty()
+                || (port.charAt(0) == ':'
+                        && port.length() <= MOST_DIGITS + 1
+                        && port.chars().skip(1).allMatch(c -> c >= '0' && c <= '9'));
+        if (!wellFormed || to == 0) {
+            return null;
+        }
+        return authority.startsWith("[") ? authority.substring(1, to - 1) : normal(authority.substring(0, to));
+    }
+
+    private static String normal(String name) {
+        String lower = name.toLowerCase(Locale.ROOT);
+        return lower.endsWith(".") ? lower.substring(0, lower.length() - 1) : lower;
+    }
+
+    /** Of a literal; null for anything else. Asks no DNS. */
+    private static @Nullable InetAddress address(String host) {
+        byte[] bytes = NetUtil.createByteArrayFromIpAddressString(host);
+        try {
+            return bytes == null ? null : InetAddress.getByAddress(bytes);
+        } catch (UnknownHostException never) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package dev.isthmus.gateway.admin;
+
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
+import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.net.ListenAddress;
+import dev.isthmus.gateway.net.StrictRequestDecoder;
+import dev.isthmus.gateway.net.Transport;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpResponseEncoder;
+import io.netty.handler.timeout.ReadTimeoutHandler;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.GlobalEventExecutor;
+import java.net.BindException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** The operators' port. */
+public final class AdminServer implements AutoCloseable {
+    private static final int MAX_LINE = 8 * 1024;
+    private static final int MAX_HEADERS = 16 * 1024;
+    private static final int MAX_BODY = 64 * 1024;
+    private static final int MAX_CONNECTIONS = 64;
+    private static final int SILENCE_SECONDS = 300;
+    private static final int THREADS = 4;
+    private static final int WAITING = 64;
+
+    private final AdminRoutes routes;
+    private final AdminAccess access;
+    private final AdminToken token;
+    private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
+    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+            THREADS,
+            THREADS,
+            1,
+            TimeUnit.MINUTES,
+            new ArrayBlockingQueue<>(WAITING),
+            new DefaultThreadFactory("isthmus-admin", true));
+    private final Channel channel;
+
+    /**
+     * Binds and accepts. Blocks until the port is bound.
+     *
+     * @throws IllegalArgumentException for an address that others reach, without a token
+     * @throws BindException when the port cannot be bound
+     */
+    public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, AdminRoutes routes)
+            throws BindException, InterruptedException {
+        ListenAddress listened = address(config);
+        InetSocketAddress address = listened.resolve();
+        if (!address.getAddress().isLoopbackAddress() && config.tokenFile() == null) {
+            throw new IllegalArgumentException(
+                    "admin: host '" + config.host() + "' is not loopback, which needs a token_file");
+        }
+        try {
+            boolean loopback = address.getAddress().isLoopbackAddress();
+            AdminAccess access = new AdminAccess(new AdminHosts(config, loopback));
+            return new AdminServer(transport, loops, address, access, new AdminToken(config.tokenFile()), routes);
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            throw listened.refused(e);
+        }
+    }
+
+    /**
+     * That its port can be bound. Blocks.
+     *
+     * @throws BindException when it cannot
+     */
+    public static void check(Admin config) throws BindException {
+        address(config).check();
+    }
+
+    private static ListenAddress address(Admin config) {
+        return new ListenAddress("admin", config.host(), config.port(), "'port' in 'admin'");
+    }
+
+    private AdminServer(
+            Transport transport,
+            EventLoopGroup loops,
+            InetSocketAddress address,
+            AdminAccess access,
+            AdminToken token,
+            AdminRoutes routes)
+            throws InterruptedException {
+        this.access = access;
+        this.token = token;
+        this.routes = routes;
+        threads.allowCoreThreadTimeOut(true);
+        channel = new ServerBootstrap()
+                .group(loops)
+                .channel(transport.serverChannel())
+                .childOption(ChannelOption.ALLOCATOR, BufferAllocators.shared())
+                .childHandler(new Pipeline())
+                .bind(address)
+                .sync()
+                .channel();
+    }
+
+    /** Where operators find it, with the port that was chosen. */
+    public InetSocketAddress address() {
+        return (InetSocketAddress) channel.localAddress();
+    }
+
+    /** Ends, connections included; what is being answered goes on unheard. */
+    @Override
+    public void close() {
+        channel.close().syncUninterruptibly();
+        connections.close().syncUninterruptibly();
+        threads.shutdown();
+    }
+
+    private final class Pipeline extends ChannelInitializer<Channel> {
+        @Override
+        protected void initChannel(Channel accepted) {
+            if (connections.size() >= MAX_CONNECTIONS) {
+                accepted.close();
+                return;
+            }
+            connections.add(accepted);
+            accepted.pipeline()
+                    .addLast(
+                            new ReadTimeoutHandler(SILENCE_SECONDS, TimeUnit.SECONDS),
+                            new StrictRequestDecoder(MAX_LINE, MAX_HEADERS),
+                            new HttpResponseEncoder(),
+                            new HttpObjectAggregator(MAX_BODY),
+                            new AdminConnection(routes, access, token, threads));
+        }
+    }
+}

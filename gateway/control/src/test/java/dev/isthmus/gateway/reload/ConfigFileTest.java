@@ -1,0 +1,132 @@
+package dev.isthmus.gateway.reload;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
+import dev.isthmus.gateway.reload.ConfigFile.FileChange;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class ConfigFileTest {
+    private static final String GOOD = "{local: {embedded_models: true}, default_upstream: local}";
+    private static final String OTHER = "{local: {embedded_models: true}, models: {simple: {upstream: local}}}";
+
+    @TempDir
+    Path folder = Path.of(".");
+
+    private Path path = Path.of(".");
+    private ConfigFile file = new ConfigFile(path, UnaryOperator.identity());
+
+    @BeforeEach
+    void load() throws Exception {
+        path = Files.writeString(folder.resolve("isthmus.yaml"), GOOD);
+        file = new ConfigFile(path, UnaryOperator.identity());
+        file.load();
+    }
+
+    private void expectChange() throws ConfigException {
+        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        file.load();
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+    }
+
+    @Test
+    void unchanged_isSeenSo() {
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+    }
+
+    @Test
+    void writtenInPlace_withSizeAndTimeKept_isSeen() throws Exception {
+        FileTime time = Files.getLastModifiedTime(path);
+        Files.writeString(path, GOOD.replace("embedded_models: true", "embedded_models: TRUE"));
+        Files.setLastModifiedTime(path, time);
+        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+    }
+
+    @Test
+    void renamedOver_isSeen() throws Exception {
+        Path fresh = Files.writeString(folder.resolve("fresh"), OTHER);
+        Files.move(fresh, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        expectChange();
+    }
+
+    @Test
+    void linkOfAFolderMoved_asKubernetesDoes_isSeen() throws Exception {
+        Path first = Files.createDirectory(folder.resolve("..1"));
+        Path second = Files.createDirectory(folder.resolve("..2"));
+        Files.writeString(first.resolve("mounted.yaml"), GOOD);
+        Files.writeString(second.resolve("mounted.yaml"), OTHER);
+        Path data = Files.createSymbolicLink(folder.resolve("..data"), first.getFileName());
+        Path mounted = Files.createSymbolicLink(folder.resolve("mounted.yaml"), Path.of("..data", "mounted.yaml"));
+        file = new ConfigFile(mounted, UnaryOperator.identity());
+        file.load();
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+
+        Path moving = Files.createSymbolicLink(folder.resolve("..data_tmp"), second.getFileName());
+        Files.move(moving, data, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        expectChange();
+    }
+
+    @Test
+    void beingWritten_isNotLoadedYet() throws Exception {
+        Files.writeString(path, OTHER.substring(0, 20));
+        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        Files.writeString(path, OTHER);
+        expectChange();
+    }
+
+    @Test
+    void broken_isLoadedOnceForItsContent() throws Exception {
+        Files.writeString(path, "{modles");
+        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class);
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        Files.writeString(path, GOOD);
+        expectChange();
+    }
+
+    @Test
+    void removed_isAChangeOnce_andSoIsItsReturn() throws Exception {
+        Files.delete(path);
+        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class);
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        Files.writeString(path, GOOD);
+        expectChange();
+    }
+
+    @Test
+    void removedForAMoment_isNoChange() throws Exception {
+        Files.delete(path);
+        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        Files.writeString(path, GOOD);
+        assertThat(file.look()).isEqualTo(FileChange.SAME);
+    }
+
+    @Test
+    void removed_loadedAllTheSame_isAProblem() throws IOException {
+        Files.delete(path);
+        assertThatThrownBy(file::load).isInstanceOf(ConfigException.class).hasMessageContaining("cannot be read");
+    }
+
+    @Test
+    void overrides_arePutOverEachLoad() throws Exception {
+        Listener other = new Listener("127.0.0.1", 0);
+        file = new ConfigFile(path, config -> config.withListener(other));
+        assertThat(file.load().listeners()).containsExactly(other);
+    }
+}

@@ -1,0 +1,113 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** What is counted of one cluster. Closing takes its meters out of the registry. */
+final class ClusterMetrics implements AutoCloseable {
+
+    /** Why a call was not let in. */
+    enum Rejection {
+        BREAKER,
+        BULKHEAD,
+        NO_SERVER
+    }
+
+    private static final Duration[] BOUNDS =
+            List.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000).stream()
+                    .map(Duration::ofMillis)
+                    .toArray(Duration[]::new);
+
+    private final Tags upstream;
+    private final ReplaceableMeters meters;
+    private final Map<CallOutcome, Timer> tries = new EnumMap<>(CallOutcome.class);
+    private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
+    private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
+    private final Counter exhausted;
+
+    ClusterMetrics(String upstream, MeterRegistry registry) {
+        this.meters = new ReplaceableMeters(registry);
+        this.upstream = Tags.of("upstream", upstream);
+        for (CallOutcome outcome : CallOutcome.values()) {
+            tries.put(outcome, timer(outcome));
+        }
+        for (RetryOn reason : RetryOn.values()) {
+            retries.put(reason, counter("isthmus.upstream.retries", "Further tries.", "reason", reason));
+        }
+        for (Rejection reason : Rejection.values()) {
+            rejections.put(
+                    reason, counter("isthmus.upstream.rejected", "Calls that were not let in.", "reason", reason));
+        }
+        exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
+                .description("Further tries that there was no budget for.")
+                .tags(this.upstream)::register);
+    }
+
+    private Timer timer(CallOutcome outcome) {
+        return meters.add(Timer.builder("isthmus.upstream.requests")
+                .description("Tries at a server, from the last part of the request to the first answer or the failure;"
+                        + " 0 where the request was never complete.")
+                .tags(upstream.and("outcome", label(outcome)))
+                .serviceLevelObjectives(BOUNDS)::register);
+    }
+
+    private Counter counter(String name, String what, String key, Enum<?> value) {
+        return meters.add(Counter.builder(name).description(what).tags(upstream.and(key, label(value)))::register);
+    }
+
+    private static String label(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** Shows the state of a guard. */
+    void watch(CircuitBreakers guard) {
+        meters.add(Gauge.builder("isthmus.upstream.breaker.state", guard, CircuitBreakers::state)
+                .description("0: calls pass, 1: a few may try, 2: none passes.")
+                .tags(upstream)::register);
+        meters.add(Gauge.builder("isthmus.upstream.under.way", guard, CircuitBreakers::underWay)
+                .description("Calls under way.")
+                .tags(upstream)::register);
+    }
+
+    void tried(CallOutcome outcome, long nanos) {
+        Timer timer = tries.get(outcome);
+        if (timer != null) {
+            timer.record(nanos, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    void retried(RetryOn reason) {
+        increment(retries.get(reason));
+    }
+
+    void rejected(Rejection reason) {
+        increment(rejections.get(reason));
+    }
+
+    void budgetExhausted() {
+        exhausted.increment();
+    }
+
+    private static void increment(@Nullable Counter counter) {
+        if (counter != null) {
+            counter.increment();
+        }
+    }
+
+    @Override
+    public void close() {
+        meters.close();
+    }
+}

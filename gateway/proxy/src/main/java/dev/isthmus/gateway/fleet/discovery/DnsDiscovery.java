@@ -1,0 +1,67 @@
+package dev.isthmus.gateway.fleet.discovery;
+
+import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.fleet.Discovery;
+import dev.isthmus.gateway.net.Transport;
+import io.netty.channel.EventLoop;
+import io.netty.resolver.dns.DnsNameResolver;
+import io.netty.resolver.dns.DnsNameResolverBuilder;
+import io.netty.resolver.dns.DnsServerAddressStreamProvider;
+import io.netty.resolver.dns.DnsServerAddressStreamProviders;
+import io.netty.resolver.dns.NoopAuthoritativeDnsServerCache;
+import io.netty.resolver.dns.NoopDnsCnameCache;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Looks names up in DNS and in the hosts file, on one event loop. */
+public final class DnsDiscovery implements Discovery {
+    private static final long QUERY_TIMEOUT_MILLIS = TimeUnit.SECONDS.toMillis(2);
+
+    private final EventLoop loop;
+    private final DnsServerAddressStreamProvider servers;
+    private final List<String> searchDomains;
+
+    private DnsDiscovery(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
+        this.loop = loop;
+        this.servers = servers;
+        this.searchDomains = searchDomains;
+    }
+
+    /** Asks the name servers of this machine, which reads their configuration: not to be called on a loop. */
+    public static DnsDiscovery ofMachine(EventLoop loop) {
+        return new DnsDiscovery(loop, DnsServerAddressStreamProviders.platformDefault(), List.of());
+    }
+
+    /** @param searchDomains tried with names; none: those of this machine */
+    static DnsDiscovery asking(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
+        return new DnsDiscovery(loop, servers, searchDomains);
+    }
+
+    @Override
+    public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
+        DnsWatcher watch = new DnsWatcher(loop, names.stream().map(this::lookup).toList(), refresh, listener);
+        watch.start();
+        return watch;
+    }
+
+    /** Each name has a resolver of its own, so that it is known which records a look-up used. */
+    private NameLookup lookup(ServerAddress name) {
+        TimeToLive timeToLive = new TimeToLive();
+        Transport transport = Transport.of(loop);
+        DnsNameResolverBuilder builder = new DnsNameResolverBuilder(loop)
+                .datagramChannelType(transport.datagramChannel())
+                .socketChannelType(transport.clientChannel())
+                .nameServerProvider(servers)
+                .queryTimeoutMillis(QUERY_TIMEOUT_MILLIS)
+                .resolveCache(timeToLive)
+                .cnameCache(NoopDnsCnameCache.INSTANCE)
+                .authoritativeDnsServerCache(NoopAuthoritativeDnsServerCache.INSTANCE);
+        if (!searchDomains.isEmpty()) {
+            builder.searchDomains(searchDomains).ndots(searchDomains.size());
+        }
+        DnsNameResolver resolver = builder.build();
+        return new NameLookup(resolver, timeToLive, name);
+    }
+}

@@ -1,0 +1,156 @@
+package dev.isthmus.gateway.fleet.discovery;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.ServerAddress;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
+import io.netty.handler.codec.dns.DefaultDnsQuestion;
+import io.netty.handler.codec.dns.DnsRecord;
+import io.netty.handler.codec.dns.DnsRecordType;
+import io.netty.resolver.dns.DnsNameResolver;
+import io.netty.util.NetUtil;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Future;
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Looks up one name. One look-up at a time; on the event loop of the resolver. */
+final class NameLookup {
+    private final DnsNameResolver resolver;
+    private final TimeToLive timeToLive;
+    private final ServerAddress name;
+
+    /** Takes the outcome of a look-up. */
+    interface LookupHandler {
+        /**
+         * Takes the servers that the name stands for.
+         *
+         * @param seconds how long they are valid; {@link Long#MAX_VALUE} where nobody says
+         */
+        void found(List<DiscoveredServer> servers, long seconds);
+
+        void failed(Throwable cause);
+    }
+
+    /** @param timeToLive the resolver's */
+    NameLookup(DnsNameResolver resolver, TimeToLive timeToLive, ServerAddress name) {
+        this.resolver = resolver;
+        this.timeToLive = timeToLive;
+        this.name = name;
+    }
+
+    ServerAddress name() {
+        return name;
+    }
+
+    void close() {
+        resolver.close();
+    }
+
+    void start(LookupHandler outcome) {
+        timeToLive.reset();
+        switch (name) {
+            case ServerAddress.HostAddress at -> host(at.endpoint(), at.endpoint().authority(), new AddressCollector(1, outcome));
+            case ServerAddress.SrvAddress service -> service(service.name(), outcome);
+        }
+    }
+
+    private void host(Endpoint endpoint, String authority, AddressCollector gathering) {
+        resolver.resolveAll(endpoint.host()).addListener((Future<List<InetAddress>> future) -> {
+            if (future.isSuccess()) {
+                gathering.found(servers(future.getNow(), endpoint.port(), authority));
+            } else {
+                gathering.failed(future.cause());
+            }
+        });
+    }
+
+    /** A host with addresses of both families is one server with two addresses: only those of IPv4 count then. */
+    private static List<DiscoveredServer> servers(List<InetAddress> addresses, int port, String authority) {
+        boolean four = addresses.stream().anyMatch(Inet4Address.class::isInstance);
+        return addresses.stream()
+                .filter(address -> !four || address instanceof Inet4Address)
+                .map(address -> new DiscoveredServer(new Endpoint(NetUtil.toAddressString(address), port), authority))
+                .toList();
+    }
+
+    private void service(String service, LookupHandler outcome) {
+        resolver.resolveAll(new Relative(service)).addListener((Future<List<DnsRecord>> future) -> {
+            if (future.isSuccess()) {
+                targets(future.getNow(), outcome);
+            } else {
+                outcome.failed(future.cause());
+            }
+        });
+    }
+
+    /** Takes the records. */
+    private void targets(List<DnsRecord> records, LookupHandler outcome) {
+        List<ServiceRecord> targets;
+        try {
+            records.forEach(record -> timeToLive.seen(record.timeToLive()));
+            targets = ServiceRecord.first(records);
+        } catch (RuntimeException e) {
+            outcome.failed(e);
+            return;
+        } finally {
+            records.forEach(ReferenceCountUtil::release);
+        }
+        if (targets.isEmpty()) {
+            outcome.failed(new UnknownHostException("no SRV record"));
+            return;
+        }
+        AddressCollector gathering = new AddressCollector(targets.size(), outcome);
+        for (ServiceRecord target : targets) {
+            Endpoint endpoint = new Endpoint(target.target(), target.port());
+            host(endpoint, endpoint.authority(), gathering);
+        }
+    }
+
+    /** Puts the addresses of several hosts together; hosts that are not found are left out as long as there is another. */
+    private final class AddressCollector {
+        private final LookupHandler outcome;
+        private final List<DiscoveredServer> servers = new ArrayList<>();
+        private int missing;
+
+        AddressCollector(int hosts, LookupHandler outcome) {
+            this.missing = hosts;
+            this.outcome = outcome;
+        }
+
+        void found(List<DiscoveredServer> some) {
+            servers.addAll(some);
+            if (--missing == 0) {
+                outcome.found(servers, timeToLive.seconds());
+            }
+        }
+
+        void failed(Throwable cause) {
+            if (--missing > 0) {
+                return;
+            }
+            if (servers.isEmpty()) {
+                outcome.failed(cause);
+            } else {
+                outcome.found(servers, timeToLive.seconds());
+            }
+        }
+    }
+
+    /** A question whose name is tried with the search domains, too, as a host's is: it has no dot at its end. */
+    private static final class Relative extends DefaultDnsQuestion {
+        private final String plain;
+
+        Relative(String plain) {
+            super(plain, DnsRecordType.SRV);
+            this.plain = plain;
+        }
+
+        @Override
+        public String name() {
+            return plain;
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package dev.isthmus.gateway.fleet.discovery;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.fleet.QueueDepthSource;
+import dev.isthmus.gateway.net.Transport;
+import io.netty.bootstrap.Bootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.handler.codec.http.DefaultFullHttpRequest;
+import io.netty.handler.codec.http.FullHttpResponse;
+import io.netty.handler.codec.http.HttpClientCodec;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpMethod;
+import io.netty.handler.codec.http.HttpObjectAggregator;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.timeout.ReadTimeoutHandler;
+import java.nio.charset.StandardCharsets;
+import java.util.OptionalDouble;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
+
+/** Reads from Triton's metrics how many requests wait in it, over a connection for each question. On one event loop. */
+public final class TritonMetrics implements QueueDepthSource {
+    private static final String PENDING = "nv_inference_pending_request_count";
+    private static final int MAX_BYTES = 4 << 20;
+    private static final int TIMEOUT_MILLIS = 1_000;
+
+    private final Bootstrap bootstrap;
+
+    public TritonMetrics(EventLoop loop) {
+        bootstrap = new Bootstrap()
+                .group(loop)
+                .channel(Transport.of(loop).clientChannel())
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, TIMEOUT_MILLIS);
+    }
+
+    @Override
+    public void ask(Endpoint metrics, LongConsumer answer) {
+        MetricsReader reader = new MetricsReader(metrics.authority(), answer);
+        bootstrap
+                .clone()
+                .handler(new ChannelInitializer<>() {
+                    @Override
+                    protected void initChannel(Channel channel) {
+                        channel.pipeline()
+                                .addLast(
+                                        new ReadTimeoutHandler(TIMEOUT_MILLIS, TimeUnit.MILLISECONDS),
+                                        new HttpClientCodec(),
+                                        new HttpObjectAggregator(MAX_BYTES),
+                                        reader);
+                    }
+                })
+                .connect(metrics.address())
+                .addListener((ChannelFuture connected) -> {
+                    if (!connected.isSuccess()) {
+                        reader.end(UNKNOWN);
+                    }
+                });
+    }
+
+    private static long pending(FullHttpResponse response) {
+        if (!response.status().equals(HttpResponseStatus.OK)) {
+            return UNKNOWN;
+        }
+        OptionalDouble sum = PrometheusText.sum(response.content().toString(StandardCharsets.UTF_8), PENDING);
+        return sum.isPresent() && sum.getAsDouble() >= 0 ? Math.round(sum.getAsDouble()) : UNKNOWN;
+    }
+
+    private static final class MetricsReader extends SimpleChannelInboundHandler<FullHttpResponse> {
+        private final String authority;
+        private final LongConsumer answer;
+        private boolean ended;
+
+        MetricsReader(String authority, LongConsumer answer) {
+            this.authority = authority;
+            this.answer = answer;
+        }
+
+        void end(long pending) {
+            if (!ended) {
+                ended = true;
+                answer.accept(pending);
+            }
+        }
+
+        @Override
+        public void channelActive(ChannelHandlerContext ctx) {
+            var request = new DefaultFullHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, "/metrics");
+            request.headers().set(HttpHeaderNames.HOST, authority).set(HttpHeaderNames.CONNECTION, "close");
+            ctx.writeAndFlush(request, ctx.voidPromise());
+        }
+
+        @Override
+        protected void channelRead0(ChannelHandlerContext ctx, FullHttpResponse response) {
+            end(pending(response));
+            ctx.close();
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext ctx) {
+            end(UNKNOWN);
+        }
+
+        /** No metrics: the next question will be a new one. */
+        @Override
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+            end(UNKNOWN);
+            ctx.close();
+        }
+    }
+}

@@ -1,0 +1,133 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.net.RequestTarget;
+import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The head of an HTTP/2 request. What is made out of it is kept: many requests of a connection have the same one ({@link
+ * Http2Heads}). Used on the connection's loop.
+ */
+final class Http2Head extends RequestHead {
+    private final Http2Headers headers;
+    private final String method;
+    private final String uri;
+    private final boolean grpc;
+    private @Nullable GrpcRequestHead call;
+    private @Nullable PathRoute route;
+    private @Nullable HeaderAllowList allowed;
+    private Map<String, String> forwarded = Map.of();
+
+    Http2Head(Http2Headers headers) {
+        this.headers = headers;
+        this.method = text(headers.method());
+        this.uri = text(headers.path());
+        this.grpc = GrpcNames.isGrpc(headers.get(HttpHeaderNames.CONTENT_TYPE));
+    }
+
+    private static String text(@Nullable CharSequence value) {
+        return value == null ? "" : value.toString();
+    }
+
+    boolean of(Http2Headers others) {
+        return headers == others;
+    }
+
+    boolean grpc() {
+        return grpc;
+    }
+
+    /**
+     * What a gRPC request's head says.
+     *
+     * @throws dev.isthmus.oip.OipException where it cannot be served
+     */
+    GrpcRequestHead call() {
+        GrpcRequestHead known = call;
+        if (known == null) {
+            requireOneAuthority();
+            known = GrpcRequestHead.of(this);
+            call = known;
+        }
+        return known;
+    }
+
+    @Override
+    PathRoute route() {
+        PathRoute known = route;
+        if (known == null) {
+            requireOneAuthority();
+            known = super.route();
+            route = known;
+        }
+        return known;
+    }
+
+    /** A field Host that names another server than {@code :authority} would make two requests of one (RFC 9113, 8.3.1). */
+    private void requireOneAuthority() {
+        String host = field(HttpHeaderNames.HOST);
+        if (host == null) {
+            return;
+        }
+        List<String> hosts = all(HttpHeaderNames.HOST);
+        String authority = headers.authority() == null ? host : text(headers.authority());
+        if (hosts.size() > 1 || !RequestTarget.same(text(headers.scheme()), authority, host)) {
+            throw OipException.invalid("header Host: '" + authority + "' is expected as in :authority, got '"
+                    + String.join("', '", hosts) + "'");
+        }
+    }
+
+    @Override
+    Map<String, String> forwarded(HeaderAllowList names) {
+        if (!names.equals(allowed)) {
+            forwarded = Map.copyOf(super.forwarded(names));
+            allowed = names;
+        }
+        return forwarded;
+    }
+
+    @Override
+    long contentLength() {
+        return headers.getLong(HttpHeaderNames.CONTENT_LENGTH, -1L);
+    }
+
+    @Override
+    String method() {
+        return method;
+    }
+
+    @Override
+    String uri() {
+        return uri;
+    }
+
+    @Override
+    @Nullable
+    String field(CharSequence name) {
+        CharSequence value = headers.get(name);
+        return value == null ? null : value.toString();
+    }
+
+    @Override
+    List<String> all(CharSequence name) {
+        List<CharSequence> values = headers.getAll(name);
+        List<String> texts = new ArrayList<>(values.size());
+        for (CharSequence value : values) {
+            texts.add(value.toString());
+        }
+        return texts;
+    }
+
+    @Override
+    Iterator<Map.Entry<CharSequence, CharSequence>> fields() {
+        return headers.iterator();
+    }
+}

@@ -1,0 +1,160 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.HeaderFields;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.call.HopCount;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.coding.ContentCoding;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.grpc.GrpcTimeout;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.NonFinite;
+import io.netty.channel.Channel;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The head of an HTTP request, whichever version of HTTP it came over. Names of fields are asked for in lower case,
+ * best as an {@code AsciiString}, which knows its hash.
+ */
+abstract sealed class RequestHead implements HeaderFields permits Http1Head, Http2Head {
+    private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
+    private static final int LONGEST = 10;
+
+    abstract String method();
+
+    /** The path with its query. */
+    abstract String uri();
+
+    /** The first field of this name. */
+    abstract @Nullable String field(CharSequence name);
+
+    /** The values of all fields of this name. */
+    abstract List<String> all(CharSequence name);
+
+    /** All fields, their names in any case; over HTTP/2 the pseudo-header fields are among them. */
+    abstract Iterator<Map.Entry<CharSequence, CharSequence>> fields();
+
+    /** Of the request's body as it is sent; -1 when unknown. */
+    abstract long contentLength();
+
+    /**
+     * What was done to the body, in order. Several fields are one list (RFC 9110, 5.3), in which {@code identity} says
+     * nothing.
+     */
+    List<String> codings() {
+        if (field(HttpHeaderNames.CONTENT_ENCODING) == null) {
+            return List.of();
+        }
+        List<String> codings = new ArrayList<>();
+        for (String field : all(HttpHeaderNames.CONTENT_ENCODING)) {
+            for (String each : field.split(",", -1)) {
+                String coding = each.strip();
+                if (!coding.isEmpty() && !coding.equalsIgnoreCase("identity")) {
+                    codings.add(coding);
+                }
+            }
+        }
+        return codings;
+    }
+
+    /** Whether the body is to be inflated, be it by a coding that is not known here. */
+    boolean compressed() {
+        return !codings().isEmpty();
+    }
+
+    /**
+     * Where a REST request leads.
+     *
+     * @throws OipException NOT_FOUND or INVALID_ARGUMENT
+     */
+    PathRoute route() {
+        return RestRoutes.route(this);
+    }
+
+    /** The call of a request with this head, on the channel that it came on. */
+    Call asks(Operation operation, long deadline, HeaderAllowList allowed, Channel channel, MemoryBudget.MemoryReservation memory) {
+        return new Call(
+                operation,
+                deadline,
+                forwarded(allowed),
+                this,
+                Call.NO_AFFINITY,
+                false,
+                channel.eventLoop(),
+                channel.alloc(),
+                memory);
+    }
+
+    /** The headers that go upstream. */
+    Map<String, String> forwarded(HeaderAllowList allowed) {
+        Map<String, String> forwarded = Map.of();
+        for (Iterator<Map.Entry<CharSequence, CharSequence>> all = fields(); all.hasNext(); ) {
+            Map.Entry<CharSequence, CharSequence> field = all.next();
+            String name = field.getKey().toString().toLowerCase(Locale.ROOT);
+            if (name.equals(HopCount.NAME) || allowed.contains(name)) {
+                forwarded = forwarded.isEmpty() ? new HashMap<>() : forwarded;
+                forwarded.merge(name, field.getValue().toString(), RequestHead::joined);
+            }
+        }
+        if (forwarded.isEmpty()) {
+            return HopCount.FIRST;
+        }
+        forwarded.put(HopCount.NAME, HopCount.next(forwarded.get(HopCount.NAME)));
+        return forwarded;
+    }
+
+    private static String joined(String first, String next) {
+        return first + "," + next;
+    }
+
+    @Override
+    public @Nullable String value(String name) {
+        List<String> values = all(name);
+        if (values.isEmpty()) {
+            return null;
+        }
+        return values.size() == 1 ? values.get(0) : String.join(",", values);
+    }
+
+    /** When a REST client gives up, on the scale of {@link System#nanoTime()}: by either of two headers. */
+    long deadline() {
+        String millis = field(HeaderAllowList.TIMEOUT);
+        if (millis == null) {
+            return GrpcTimeout.deadline(field(GrpcNames.TIMEOUT), System.nanoTime());
+        }
+        if (millis.length() > LONGEST || !MILLISECONDS.matcher(millis).matches()) {
+            throw OipException.invalid(
+                    "header X-Request-Timeout-Ms: a positive number of milliseconds is expected, got '" + millis + "'");
+        }
+        return Math.min(
+                System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Long.parseLong(millis)), Call.NO_DEADLINE - 1);
+    }
+
+    /** Whether the client wants its answer as server-sent events. */
+    boolean acceptsEvents() {
+        return ContentNegotiation.events(all(HttpHeaderNames.ACCEPT));
+    }
+
+    /** How the client wants NaN and the infinities; null where it does not say. */
+    @Nullable
+    NonFinite nonFinite() {
+        return ContentNegotiation.nonFinite(all(HttpHeaderNames.ACCEPT));
+    }
+
+    /** The compression that the client takes; null for none. */
+    @Nullable
+    ContentCoding acceptedCoding() {
+        return ContentNegotiation.coding(all(HttpHeaderNames.ACCEPT_ENCODING));
+    }
+}

@@ -1,0 +1,86 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * An HTTP response that is not yet on a version of HTTP. Owns its body.
+ *
+ * @param headers lower-case names; all but those of the connection, and the length of the body only where it is not sent
+ */
+record RestResponse(int status, ByteBuf body, Map<String, String> headers) {
+    private static final String JSON_LENGTH = HeaderAllowList.JSON_LENGTH.toString();
+    private static final String CONTENT_TYPE = "content-type";
+
+    static RestResponse json(int status, byte[] json) {
+        return json(status, Unpooled.wrappedBuffer(json));
+    }
+
+    /** @param body taken */
+    static RestResponse json(int status, ByteBuf body) {
+        return new RestResponse(status, body, Map.of(CONTENT_TYPE, "application/json"));
+    }
+
+    static RestResponse inference(RestBody body) {
+        return body.binary()
+                ? new RestResponse(
+                        200,
+                        body.content(),
+                        Map.of(CONTENT_TYPE, "application/octet-stream", JSON_LENGTH, Long.toString(body.jsonLength())))
+                : json(200, body.content());
+    }
+
+    /** The head of an inference answer that is passed on in parts. */
+    static RestResponse passed(ReplyMessage.Part first) {
+        RestResponse head = inference(new RestBody(Unpooled.EMPTY_BUFFER, first.jsonLength()));
+        return first.length() == ReplyMessage.Part.UNKNOWN
+                ? head
+                : head.with("content-length", Long.toString(first.length()));
+    }
+
+    /** The head of a stream of server-sent events. */
+    static RestResponse events() {
+        return new RestResponse(
+                200,
+                Unpooled.EMPTY_BUFFER,
+                Map.of(CONTENT_TYPE, "text/event-stream", "cache-control", "no-cache", "x-accel-buffering", "no"));
+    }
+
+    static RestResponse error(OipException failure) {
+        RestResponse plain = json(failure.code().httpStatus(), JsonResponses.error(failure.message()));
+        return failure.retryAfter()
+                .map(wait -> plain.with(RetryAfter.HEADER, RetryAfter.seconds(wait)))
+                .orElse(plain);
+    }
+
+    /** With more headers; those that it has stay. */
+    RestResponse with(Map<String, String> more) {
+        if (more.isEmpty()) {
+            return this;
+        }
+        Map<String, String> all = new LinkedHashMap<>(more);
+        all.putAll(headers);
+        return new RestResponse(status, body, all);
+    }
+
+    /** The same head, which still tells the length of the body. */
+    RestResponse withoutBody() {
+        String length = Integer.toString(body.readableBytes());
+        body.release();
+        return with(Unpooled.EMPTY_BUFFER).with("content-length", length);
+    }
+
+    RestResponse with(String name, String value) {
+        return with(Map.of(name, value));
+    }
+
+    RestResponse with(ByteBuf other) {
+        return new RestResponse(status, other, headers);
+    }
+}

@@ -1,0 +1,246 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.NameGrammar;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.rest.RestBody;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+
+/**
+ * From a REST request's path to its operation (protocol document "Required API", HTTP/REST, and Triton's extensions). The
+ * path is split before it is decoded, and each segment is decoded once.
+ */
+final class RestRoutes {
+    private static final ModelRef NO_MODEL = ModelRef.of("");
+
+    private RestRoutes() {}
+
+    /** @throws OipException NOT_FOUND or INVALID_ARGUMENT */
+    static PathRoute route(RequestHead head) {
+        int query = head.uri().indexOf('?');
+        String path = query < 0 ? head.uri() : head.uri().substring(0, query);
+        String[] segments = path.split("/", -1);
+        if (segments.length < 2 || !segments[0].isEmpty()) {
+            throw notFound();
+        }
+        if (!segments[1].equals("v2")) {
+            return segments.length == 2 ? probe(segments[1]) : unknown();
+        }
+        if (segments.length == 2) {
+            return PathRoute.get(new Operation.ReadServerMetadata());
+        }
+        return switch (segments[2]) {
+            // The protocol document has /v2, its OpenAPI description /v2/. No other path has two names.
+            case "" -> segments.length == 3 ? PathRoute.get(new Operation.ReadServerMetadata()) : unknown();
+            case "models" -> models(head, segments);
+            case "health" -> health(segments);
+            case "repository" -> repository(segments);
+            case "trace" -> exact(segments, "setting", setting(head, Extension.TRACE_SETTING, NO_MODEL));
+            case "logging" -> segments.length == 3 ? setting(head, Extension.LOG_SETTINGS, NO_MODEL) : unknown();
+            case "systemsharedmemory" ->
+                region(
+                        segments,
+                        Extension.SYSTEM_SHARED_MEMORY_STATUS,
+                        Extension.SYSTEM_SHARED_MEMORY_REGISTER,
+                        Extension.SYSTEM_SHARED_MEMORY_UNREGISTER);
+            case "cudasharedmemory" ->
+                region(
+                        segments,
+                        Extension.CUDA_SHARED_MEMORY_STATUS,
+                        Extension.CUDA_SHARED_MEMORY_REGISTER,
+                        Extension.CUDA_SHARED_MEMORY_UNREGISTER);
+            default -> throw notFound();
+        };
+    }
+
+    /** What Kubernetes and load balancers ask of the gateway itself. */
+    private static PathRoute probe(String name) {
+        return switch (name) {
+            case "livez" -> PathRoute.get(new Operation.ServerLive());
+            case "readyz" -> PathRoute.get(new Operation.GatewayReady());
+            default -> throw notFound();
+        };
+    }
+
+    private static PathRoute health(String[] segments) {
+        if (segments.length == 4 && segments[3].equals("live")) {
+            return PathRoute.get(new Operation.ServerLive());
+        }
+        return exact(segments, "ready", PathRoute.get(new Operation.ServerReady()));
+    }
+
+    private static PathRoute models(RequestHead head, String[] segments) {
+        if (segments.length == 4) {
+            return segments[3].equals("stats")
+                    ? manage(Extension.MODEL_STATISTICS, NO_MODEL, "", "GET")
+                    : PathRoute.get(new Operation.ReadModelMetadata(ModelRef.of(model(segments))));
+        }
+        if (segments.length < 5) {
+            throw notFound();
+        }
+        boolean versioned = segments[4].equals("versions") && segments.length > 5;
+        ModelRef model = versioned ? version(segments) : ModelRef.of(model(segments));
+        int verb = versioned ? 6 : 4;
+        if (segments.length == verb) {
+            return PathRoute.get(new Operation.ReadModelMetadata(model));
+        }
+        if (segments.length == verb + 2 && segments[verb].equals("trace") && segments[verb + 1].equals("setting")) {
+            return setting(head, Extension.TRACE_SETTING, model);
+        }
+        return segments.length == verb + 1 ? ofModel(head, model, segments[verb]) : unknown();
+    }
+
+    private static PathRoute ofModel(RequestHead head, ModelRef model, String verb) {
+        return switch (verb) {
+            case "ready" -> PathRoute.get(new Operation.ModelReady(model));
+            case "infer" -> PathRoute.post(infer(head, model, head.acceptsEvents()));
+            case "infer_stream" -> PathRoute.post(infer(head, model, true));
+            case "generate" -> PathRoute.post(new Operation.Generate(model, false));
+            case "generate_stream" -> PathRoute.post(new Operation.Generate(model, true));
+            case "config" -> manage(Extension.MODEL_CONFIG, model, "", "GET");
+            case "stats" -> manage(Extension.MODEL_STATISTICS, model, "", "GET");
+            default -> throw notFound();
+        };
+    }
+
+    private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
+        long bodyLength = head.compressed() ? -1 : head.contentLength();
+        return new Operation.Infer(model, new BodyForm.RestForm(jsonLength(head), bodyLength, head.nonFinite()), stream);
+    }
+
+    /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */
+    private static PathRoute repository(String[] segments) {
+        boolean named = segments.length == 5 || segments.length == 7;
+        String repository = named ? resource("repository name", segments[3]) : "";
+        int at = named ? 4 : 3;
+        if (segments.length == at + 1 && segments[at].equals("index")) {
+            return manage(Extension.REPOSITORY_INDEX, NO_MODEL, repository, "POST");
+        }
+        if (segments.length != at + 3 || !segments[at].equals("models")) {
+            throw notFound();
+        }
+        ModelRef model = ModelRef.of(decode("model name", segments[at + 1]));
+        return switch (segments[at + 2]) {
+            case "load" -> manage(Extension.REPOSITORY_LOAD, model, repository, "POST");
+            case "unload" -> manage(Extension.REPOSITORY_UNLOAD, model, repository, "POST");
+            default -> throw notFound();
+        };
+    }
+
+    /** {@code [/region/NAME]/status}, and the same with register and unregister. */
+    private static PathRoute region(String[] segments, Extension status, Extension register, Extension unregister) {
+        boolean named = segments.length == 6 && segments[3].equals("region");
+        if (!named && segments.length != 4) {
+            throw notFound();
+        }
+        String region = named ? resource("region name", segments[4]) : "";
+        return switch (segments[named ? 5 : 3]) {
+            case "status" -> manage(status, NO_MODEL, region, "GET");
+            case "register" -> named ? manage(register, NO_MODEL, region, "POST") : unknown();
+            case "unregister" -> manage(unregister, NO_MODEL, region, "POST");
+            default -> throw notFound();
+        };
+    }
+
+    private static PathRoute manage(Extension extension, ModelRef model, String resource, String method) {
+        return new PathRoute(method, new Operation.Manage(extension, model, resource, method.equals("POST"), true));
+    }
+
+    private static PathRoute setting(RequestHead head, Extension extension, ModelRef model) {
+        boolean change = head.method().equals("POST");
+        return new PathRoute("GET, POST", new Operation.Manage(extension, model, "", change, true));
+    }
+
+    private static PathRoute exact(String[] segments, String last, PathRoute route) {
+        return segments.length == 4 && segments[3].equals(last) ? route : unknown();
+    }
+
+    private static PathRoute unknown() {
+        throw notFound();
+    }
+
+    private static String model(String[] segments) {
+        return decode("model name", segments[3]);
+    }
+
+    /** An empty version, which in a message is none, breaks the rule in a path. */
+    private static ModelRef version(String[] segments) {
+        return new ModelRef(model(segments), resource("model version", segments[5]));
+    }
+
+    /** How long the JSON is at the front of the body (binary tensor data extension, R16). */
+    private static long jsonLength(RequestHead head) {
+        List<String> values = head.all(HeaderAllowList.JSON_LENGTH);
+        if (values.isEmpty()) {
+            return RestBody.ALL_JSON;
+        }
+        String value = values.get(0);
+        if (values.size() > 1
+                || value.isEmpty()
+                || value.length() > 18
+                || !value.chars().allMatch(c -> c >= '0' && c <= '9')) {
+            throw OipException.invalid("header Inference-Header-Content-Length: one number of bytes is expected, got '"
+                    + String.join(", ", values) + "'");
+        }
+        return Long.parseLong(value);
+    }
+
+    private static String resource(String what, String segment) {
+        String name = decode(what, segment);
+        NameGrammar.check(what, name);
+        return name;
+    }
+
+    private static String decode(String what, String segment) {
+        return plain(segment) ? segment : decodeEscaped(what, segment);
+    }
+
+    /** Whether the segment is what it stands for, as nearly all are. */
+    private static boolean plain(String segment) {
+        for (int i = 0; i < segment.length(); i++) {
+            char c = segment.charAt(i);
+            boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+            if (!letter && c != '_' && c != '-') {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static String decodeEscaped(String what, String segment) {
+        ByteBuffer bytes = ByteBuffer.allocate(segment.length() * 3);
+        for (int i = 0; i < segment.length(); i++) {
+            char c = segment.charAt(i);
+            if (c == '%') {
+                int high = i + 2 < segment.length() ? Character.digit(segment.charAt(i + 1), 16) : -1;
+                int low = high < 0 ? -1 : Character.digit(segment.charAt(i + 2), 16);
+                if (low < 0) {
+                    throw OipException.invalid(what + ": '" + segment + "' has a bad percent escape");
+                }
+                bytes.put((byte) (high << 4 | low));
+                i += 2;
+            } else if (c < 0x80) {
+                bytes.put((byte) c);
+            } else {
+                throw OipException.invalid(what + ": characters beyond ASCII are expected percent-encoded");
+            }
+        }
+        try {
+            return StandardCharsets.UTF_8.newDecoder().decode(bytes.flip()).toString();
+        } catch (CharacterCodingException e) {
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, what + ": '" + segment + "' is not UTF-8", e);
+        }
+    }
+
+    private static OipException notFound() {
+        return new OipException(ErrorCode.NOT_FOUND, "Not Found");
+    }
+}

@@ -1,0 +1,145 @@
+package dev.isthmus.gateway.limit;
+
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.LoadingCache;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** One limit, for all calls together or for each value of a header. Values that are not seen for long are forgotten. */
+final class RateLimit implements AutoCloseable {
+    static final int MOST_KEYS = 100_000;
+    private static final Duration IDLE = Duration.ofMinutes(10);
+    /** What all calls share where the limit names no header, and calls without the header where it names one. */
+    private static final String NO_KEY = "";
+    /** Longer values are kept as their digest, so that keys stay small. */
+    private static final int LONGEST_KEY = 64;
+
+    private final String model;
+    private final ModelConfig.Rate rate;
+    private final LongSupplier nanoTime;
+    private final LoadingCache<String, ValueUsage> shares;
+    private final Counter refusedRequests;
+    private final Counter refusedBodies;
+    private final ReplaceableMeters meters;
+
+    RateLimit(String model, ModelConfig.Rate rate, LongSupplier nanoTime, MeterRegistry meters) {
+        this.model = model;
+        this.rate = rate;
+        this.nanoTime = nanoTime;
+        this.meters = new ReplaceableMeters(meters);
+        this.shares = Caffeine.newBuilder()
+                .maximumSize(MOST_KEYS)
+                .expireAfterAccess(rate.burst().compareTo(IDLE) > 0 ? rate.burst() : IDLE)
+                .ticker(nanoTime::getAsLong)
+                // Not on the common pool.
+                .executor(Runnable::run)
+                .build(key -> new ValueUsage());
+        this.refusedRequests = counter("requests");
+        this.refusedBodies = counter("bytes");
+    }
+
+    private Counter counter(String of) {
+        return meters.add(
+                Counter.builder("isthmus.rate.limited")
+                                .description("Calls refused because of a limit on requests or bytes in a time.")
+                                .tags(
+                                        "model",
+                                        model,
+                                        "limit",
+                                        of,
+                                        "header",
+                                        Objects.requireNonNullElse(rate.header(), "none"))::register);
+    }
+
+    /** What a call is counted on. */
+    ValueUsage share(Function<String, @Nullable String> headers) {
+        String header = rate.header();
+        String value = header == null ? null : headers.apply(header.toLowerCase(Locale.ROOT));
+        ValueUsage share = shares.get(value == null ? NO_KEY : key(value));
+        return share == null ? new ValueUsage() : share;
+    }
+
+    private static String key(String value) {
+        if (value.length() <= LONGEST_KEY) {
+            return value;
+        }
+        try {
+            byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java has SHA-256", e);
+        }
+    }
+
+    private OipException refused(String limit, String what, long nanos) {
+        String whose = rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
+        Duration wait = Duration.ofNanos(nanos);
+        long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
+        return OipException.refused(
+                ErrorCode.RESOURCE_EXHAUSTED,
+                "model '" + model + "' takes " + limit + " a second" + whose + ": " + what + " fits in " + seconds
+                        + " s",
+                wait);
+    }
+
+    @Override
+    public void close() {
+        meters.close();
+    }
+
+    /** What one value of the header has used up. */
+    final class ValueUsage {
+        private final @Nullable RateBucket requests;
+        private final @Nullable RateBucket bytes;
+
+        private ValueUsage() {
+            long burst = rate.burst().toNanos();
+            long now = nanoTime.getAsLong();
+            Integer bytesPerSecond = rate.bytesPerSecond();
+            this.requests = rate.requestsPerSecond() == 0 ? null : new RateBucket(rate.requestsPerSecond(), burst, now);
+            this.bytes = bytesPerSecond == null ? null : new RateBucket(bytesPerSecond, burst, now);
+        }
+
+        void request() {
+            long wait = requests == null ? 0 : requests.take(1, nanoTime.getAsLong());
+            if (wait > 0) {
+                refusedRequests.increment();
+                throw refused(rate.requestsPerSecond() + " requests", "the next", wait);
+            }
+        }
+
+        void requestBack() {
+            if (requests != null) {
+                requests.putBack(1);
+            }
+        }
+
+        void body(long size) {
+            long wait = bytes == null ? 0 : bytes.take(size, nanoTime.getAsLong());
+            if (wait > 0) {
+                refusedBodies.increment();
+                throw refused(rate.bytesPerSecond() + " bytes", "a body of " + size, wait);
+            }
+        }
+
+        void bodyBack(long size) {
+            if (bytes != null) {
+                bytes.putBack(size);
+            }
+        }
+    }
+}

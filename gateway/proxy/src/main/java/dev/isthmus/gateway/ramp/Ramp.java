@@ -1,0 +1,199 @@
+package dev.isthmus.gateway.ramp;
+
+import dev.isthmus.gateway.settings.ModelConfig;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The way of one target from nothing to its full share. Records come from all event loops and take no lock; all else is
+ * guarded by this object's.
+ */
+final class Ramp implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Ramp.class);
+
+    private final RampPlan plan;
+    private final LongSupplier nanoTime;
+    private final InstantSource clock;
+    private final RampMeters meters;
+    private final RampProgress progress = new RampProgress();
+    private volatile StepFigures figures = new StepFigures();
+    private RampGuard guard;
+    private TargetWeights weights;
+
+    /** Where the ramp is. */
+    private static final class RampProgress {
+        private RampState state = RampState.RUNNING;
+        private int step;
+        private long since;
+        private String reason = "";
+        /** By the wall clock. */
+        private Instant changed = Instant.EPOCH;
+    }
+
+    /** @param saved where it stands; null for its first step */
+    Ramp(
+            RampPlan plan,
+            TargetWeights weights,
+            @Nullable SavedRamp saved,
+            LongSupplier nanoTime,
+            InstantSource clock,
+            MeterRegistry registry) {
+        this.plan = plan;
+        this.weights = weights;
+        this.nanoTime = nanoTime;
+        this.clock = clock;
+        this.guard = new RampGuard(plan.config());
+        this.meters = new RampMeters(registry, this);
+        this.progress.since = nanoTime.getAsLong();
+        if (saved == null) {
+            progress.changed = clock.instant();
+        } else {
+            progress.state = saved.state();
+            progress.step = saved.step();
+            progress.reason = saved.reason();
+            progress.changed = saved.changed();
+            LOG.info("ramp of model '{}': goes on {} at step {}", plan.model(), saved.state(), saved.step() + 1);
+        }
+        weights.override(plan.arm(), share());
+    }
+
+    /** Where it stands, for {@link RampStateStore}. */
+    synchronized SavedRamp saved() {
+        return new SavedRamp(
+                plan.configuration(), progress.state, progress.step, share(), progress.reason, progress.changed);
+    }
+
+    RampPlan plan() {
+        return plan;
+    }
+
+    synchronized RampState state() {
+        return progress.state;
+    }
+
+    /** Of the target now. */
+    synchronized double share() {
+        return progress.state == RampState.ROLLED_BACK
+                ? 0
+                : plan.config().steps().get(progress.step);
+    }
+
+    /** The route is a new one: its shares become what they are here. */
+    synchronized void moveTo(TargetWeights others) {
+        weights = others;
+        weights.override(plan.arm(), share());
+    }
+
+    void record(String arm, boolean failed, long nanos) {
+        StepFigures step = figures;
+        TargetFigures whose = arm.equals(plan.arm()) ? step.target() : step.others();
+        whose.record(failed, nanos);
+    }
+
+    void differed(double by) {
+        figures.differed(by);
+    }
+
+    /** Looks at what happened since; takes a step, or goes back. */
+    synchronized void tick() {
+        if (progress.state != RampState.RUNNING && progress.state != RampState.PAUSED) {
+            return;
+        }
+        GuardBreach breach = guard.check(figures);
+        if (breach != null) {
+            rollBack(breach);
+        } else if (progress.state == RampState.RUNNING && lastedEnough()) {
+            next();
+        }
+    }
+
+    private boolean lastedEnough() {
+        ModelConfig.RampConfig config = plan.config();
+        return nanoTime.getAsLong() - progress.since >= config.interval().toNanos()
+                && figures.target().answered() >= config.minimumRequests();
+    }
+
+    private void next() {
+        List<Double> steps = plan.config().steps();
+        if (progress.step + 1 == steps.size()) {
+            become(RampState.COMPLETE);
+            LOG.info("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
+            return;
+        }
+        meters.stepped();
+        enter(progress.step + 1);
+    }
+
+    private void become(RampState state) {
+        progress.state = state;
+        progress.changed = clock.instant();
+    }
+
+    private void enter(int step) {
+        progress.step = step;
+        progress.changed = clock.instant();
+        progress.since = nanoTime.getAsLong();
+        figures = new StepFigures();
+        weights.override(plan.arm(), share());
+        LOG.info("ramp of model '{}': target '{}' has a share of {}", plan.model(), plan.arm(), share());
+    }
+
+    private void rollBack(GuardBreach breach) {
+        become(RampState.ROLLED_BACK);
+        progress.reason = breach.kind().label() + ": " + breach.text();
+        meters.rolledBack(breach.kind());
+        LOG.warn("ramp of model '{}': target '{}' is rolled back, {}", plan.model(), plan.arm(), progress.reason);
+        weights.override(plan.arm(), 0);
+    }
+
+    synchronized void pause() {
+        if (progress.state == RampState.RUNNING) {
+            become(RampState.PAUSED);
+        }
+    }
+
+    synchronized void resume() {
+        if (progress.state == RampState.PAUSED) {
+            become(RampState.RUNNING);
+        }
+    }
+
+    synchronized void restart() {
+        become(RampState.RUNNING);
+        progress.reason = "";
+        guard = new RampGuard(plan.config());
+        enter(0);
+    }
+
+    synchronized void rollBack() {
+        if (progress.state != RampState.ROLLED_BACK) {
+            rollBack(new GuardBreach(GuardBreach.BreachKind.REQUESTED, "by the operator"));
+        }
+    }
+
+    synchronized RampReport report() {
+        return new RampReport(
+                plan.model(),
+                plan.arm(),
+                progress.state,
+                share(),
+                progress.step,
+                plan.config().steps(),
+                nanoTime.getAsLong() - progress.since,
+                figures.target().answered(),
+                figures.target().errorRate(),
+                progress.reason,
+                progress.changed);
+    }
+
+    @Override
+    public void close() {
+        meters.close();
+    }
+}

@@ -1,0 +1,59 @@
+package dev.isthmus.gateway.routing;
+
+import dev.isthmus.gateway.settings.ModelConfig;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** Which requests go to one arm: those of which every condition holds. */
+record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
+
+    /** @throws IllegalArgumentException where the rule's target is no arm */
+    static RoutingRule of(ModelConfig.RuleConfig config, WeightedTargets split) {
+        WeightedTarget arm = split.named(config.target());
+        if (arm == null) {
+            throw new IllegalArgumentException(
+                    "a rule's target is named '" + config.target() + "', expected one of " + split.names());
+        }
+        List<Condition> conditions = new ArrayList<>();
+        config.headers()
+                .forEach((name, value) ->
+                        conditions.add(new Condition(true, name.toLowerCase(Locale.ROOT), ValuePattern.of(value))));
+        config.parameters().forEach((name, value) -> conditions.add(new Condition(false, name, ValuePattern.of(value))));
+        return new RoutingRule(List.copyOf(conditions), arm);
+    }
+
+    boolean matches(RequestAttributes attributes) {
+        for (Condition condition : conditions) {
+            if (!condition.holds(attributes)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    boolean needsParameters() {
+        return conditions.stream().anyMatch(condition -> !condition.header);
+    }
+
+    /** @param header whether a header is looked at, or a parameter */
+    private record Condition(boolean header, String name, ValuePattern value) {
+        boolean holds(RequestAttributes attributes) {
+            return value.matches(header ? attributes.header(name) : attributes.parameter(name));
+        }
+    }
+
+    /** @param open whether any text may follow */
+    private record ValuePattern(String text, boolean open) {
+        static ValuePattern of(String pattern) {
+            return pattern.endsWith("*")
+                    ? new ValuePattern(pattern.substring(0, pattern.length() - 1), true)
+                    : new ValuePattern(pattern, false);
+        }
+
+        boolean matches(@Nullable String value) {
+            return value != null && (open ? value.startsWith(text) : value.equals(text));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.call.HopCount;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.grpc.GrpcNames;
+import dev.isthmus.gateway.http2.HeaderField;
+import dev.isthmus.gateway.http2.HeaderFieldList;
+import io.netty.handler.codec.http2.Http2Headers;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.StringJoiner;
+import org.jspecify.annotations.Nullable;
+
+/** A call's headers as gRPC metadata. */
+final class CallMetadata {
+    private static final String RESERVED_PREFIX = "grpc-";
+    private static final Set<String> RESERVED = Set.of("content-type", "te", "user-agent");
+    private static final HeaderField FIRST_HOP = HeaderField.constant(HopCount.NAME, "1");
+    private static final String SECRET = "authorization";
+
+    private CallMetadata() {}
+
+    /**
+     * The head to send. Names that only gRPC itself may send are left out, and so are values that are not printable ASCII.
+     *
+     * @throws IllegalArgumentException for a name that HTTP/2 does not know, or a binary value that is not Base64
+     */
+    static HeaderFieldList of(HeaderFieldList head, Map<String, String> headers) {
+        if (headers.isEmpty()) {
+            return head;
+        }
+        HeaderFieldList fields = head;
+        for (Map.Entry<String, String> header : headers.entrySet()) {
+            fields = with(fields, header.getKey().toLowerCase(Locale.ROOT), header.getValue());
+        }
+        return fields;
+    }
+
+    private static HeaderFieldList with(HeaderFieldList head, String name, String value) {
+        if (name.equals(HopCount.NAME)) {
+            return head.with(value.equals("1") ? FIRST_HOP : HeaderField.of(name, value));
+        }
+        if (name.startsWith(RESERVED_PREFIX) || name.startsWith(":") || RESERVED.contains(name)) {
+            return head;
+        }
+        if (name.isEmpty() || !name.chars().allMatch(CallMetadata::inNames)) {
+            throw new IllegalArgumentException("metadata named '" + name + "'");
+        }
+        if (name.endsWith(GrpcNames.BINARY_SUFFIX)) {
+            return withBinary(head, name, value);
+        }
+        if (!value.chars().allMatch(c -> c >= ' ' && c <= '~')) {
+            return head;
+        }
+        String text = value.strip();
+        return head.with(name.equals(SECRET) ? HeaderField.secret(name, text) : HeaderField.of(name, text));
+    }
+
+    private static boolean inNames(int c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    }
+
+    private static HeaderFieldList withBinary(HeaderFieldList head, String name, String values) {
+        HeaderFieldList fields = head;
+        for (String each : values.split(",", -1)) {
+            byte[] value = Base64.getDecoder().decode(each.strip());
+            fields = fields.with(name, Base64.getEncoder().withoutPadding().encodeToString(value));
+        }
+        return fields;
+    }
+
+    /** Shows the client what of an answer's headers or trailers it is to see. */
+    static void show(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
+        Map<String, String> shown = returned(metadata, allowed);
+        if (!shown.isEmpty()) {
+            client.headers(shown);
+        }
+    }
+
+    /** What of an answer's headers or trailers the client is to see; binary values as base64. */
+    static Map<String, String> returned(Http2Headers metadata, HeaderAllowList allowed) {
+        if (allowed.isEmpty()) {
+            return Map.of();
+        }
+        Map<String, String> found = Map.of();
+        for (Map.Entry<CharSequence, CharSequence> field : metadata) {
+            String name = field.getKey().toString();
+            String value = allowed.contains(name) ? value(name, field.getValue()) : null;
+            if (value != null) {
+                found = found.isEmpty() ? new LinkedHashMap<>() : found;
+                found.merge(name, value, (before, more) -> before + "," + more);
+            }
+        }
+        return found;
+    }
+
+    /** Null where a binary value is none. */
+    private static @Nullable String value(String name, CharSequence value) {
+        if (!name.endsWith(GrpcNames.BINARY_SUFFIX)) {
+            return value.toString();
+        }
+        StringJoiner padded = new StringJoiner(",");
+        try {
+            for (String each : value.toString().split(",", -1)) {
+                padded.add(
+                        Base64.getEncoder().encodeToString(Base64.getDecoder().decode(each.strip())));
+            }
+            return padded.toString();
+        } catch (IllegalArgumentException e) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,242 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.util.ReferenceCountUtil;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request and its response. Lives on the event loop of the call. Only a safe request (RFC 9110, section 9.2.2) is written a
+ * second time, when the connection that it was written to had carried others before and ends without an answer.
+ */
+final class Exchange implements Subscription {
+    private final RestConnectionPool pool;
+    private final RestRequestSpec question;
+    private final RestResponseHandler reader;
+    private final Reply reply;
+    private final UpstreamFailures failures;
+    private final ResponseCollector response;
+    private @Nullable ScheduledFuture<?> deadline;
+    private @Nullable RestConnection connection;
+    private final HeaderAllowList returned;
+    private boolean repeatable;
+    private boolean repeated;
+    private boolean ended;
+
+    Exchange(
+            RestConnectionPool pool,
+            RestRequestSpec question,
+            RestResponseHandler reader,
+            Reply reply,
+            UpstreamFailures failures,
+            UpstreamSettings settings,
+            MemoryBudget.MemoryReservation memory) {
+        this.pool = pool;
+        this.question = question;
+        this.reader = reader;
+        this.reply = reply;
+        this.failures = failures;
+        this.returned = settings.returnedHeaders();
+        this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, new ResponseReaders());
+    }
+
+    /** @param timeoutNanos {@link Long#MAX_VALUE} for none */
+    void start(EventLoop loop, long timeoutNanos) {
+        if (timeoutNanos <= 0) {
+            fail(failures.timedOut(0, null));
+            return;
+        }
+        if (timeoutNanos != Long.MAX_VALUE) {
+            deadline = loop.schedule(() -> timedOut(timeoutNanos), timeoutNanos, TimeUnit.NANOSECONDS);
+        }
+        pool.acquire(this);
+    }
+
+    boolean ended() {
+        return ended;
+    }
+
+    /** Whether it changes nothing, however often it is sent. */
+    boolean safe() {
+        return question.safe();
+    }
+
+    /** Goes out on a connection. */
+    void carriedBy(RestConnection carrier) {
+        connection = carrier;
+        repeatable = !repeated && safe() && carrier.used();
+        carrier.send(question, this);
+        if (!repeatable) {
+            question.release();
+        }
+    }
+
+    /**
+     * The next part of the response.
+     *
+     * @param part taken
+     */
+    void received(HttpObject part) {
+        if (ended) {
+            ReferenceCountUtil.release(part);
+            return;
+        }
+        try {
+            boolean complete = response.add(part);
+            if (complete && !ended) {
+                answered();
+            } else if (response.streamed() && !ended) {
+                awaitClient();
+            }
+        } catch (OipException e) {
+            fail(e);
+        }
+    }
+
+    private final class ResponseReaders implements ResponseCollector.Readers {
+        @Override
+        public @Nullable PartReader parts(HttpResponse head) {
+            return begun(head, reader.parts(head.status().code(), head.headers(), reply));
+        }
+
+        @Override
+        public @Nullable PartReader passed(HttpResponse head, long length) {
+            PartReader parts = begun(head, reader.passed(head.status().code(), head.headers(), length, reply));
+            if (parts != null && connection != null) {
+                connection.readLittle();
+            }
+            return parts;
+        }
+
+        private @Nullable PartReader begun(HttpResponse head, @Nullable PartReader parts) {
+            if (parts != null) {
+                reply.headers(ReturnedHeaders.of(head.headers(), returned));
+            }
+            return parts;
+        }
+    }
+
+    /** No more is read as long as the client does not take it. */
+    private void awaitClient() {
+        if (connection != null && !reply.writable()) {
+            connection.read(false);
+        }
+    }
+
+    @Override
+    public void resume() {
+        if (connection != null) {
+            connection.read(true);
+        }
+    }
+
+    private void answered() {
+        RestConnection carrier = connection;
+        connection = null;
+        end();
+        HttpResponse head = response.head();
+        if (carrier != null) {
+            carrier.finished(keepsAlive(head));
+        }
+        if (response.streamed()) {
+            reply.complete();
+            return;
+        }
+        reply.headers(ReturnedHeaders.of(head.headers(), returned));
+        ReplyMessage answer;
+        try {
+            answer = reader.read(head.status().code(), head.headers(), response.takeBody());
+        } catch (OipException e) {
+            reply.fail(e);
+            return;
+        } catch (RuntimeException e) {
+            reply.fail(failures.badAnswer("sent an answer that cannot be read", e));
+            return;
+        } catch (OutOfMemoryError e) {
+            // Of memory outside the heap.
+            reply.fail(new OipException(ErrorCode.OVERLOADED, "there is no memory for the answer now", e));
+            return;
+        }
+        reply.only(answer);
+    }
+
+    /**
+     * Whether the server goes on with the connection. After a 500 it may not, whatever it says: uvicorn closes it once it has
+     * logged the exception, and what was sent meanwhile is lost without our knowing whether it was begun.
+     */
+    private static boolean keepsAlive(HttpResponse head) {
+        return HttpUtil.isKeepAlive(head) && !head.status().equals(HttpResponseStatus.INTERNAL_SERVER_ERROR);
+    }
+
+    void connectFailed(@Nullable Throwable cause) {
+        fail(repeated ? failures.connectionClosed(cause) : failures.unreachable(cause));
+    }
+
+    /** The connection ended before the response. */
+    void connectionLost(@Nullable Throwable cause) {
+        connection = null;
+        if (ended) {
+            return;
+        }
+        if (repeatable && !response.started() && !pool.closed()) {
+            repeatable = false;
+            repeated = true;
+            pool.acquireFresh(this);
+            return;
+        }
+        fail(pool.closed() ? failures.closedUnderWay() : failures.connectionClosed(cause));
+    }
+
+    private void timedOut(long timeoutNanos) {
+        fail(failures.timedOut(timeoutNanos, null));
+    }
+
+    void fail(OipException failure) {
+        if (!ended) {
+            abandon();
+            reply.fail(failure);
+        }
+    }
+
+    @Override
+    public void cancel() {
+        if (!ended) {
+            abandon();
+        }
+    }
+
+    private void abandon() {
+        end();
+        response.takeBody().release();
+        RestConnection carrier = connection;
+        connection = null;
+        if (carrier == null) {
+            pool.forget(this);
+        } else {
+            carrier.drop();
+        }
+    }
+
+    private void end() {
+        ended = true;
+        response.endParts();
+        question.release();
+        if (deadline != null) {
+            deadline.cancel(false);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaders;
+import java.io.IOException;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** What the responses of a REST server mean. Each method takes the body. */
+record RestResponses(UpstreamFailures failures) {
+    private static final int OK = 200;
+    /** Ten digits hold every length of a buffer and fit into a long. */
+    private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");
+
+    ReplyMessage inference(int status, HttpHeaders headers, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            long jsonLength = jsonLength(headers, body.readableBytes());
+            return new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body, jsonLength)));
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
+        }
+    }
+
+    /** A document that is passed on as it is. */
+    ReplyMessage document(int status, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            return new ReplyMessage.Document(body);
+        } catch (RuntimeException e) {
+            body.release();
+            throw e;
+        }
+    }
+
+    ReplyMessage serverReady(int status, ByteBuf body) {
+        body.release();
+        return new ReplyMessage.Ready(status == OK);
+    }
+
+    /** Triton and MLServer answer 400 for a model that is not ready, MLServer 404 for an unknown one, KServe 503. */
+    ReplyMessage modelReady(ModelRef model, int status, ByteBuf body) {
+        try {
+            boolean notReady = status == 400 || status == 404 || status == 503;
+            if (!notReady) {
+                requireOk(status, body);
+            }
+            return new ReplyMessage.ModelReadyState(model, !notReady);
+        } finally {
+            body.release();
+        }
+    }
+
+    ReplyMessage.Server serverMetadata(int status, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            return new ReplyMessage.Server(MetadataJson.server(body));
+        } catch (IOException e) {
+            throw notMetadata(e);
+        } finally {
+            body.release();
+        }
+    }
+
+    ReplyMessage modelMetadata(int status, ByteBuf body) {
+        try {
+            requireOk(status, body);
+            return new ReplyMessage.Model(MetadataJson.model(body));
+        } catch (IOException e) {
+            throw notMetadata(e);
+        } finally {
+            body.release();
+        }
+    }
+
+    private OipException notMetadata(IOException cause) {
+        return failures.badAnswer("sent metadata that are not the protocol's", cause);
+    }
+
+    private void requireOk(int status, ByteBuf body) {
+        if (status == OK) {
+            return;
+        }
+        if (status < 400) {
+            throw failures.badAnswer("answered " + status, null);
+        }
+        String text = ErrorText.of(body);
+        ErrorCode code = ErrorCode.ofHttpStatus(status);
+        throw text.isEmpty()
+                ? failures.failure(code, "answered " + status, null)
+                : new OipException(code, text).confidential();
+    }
+
+    /** Who passes on the body of an inference answer; null where it is gathered. */
+    @Nullable
+    PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
+        if (status != OK || !reply.takesParts(Wire.REST, length)) {
+            return null;
+        }
+        long jsonLength = jsonLength(headers, length == ReplyMessage.Part.UNKNOWN ? Long.MAX_VALUE : length);
+        return new Passed(reply, length, jsonLength);
+    }
+
+    private record Passed(Reply reply, long length, long jsonLength) implements PartReader {
+        @Override
+        public void part(ByteBuf part) {
+            if (part.isReadable()) {
+                reply.message(new ReplyMessage.Part(part, length, jsonLength));
+            } else {
+                part.release();
+            }
+        }
+
+        @Override
+        public void release() {}
+    }
+
+    private long jsonLength(HttpHeaders headers, long bodyLength) {
+        if (!headers.contains(HeaderAllowList.JSON_LENGTH)) {
+            return RestBody.ALL_JSON;
+        }
+        List<String> values = headers.getAll(HeaderAllowList.JSON_LENGTH);
+        String value = values.getFirst();
+        if (values.size() > 1 || !LENGTH.matcher(value).matches() || Long.parseLong(value) > bodyLength) {
+            throw failures.badAnswer(
+                    "says Inference-Header-Content-Length " + values + " of a body of " + bodyLength + " bytes", null);
+        }
+        // KServe says so too where no binary data follows.
+        long length = Long.parseLong(value);
+        return length == bodyLength ? RestBody.ALL_JSON : length;
+    }
+}

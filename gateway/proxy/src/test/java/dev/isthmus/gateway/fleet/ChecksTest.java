@@ -1,0 +1,235 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.grpc.GrpcTestServer;
+import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
+import dev.isthmus.gateway.upstream.rest.PoolLimits;
+import dev.isthmus.gateway.upstream.rest.RestUpstream;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.Dialect;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Sets of real servers. */
+class ChecksTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final ModelRef A = ModelRef.of("a");
+    private static final ModelRef B = new ModelRef("b", "2");
+    private static final byte[] READY = {8, 1};
+
+    private final UpstreamBench bench = new UpstreamBench();
+    private final ServerCapabilities knowledge = ServerCapabilities.unknown();
+    private ReplicaSet set = start(Duration.ofMillis(20), Set.of());
+
+    @AfterEach
+    void close() {
+        set.close();
+        bench.close();
+    }
+
+    private ReplicaSet start(Duration interval, Set<ModelRef> models, Endpoint... servers) {
+        return start(TestConfigs.upstream(UpstreamProtocol.REST, servers), interval, models);
+    }
+
+    private ReplicaSet start(UpstreamConfig config, Duration interval, Set<ModelRef> models) {
+        ClusterResources around = ClusterResources.real(
+                bench.loop(),
+                bench.allocator(),
+                new SimpleMeterRegistry(),
+                (names, refresh, listener) -> {
+                    throw new AssertionError("there are no names");
+                },
+                (metrics, answer) -> answer.accept(QueueDepthSource.UNKNOWN),
+                () -> false);
+        ReplicaFactory opening = (address, authority) -> {
+            var settings = UpstreamSettings.of("u", address, PATIENCE, Duration.ofSeconds(1), 1 << 20);
+            return config.protocol() == UpstreamProtocol.REST
+                    ? new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator())
+                    : new GrpcUpstream(settings, knowledge, bench.allocator());
+        };
+        Checks checks = new Checks(interval, PATIENCE, 2, 1);
+        Outliers outliers = new Outliers(5, Duration.ofMinutes(5), 0.5, 0.5);
+        return ReplicaSet.start(
+                "u",
+                TestConfigs.with(config, Map.of("checks", checks, "outliers", outliers)),
+                opening,
+                () -> models,
+                around);
+    }
+
+    private void watch(Set<ModelRef> models, V2Server... servers) {
+        set.close();
+        Endpoint[] endpoints = Arrays.stream(servers).map(V2Server::endpoint).toArray(Endpoint[]::new);
+        set = start(Duration.ofMillis(20), models, endpoints);
+    }
+
+    private void awaitReady(Boolean... ready) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(set.all())
+                        .extracting(replica -> switch (replica.readiness().server()) {
+                            case UNKNOWN -> null;
+                            case READY -> true;
+                            case NOT_READY -> false;
+                        })
+                        .containsExactly(ready));
+    }
+
+    private ReplicaStatus seen(int server) {
+        return set.members("u").get(server);
+    }
+
+    private List<String> picked(ModelRef model) {
+        Call call = Pool.call(Call.NO_AFFINITY);
+        return Stream.generate(() -> set.pick(call, model, List.of()))
+                .limit(50)
+                .map(Replica::label)
+                .distinct()
+                .toList();
+    }
+
+    @Test
+    void serverThatIsReady_isSeen() throws Exception {
+        try (V2Server server = V2Server.ready("triton")) {
+            watch(Set.of(), server);
+
+            awaitReady(true);
+            assertThat(set.members("u"))
+                    .containsExactly(new ReplicaStatus(
+                            "u", server.label(), set.all().getFirst().server(), true, true, "", Map.of(), false));
+            assertThat(server.asked("/v2")).isEqualTo(1);
+            assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
+        }
+    }
+
+    @Test
+    void serverThatIsNotReady_getsNoCalls() throws Exception {
+        try (V2Server good = V2Server.ready("triton");
+                V2Server bad = V2Server.ready("triton")) {
+            bad.ready(false);
+            watch(Set.of(), good, bad);
+
+            awaitReady(true, false);
+            assertThat(seen(1).reason()).isEqualTo("it says that it is not ready");
+            assertThat(picked(A)).containsExactly(good.label());
+            bad.ready(true);
+            awaitReady(true, true);
+            assertThat(picked(A)).hasSize(2);
+        }
+    }
+
+    @Test
+    void modelThatIsNotReadyOnOneServer_getsNoCallsThere() throws Exception {
+        try (V2Server one = V2Server.ready("triton");
+                V2Server two = V2Server.ready("triton")) {
+            one.notReady("/v2/models/a/ready");
+            watch(Set.of(A, B), one, two);
+
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(set.members("u"))
+                            .extracting(ReplicaStatus::models)
+                            .containsExactly(Map.of(A, false, B, true), Map.of(A, true, B, true)));
+            assertThat(picked(A)).containsExactly(two.label());
+            assertThat(picked(B)).hasSize(2);
+            one.notReady("/v2/models/b/versions/2/ready");
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(seen(0).models()).isEqualTo(Map.of(A, true, B, false)));
+        }
+    }
+
+    @Test
+    void serverThatIsReplaced_isAskedWhatItIs() throws Exception {
+        V2Server first = V2Server.ready("triton");
+        watch(Set.of(), first);
+        awaitReady(true);
+        first.close();
+        awaitReady(false);
+        assertThat(seen(0).reason()).contains("not reachable").doesNotContain("127.0.0.1");
+
+        try (V2Server second = V2Server.on(first.endpoint().port(), "mlserver")) {
+            awaitReady(true);
+            assertThat(second.asked("/v2")).isEqualTo(1);
+            assertThat(knowledge.dialect()).isEqualTo(Dialect.MLSERVER);
+        }
+    }
+
+    @Test
+    void ejectedServerThatRestarts_isUsedAgain() throws Exception {
+        try (V2Server other = V2Server.ready("triton")) {
+            V2Server first = V2Server.ready("triton");
+            watch(Set.of(), other, first);
+            awaitReady(true, true);
+            first.close();
+            Pool.fail(set.all().get(1), 5);
+            awaitReady(true, false);
+            assertThat(seen(1).ejected()).isTrue();
+
+            try (V2Server second = V2Server.on(first.endpoint().port(), "triton")) {
+                awaitReady(true, true);
+                assertThat(seen(1).ejected()).isFalse();
+                assertThat(picked(A)).contains(second.label());
+            }
+        }
+    }
+
+    @Test
+    void grpcServerThatRestarts_isSeenWithinFiveSeconds() throws Exception {
+        int port;
+        try (GrpcTestServer first = GrpcTestServer.on(0, (request, call) -> GrpcTestServer.answer(call, READY))) {
+            port = first.port();
+            set.close();
+            set = start(TestConfigs.upstream(UpstreamProtocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
+            awaitReady(true);
+        }
+        awaitReady(false);
+
+        try (GrpcTestServer second = GrpcTestServer.on(port, (request, call) -> GrpcTestServer.answer(call, READY))) {
+            await().atMost(Duration.ofSeconds(5)).until(() -> seen(0).ready());
+            assertThat(seen(0).label()).isEqualTo(second.endpoint().authority());
+        }
+    }
+
+    @Test
+    void serverThatDoesNotAnswer_isAskedOneThingAtATime() throws Exception {
+        try (V2Server good = V2Server.ready("triton");
+                V2Server mute = V2Server.ready("triton")) {
+            mute.mute();
+            watch(Set.of(), good, mute);
+
+            await().atMost(PATIENCE).until(() -> good.asked("/v2/health/ready") > 10);
+
+            assertThat(mute.asked("/v2") + mute.asked("/v2/health/ready")).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void closedSet_asksNoMore() throws Exception {
+        try (V2Server server = V2Server.ready("triton")) {
+            watch(Set.of(), server);
+            awaitReady(true);
+
+            set.close();
+            bench.settle();
+
+            await().atMost(PATIENCE).until(server::alone);
+        }
+    }
+}

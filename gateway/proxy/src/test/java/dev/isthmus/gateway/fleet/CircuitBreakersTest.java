@@ -1,0 +1,183 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
+import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException.Processed;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class CircuitBreakersTest {
+    private static final Breaker BREAKER = new Breaker(0.5, 10, 4, Duration.ofSeconds(5));
+
+    /** A call that its server fails, unanswered. */
+    private static void failing(FleetBench bench) {
+        bench.infer();
+        bench.one.last().fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+    }
+
+    private static FleetBench broken() {
+        FleetBench bench = FleetBench.ofOne(FleetBench.breaking(BREAKER));
+        for (int i = 0; i < 4; i++) {
+            failing(bench);
+        }
+        return bench;
+    }
+
+    @Test
+    void breaker_opensWhereMostCallsFail() {
+        try (var bench = FleetBench.ofOne(FleetBench.breaking(BREAKER))) {
+            for (int i = 0; i < 3; i++) {
+                failing(bench);
+            }
+            assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
+            failing(bench);
+            assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(2);
+            Seen refused = bench.infer();
+            assertThat(refused.failure()).hasMessage("upstream 'triton' has failed too often: no calls for 5 s");
+            assertThat(refused.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            assertThat(refused.failure().processed()).isEqualTo(Processed.NO);
+            assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(5));
+            assertThat(bench.one.asked).hasSize(4);
+            assertThat(bench.count("isthmus.upstream.rejected", "reason", "breaker"))
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void openBreaker_saysHowLongItIsStillOpen() {
+        try (var bench = broken()) {
+            bench.advance(3000);
+            assertThat(bench.infer().failure().retryAfter()).contains(Duration.ofSeconds(2));
+        }
+    }
+
+    @Test
+    void openBreaker_leavesQuestionsThrough() {
+        try (var bench = broken()) {
+            bench.cluster().serverReady(bench.call(), new Seen());
+            assertThat(bench.one.asked).hasSize(5);
+            bench.one.last().reply.complete();
+        }
+    }
+
+    @Test
+    void halfOpenBreaker_letsTenTry_andClosesWhereTheyAreAnswered() {
+        try (var bench = broken()) {
+            bench.advance(5001);
+            List<FakeServer.Asked> trials = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                assertThat(bench.infer().ended()).isFalse();
+                trials.add(bench.one.last());
+            }
+            assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(1);
+            assertThat(bench.infer().failure().retryAfter()).contains(Duration.ofSeconds(1));
+            trials.forEach(FakeServer.Asked::answer);
+            assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
+        }
+    }
+
+    @Test
+    void cancelledTrial_isGivenBack() {
+        try (var bench = broken()) {
+            bench.advance(5001);
+            for (int i = 0; i < 30; i++) {
+                Seen seen = bench.infer();
+                assertThat(seen.ended()).isFalse();
+                seen.cancellation.cancel();
+            }
+        }
+    }
+
+    @Test
+    void idleStreams_doNotHoldTheTrials() {
+        try (var bench = broken()) {
+            bench.advance(5001);
+            List<UpstreamStream> streams = new ArrayList<>();
+            for (int i = 0; i < 10; i++) {
+                streams.add(bench.cluster().inferStream(bench.call(), FleetBench.MODEL, new Seen()));
+            }
+            assertThat(bench.infer().ended()).isFalse();
+            bench.one.last().answer();
+            streams.forEach(UpstreamStream::cancel);
+        }
+    }
+
+    @Test
+    void callThatASecondTrySaves_isNoFailure() {
+        try (var bench = FleetBench.of(FleetBench.breaking(BREAKER))) {
+            for (int i = 0; i < 10; i++) {
+                List<FakeServer.Asked> before = bench.asked();
+                bench.infer();
+                FakeServer.Asked first = bench.onlyNew(before);
+                before = bench.asked();
+                first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
+                bench.onlyNew(before).answer();
+            }
+            assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
+        }
+    }
+
+    @Test
+    void errorsOfRequests_doNotOpenTheBreaker() {
+        try (var bench = FleetBench.ofOne(FleetBench.breaking(BREAKER))) {
+            for (int i = 0; i < 20; i++) {
+                bench.infer();
+                bench.one.last().fail(ErrorCode.INVALID_ARGUMENT, Processed.YES);
+            }
+            assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
+        }
+    }
+
+    @Test
+    void breakerAtAHundredPercent_neverOpens() {
+        try (var bench = FleetBench.ofOne(FleetBench.breaking(new Breaker(1, 10, 4, Duration.ofSeconds(5))))) {
+            for (int i = 0; i < 20; i++) {
+                failing(bench);
+            }
+            assertThat(bench.one.asked).hasSize(20);
+        }
+    }
+
+    @Test
+    void bulkhead_refusesBeyondItsPlaces_untilOneIsLeft() {
+        UpstreamConfig config = FleetBench.config();
+        try (var bench = FleetBench.ofOne(config)) {
+            List<Seen> inside = new ArrayList<>();
+            for (int i = 0; i < bench.maxRequests(); i++) {
+                inside.add(bench.infer());
+            }
+            Seen refused = bench.infer();
+            assertThat(refused.failure()).hasMessage("upstream 'triton' has 1000 calls under way and takes no more");
+            assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(1));
+            assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1000);
+            bench.one.last().answer();
+            assertThat(bench.infer().ended()).isFalse();
+            bench.one.last().answer();
+            inside.forEach(seen -> seen.cancellation.cancel());
+        }
+    }
+
+    @Test
+    void stream_isPickedOnceAndHoldsAPlace() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = new Seen();
+            UpstreamStream stream = bench.cluster().inferStream(bench.call(), FleetBench.MODEL, seen);
+            stream.send(FleetBench.MODEL, "", false, bench.message(10));
+            stream.send(FleetBench.MODEL, "", false, bench.message(10));
+            assertThat(bench.onlyNew(List.of()).sent).isEqualTo(2);
+            assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1);
+            bench.onlyNew(List.of()).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure).isNotNull();
+            assertThat(bench.asked()).hasSize(1);
+            stream.cancel();
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
+import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** A cluster of fake servers, whose time and event loop a test moves on. */
+final class FleetBench implements AutoCloseable {
+    static final ModelRef MODEL = ModelRef.of("simple");
+    static final Retry RETRY = Retry.DEFAULT;
+
+    final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    final FakeServer one = new FakeServer();
+    final FakeServer two = new FakeServer();
+    private final EmbeddedChannel channel = new EmbeddedChannel();
+    private final List<ByteBuf> bodies = new ArrayList<>();
+    private final UpstreamConfig config;
+    private final Cluster cluster;
+    private long now = 1_000;
+
+    /** What a client sees. */
+    static final class Seen implements Reply {
+        final List<ReplyMessage> messages = new ArrayList<>();
+        final Map<String, String> headers = new HashMap<>();
+
+        @Nullable
+        OipException failure;
+
+        boolean complete;
+        /** How often it was told that more of the request is taken. */
+        int readMore;
+
+        boolean writable = true;
+        Subscription cancellation = Subscription.NONE;
+
+        @Override
+        public void headers(Map<String, String> more) {
+            headers.putAll(more);
+        }
+
+        @Override
+        public void message(ReplyMessage answer) {
+            messages.add(answer);
+            answer.release();
+        }
+
+        @Override
+        public void readMore() {
+            readMore++;
+        }
+
+        @Override
+        public boolean takesParts(Wire wire, long length) {
+            return true;
+        }
+
+        @Override
+        public boolean writable() {
+            return writable;
+        }
+
+        @Override
+        public void complete() {
+            assertThat(ended()).isFalse();
+            complete = true;
+        }
+
+        @Override
+        public void fail(OipException why) {
+            assertThat(ended()).isFalse();
+            failure = why;
+        }
+
+        boolean ended() {
+            return complete || failure != null;
+        }
+
+        OipException failure() {
+            assertThat(failure).isNotNull();
+            return java.util.Objects.requireNonNull(failure);
+        }
+    }
+
+    private FleetBench(UpstreamConfig config, int servers) {
+        this.config = config;
+        Endpoint[] endpoints = Stream.of(new Endpoint("127.0.0.1", 1), new Endpoint("127.0.0.1", 2))
+                .limit(servers)
+                .toArray(Endpoint[]::new);
+        ReplicaSet replicas = Still.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
+        cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
+        channel.freezeTime();
+    }
+
+    static FleetBench of(UpstreamConfig config) {
+        return new FleetBench(config, 2);
+    }
+
+    static FleetBench ofOne(UpstreamConfig config) {
+        return new FleetBench(config, 1);
+    }
+
+    static UpstreamConfig config() {
+        return TestConfigs.upstream(UpstreamProtocol.GRPC);
+    }
+
+    static UpstreamConfig retrying(Retry retry) {
+        return TestConfigs.with(config(), Map.of("retry", retry));
+    }
+
+    static UpstreamConfig retryingOn(RetryOn... on) {
+        return retrying(new Retry(1, Set.of(on), 0.2, RETRY.maxBody()));
+    }
+
+    static UpstreamConfig breaking(UpstreamConfig.Breaker breaker) {
+        return TestConfigs.with(config(), Map.of("breaker", breaker));
+    }
+
+    Cluster cluster() {
+        return cluster;
+    }
+
+    /** All questions of both servers, in no order. */
+    List<FakeServer.Asked> asked() {
+        return Stream.concat(one.asked.stream(), two.asked.stream()).toList();
+    }
+
+    /** The only question that is neither answered nor failed: there is one, and it came last. */
+    FakeServer.Asked onlyNew(List<FakeServer.Asked> before) {
+        List<FakeServer.Asked> fresh =
+                asked().stream().filter(asked -> !before.contains(asked)).toList();
+        assertThat(fresh).hasSize(1);
+        return fresh.getFirst();
+    }
+
+    Call call() {
+        return new Call(
+                new Operation.ServerReady(),
+                Call.NO_DEADLINE,
+                Map.of(),
+                channel.eventLoop(),
+                UnpooledByteBufAllocator.DEFAULT);
+    }
+
+    Call callWithin(long millis) {
+        return call().withDeadline(now + TimeUnit.MILLISECONDS.toNanos(millis));
+    }
+
+    InferMessage message(int size) {
+        ByteBuf body = UnpooledByteBufAllocator.DEFAULT.buffer(size).writeZero(size);
+        bodies.add(body);
+        return new InferMessage.ProtobufMessage(body);
+    }
+
+    ByteBuf body() {
+        return ((InferMessage.ProtobufMessage) message(10)).message();
+    }
+
+    /** The references of the last request. */
+    int held() {
+        return bodies.getLast().refCnt();
+    }
+
+    Seen infer() {
+        return infer(call(), 10);
+    }
+
+    Seen infer(Call call, int size) {
+        Seen seen = new Seen();
+        seen.cancellation = cluster.infer(call, MODEL, message(size), seen);
+        return seen;
+    }
+
+    Seen events(Call call) {
+        Seen seen = new Seen();
+        seen.cancellation = cluster.inferEvents(call, MODEL, message(10), seen);
+        return seen;
+    }
+
+    void advance(long millis) {
+        now += TimeUnit.MILLISECONDS.toNanos(millis);
+        channel.advanceTimeBy(millis, TimeUnit.MILLISECONDS);
+        channel.runScheduledPendingTasks();
+    }
+
+    double count(String meter, String tag, String value) {
+        return meters.get(meter).tag(tag, value).counter().count();
+    }
+
+    long tries(CallOutcome outcome) {
+        return timer(outcome).count();
+    }
+
+    /** How long all tries took that ended so. */
+    double millis(CallOutcome outcome) {
+        return timer(outcome).totalTime(TimeUnit.MILLISECONDS);
+    }
+
+    private Timer timer(CallOutcome outcome) {
+        return meters.get("isthmus.upstream.requests")
+                .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+                .timer();
+    }
+
+    double gauge(String meter) {
+        return meters.get(meter).gauge().value();
+    }
+
+    int maxRequests() {
+        return config.maxRequests();
+    }
+
+    @Override
+    public void close() {
+        assertThat(bodies).allSatisfy(body -> assertThat(body.refCnt()).isZero());
+        assertThat(gauge("isthmus.upstream.under.way")).isZero();
+        cluster.close();
+        assertThat(meters.getMeters()).isEmpty();
+        channel.finishAndReleaseAll();
+    }
+}

@@ -1,0 +1,32 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class HealthThresholdTest {
+    @ParameterizedTest
+    @CsvSource({
+        "'', false",
+        "+, true",
+        "-, false",
+        "+-, true",
+        "+--, true",
+        "+---, false",
+        "+--+--, true",
+        "-+, false",
+        "-++, true",
+        "-+-+, false",
+        "+---++, true"
+    })
+    void results_areJudgedInARow(String results, boolean healthy) {
+        HealthThreshold streak = new HealthThreshold(new Checks(Duration.ofSeconds(1), Duration.ofSeconds(1), 3, 2));
+
+        results.chars().forEach(result -> streak.changedBy(result == '+'));
+
+        assertThat(streak.healthy()).isEqualTo(healthy);
+    }
+}

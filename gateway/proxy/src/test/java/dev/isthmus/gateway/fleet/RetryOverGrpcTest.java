@@ -1,0 +1,159 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
+import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.grpc.GrpcTestServer;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class RetryOverGrpcTest {
+    private static final Set<RetryOn> DEFAULT = Retry.DEFAULT.on();
+    private static final Set<RetryOn> ALL = EnumSet.allOf(RetryOn.class);
+
+    private final ClusterBench fleet = new ClusterBench();
+
+    @AfterEach
+    void nothingIsHeld() {
+        fleet.close();
+    }
+
+    private Cluster cluster(Set<RetryOn> on, Endpoint... servers) {
+        return fleet.cluster(UpstreamProtocol.GRPC, on, null, servers);
+    }
+
+    private void answersFour(Cluster cluster) throws Exception {
+        for (int i = 0; i < 4; i++) {
+            assertThat(fleet.infer(cluster).protobuf()).hasSize(200_000);
+        }
+    }
+
+    @Test
+    void refusedConnection_isPassedOver() throws Exception {
+        try (var other = GrpcTestServer.echo()) {
+            answersFour(cluster(DEFAULT, ClusterBench.dead(), other.endpoint()));
+        }
+    }
+
+    @Test
+    void refusedConnections_fail() throws Exception {
+        OipException failure = fleet.infer(cluster(DEFAULT, ClusterBench.dead(), ClusterBench.dead()))
+                .failure();
+        assertThat(failure).hasMessage("upstream 'triton' is not reachable");
+        assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Http2Fault.Kind.class,
+            names = {"REFUSED_STREAM", "GOAWAY"})
+    void streamThatTheServerHasNotBegun_isSentToAnother(Http2Fault.Kind kind) throws Exception {
+        try (var bad = new Http2Fault(kind);
+                var other = GrpcTestServer.echo()) {
+            answersFour(cluster(DEFAULT, bad.endpoint(), other.endpoint()));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Http2Fault.Kind.class,
+            names = {"REFUSED_STREAM", "GOAWAY"})
+    void streamThatNoServerBegins_failsAfterAFewMore(Http2Fault.Kind kind) throws Exception {
+        try (var one = new Http2Fault(kind);
+                var two = new Http2Fault(kind)) {
+            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+                    .failure();
+            assertThat(failure).hasMessage("upstream 'triton' takes no more requests");
+            assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(10);
+            assertThat(one.streams() + two.streams()).isEqualTo(11);
+        }
+    }
+
+    @Test
+    void lostConnection_isNotTriedAgain_withoutOptIn() throws Exception {
+        try (var one = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION);
+                var two = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION)) {
+            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+                    .failure();
+            assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
+            assertThat(one.streams() + two.streams()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void lostConnection_isPassedOver_withOptIn() throws Exception {
+        try (var bad = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION);
+                var other = GrpcTestServer.echo()) {
+            answersFour(cluster(ALL, bad.endpoint(), other.endpoint()));
+        }
+    }
+
+    @Test
+    void unavailable_isTriedElsewhereOnce() throws Exception {
+        try (var one = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("full"));
+                var two = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("full"))) {
+            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+                    .failure();
+            assertThat(failure).hasMessage("full");
+            assertThat(one.requests()).isEqualTo(1);
+            assertThat(two.requests()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void errorOfTheRequest_isExecutedOnce() throws Exception {
+        try (var one = GrpcTestServer.failing(Status.INTERNAL);
+                var two = GrpcTestServer.failing(Status.INTERNAL)) {
+            assertThat(fleet.infer(cluster(ALL, one.endpoint(), two.endpoint()))
+                            .failure()
+                            .code())
+                    .isEqualTo(ErrorCode.INTERNAL);
+            assertThat(one.requests() + two.requests()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void slowTry_isCancelled_andNotRepeatedWithoutOptIn() throws Exception {
+        try (var one = GrpcTestServer.silent();
+                var two = GrpcTestServer.silent()) {
+            Cluster cluster =
+                    fleet.cluster(UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
+            assertThat(fleet.infer(cluster).failure().message())
+                    .matches("upstream 'triton' did not answer within (4\\d\\d|500) ms");
+            assertThat(one.requests() + two.requests()).isLessThanOrEqualTo(1);
+        }
+    }
+
+    @Test
+    void slowTry_isPassedOver_withOptIn() throws Exception {
+        try (var slow = GrpcTestServer.silent();
+                var other = GrpcTestServer.echo()) {
+            answersFour(fleet.cluster(UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+        }
+    }
+
+    @Test
+    void cancel_whileAServerIsSilent_reachesIt() throws Exception {
+        try (var one = GrpcTestServer.silent()) {
+            RecordedReply reply = fleet.infer(cluster(ALL, one.endpoint()));
+            one.request();
+            reply.cancel();
+            one.awaitCancelled();
+            fleet.bench().settle();
+            assertThat(reply.ended()).isFalse();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+package dev.isthmus.gateway.fleet;
+
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
+import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RetryOverRestTest {
+    private static final Set<RetryOn> DEFAULT = Retry.DEFAULT.on();
+    private static final Set<RetryOn> ALL = EnumSet.allOf(RetryOn.class);
+    private static final String FULL = "HTTP/1.1 503 No\r\nContent-Length: 16\r\n\r\n{\"error\":\"full\"}";
+
+    private final ClusterBench fleet = new ClusterBench();
+    private final AtomicInteger executed = new AtomicInteger();
+
+    @AfterEach
+    void nothingIsHeld() {
+        fleet.close();
+    }
+
+    private ScriptedServer closing() throws Exception {
+        return ScriptedServer.that((request, out) -> {
+            executed.incrementAndGet();
+            return false;
+        });
+    }
+
+    private ScriptedServer silent() throws Exception {
+        return ScriptedServer.that((request, out) -> {
+            executed.incrementAndGet();
+            return true;
+        });
+    }
+
+    private ScriptedServer full() throws Exception {
+        return ScriptedServer.that((request, out) -> {
+            executed.incrementAndGet();
+            write(out, FULL);
+            return true;
+        });
+    }
+
+    private Cluster cluster(Set<RetryOn> on, ScriptedServer one, ScriptedServer two) {
+        return fleet.cluster(UpstreamProtocol.REST, on, null, one.endpoint(), two.endpoint());
+    }
+
+    private void answersFour(Cluster cluster) throws Exception {
+        for (int i = 0; i < 4; i++) {
+            fleet.infer(cluster).answer().release();
+        }
+    }
+
+    @Test
+    void refusedConnection_isPassedOver() throws Exception {
+        try (var other = ScriptedServer.sending(ok("{}"))) {
+            answersFour(fleet.cluster(UpstreamProtocol.REST, DEFAULT, null, ClusterBench.dead(), other.endpoint()));
+        }
+    }
+
+    @Test
+    void lostConnection_isNotTriedAgain_withoutOptIn() throws Exception {
+        try (var one = closing();
+                var two = closing()) {
+            OipException failure = fleet.infer(cluster(DEFAULT, one, two)).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
+            assertThat(executed).hasValue(1);
+        }
+    }
+
+    @Test
+    void lostConnection_isPassedOver_withOptIn() throws Exception {
+        try (var bad = closing();
+                var other = ScriptedServer.sending(ok("{}"))) {
+            answersFour(cluster(ALL, bad, other));
+        }
+    }
+
+    @Test
+    void unavailable_isTriedElsewhereOnce() throws Exception {
+        try (var one = full();
+                var two = full()) {
+            assertThat(fleet.infer(cluster(DEFAULT, one, two)).failure()).hasMessage("full");
+            assertThat(executed).hasValue(2);
+            assertThat(fleet.retries(RetryOn.UNAVAILABLE)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void unavailable_isPassedOver() throws Exception {
+        try (var bad = full();
+                var other = ScriptedServer.sending(ok("{}"))) {
+            answersFour(cluster(DEFAULT, bad, other));
+        }
+    }
+
+    @Test
+    void errorOfTheRequest_isExecutedOnce() throws Exception {
+        var bad = "HTTP/1.1 500 No\r\nContent-Length: 16\r\n\r\n{\"error\":\"fail\"}";
+        try (var one = ScriptedServer.sending(bad);
+                var two = ScriptedServer.sending(bad)) {
+            assertThat(fleet.infer(cluster(ALL, one, two)).failure()).hasMessage("fail");
+            assertThat(fleet.meters
+                            .get("isthmus.upstream.requests")
+                            .tag("outcome", "answered")
+                            .timer()
+                            .count())
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void slowTry_isCancelled_andNotRepeatedWithoutOptIn() throws Exception {
+        try (var one = silent();
+                var two = silent()) {
+            Cluster cluster =
+                    fleet.cluster(UpstreamProtocol.REST, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
+            OipException failure = fleet.infer(cluster).failure();
+            assertThat(failure.message()).matches("upstream 'triton' did not answer within (4\\d\\d|500) ms");
+            assertThat(executed.get()).isLessThanOrEqualTo(1);
+        }
+    }
+
+    @Test
+    void slowTry_isPassedOver_withOptIn() throws Exception {
+        try (var slow = silent();
+                var other = ScriptedServer.sending(ok("{}"))) {
+            answersFour(fleet.cluster(UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+        }
+    }
+
+    @Test
+    void cancel_whileAServerIsSilent_closesItsConnection() throws Exception {
+        try (var one = silent()) {
+            RecordedReply reply = fleet.infer(fleet.cluster(UpstreamProtocol.REST, ALL, null, one.endpoint()));
+            one.request();
+            reply.cancel();
+            one.awaitConnectionClosed();
+            fleet.bench().settle();
+            assertThat(reply.ended()).isFalse();
+            assertThat(executed).hasValue(1);
+        }
+    }
+}

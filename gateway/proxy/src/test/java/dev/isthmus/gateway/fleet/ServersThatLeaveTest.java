@@ -1,0 +1,154 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
+import dev.isthmus.gateway.upstream.grpc.FrameServer;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.oip.OipException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Servers that end their connections in the ways that the protocols have for it: no call fails. */
+class ServersThatLeaveTest {
+    private static final int CALLERS = 32;
+    private static final int CALLS_EACH = 20;
+    private static final int SERVED = 10;
+    private static final int REFUSED_STREAM = 7;
+
+    private final ClusterBench fleet = new ClusterBench();
+
+    @AfterEach
+    void nothingIsHeld() {
+        fleet.close();
+    }
+
+    private Cluster grpc(Endpoint... servers) {
+        return fleet.cluster(UpstreamProtocol.GRPC, Retry.DEFAULT.on(), null, servers);
+    }
+
+    /** What went wrong with the calls of many callers, each of which makes one after the other. */
+    private List<String> failures(Callable<?> call) throws Exception {
+        List<Future<List<String>>> callers = new ArrayList<>();
+        try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int i = 0; i < CALLERS; i++) {
+                callers.add(threads.submit(() -> failuresOfOne(call)));
+            }
+        }
+        List<String> failures = new ArrayList<>();
+        for (Future<List<String>> caller : callers) {
+            failures.addAll(caller.get());
+        }
+        return failures;
+    }
+
+    private static List<String> failuresOfOne(Callable<?> call) throws Exception {
+        List<String> failures = new ArrayList<>();
+        for (int i = 0; i < CALLS_EACH; i++) {
+            try {
+                call.call();
+            } catch (ExecutionException e) {
+                failures.add(String.valueOf(e.getCause()));
+            }
+        }
+        return failures;
+    }
+
+    private static int serve(FrameServer.Peer peer, int calls) throws IOException {
+        int last = 0;
+        for (int i = 0; i < calls; i++) {
+            last = peer.request();
+            peer.answer(last);
+        }
+        return last;
+    }
+
+    @Test
+    void goAwayAfterEveryTenCalls_failsNone() throws Exception {
+        FrameServer.Script script = peer -> {
+            peer.hello();
+            peer.words(FrameServer.GOAWAY, 0, serve(peer, SERVED), 0);
+            peer.awaitEnd();
+        };
+        try (var server = new FrameServer(script)) {
+            Cluster cluster = grpc(server.endpoint());
+            assertThat(failures(() -> fleet.infer(cluster, 10).protobuf())).isEmpty();
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void goAwayThatWarnsFirst_failsNone() throws Exception {
+        FrameServer.Script script = peer -> {
+            peer.hello();
+            serve(peer, SERVED);
+            peer.words(FrameServer.GOAWAY, 0, Integer.MAX_VALUE, 0);
+            peer.words(FrameServer.GOAWAY, 0, serve(peer, 1), 0);
+            peer.awaitEnd();
+        };
+        try (var one = new FrameServer(script);
+                var two = FrameServer.answering(FrameServer.Peer::answer)) {
+            Cluster cluster = grpc(one.endpoint(), two.endpoint());
+            for (int i = 0; i < 100; i++) {
+                assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
+            }
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void everyOtherStreamRefused_failsNone() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> {
+            if (stream % 4 == 1) {
+                peer.words(FrameServer.RST_STREAM, stream, REFUSED_STREAM);
+            } else {
+                peer.answer(stream);
+            }
+        })) {
+            Cluster cluster = grpc(server.endpoint());
+            // One after the other: of many at once, one could meet nothing but refusals.
+            for (int i = 0; i < 100; i++) {
+                assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
+            }
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void interimResponsesWithoutEnd_areABadAnswer() throws Exception {
+        try (var server = FrameServer.answering((peer, stream) -> {
+            while (true) {
+                peer.headers(stream, false, ":status", "103");
+            }
+        })) {
+            OipException failure = fleet.infer(grpc(server.endpoint()), 10).failure();
+            assertThat(failure.code().httpStatus()).isEqualTo(502);
+        }
+    }
+
+    @Test
+    void closeAfterEveryAnswerOverRest_failsNone() throws Exception {
+        String answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{\"outputs\":[]}";
+        try (var server = ScriptedServer.that((request, out) -> {
+            ScriptedServer.write(out, answer);
+            return false;
+        })) {
+            Cluster cluster = fleet.cluster(UpstreamProtocol.REST, Retry.DEFAULT.on(), null, server.endpoint());
+            assertThat(failures(() -> {
+                        fleet.infer(cluster, 10).inference().release();
+                        return null;
+                    }))
+                    .isEmpty();
+            assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Which server a stream of inferences is opened on. */
+class StreamServersTest {
+    private final FakeServer one = new FakeServer();
+    private final FakeServer two = new FakeServer();
+    private final ReplicaSet replicas = Still.replicas(
+            (at, authority) -> at.port() == 1 ? one : two,
+            () -> 0,
+            new Endpoint("127.0.0.1", 1),
+            new Endpoint("127.0.0.1", 2));
+    private final Cluster cluster = new Cluster(
+            "triton",
+            TestConfigs.upstream(UpstreamProtocol.GRPC),
+            ServerCapabilities.unknown(),
+            replicas,
+            new SimpleMeterRegistry(),
+            () -> 0);
+
+    @AfterEach
+    void close() {
+        cluster.close();
+    }
+
+    private void openStreams() {
+        Stream.generate(() -> cluster.inferStream(Pool.call(Call.NO_AFFINITY), Pool.MODEL, new Seen()))
+                .limit(4)
+                .toList()
+                .forEach(UpstreamStream::cancel);
+    }
+
+    @Test
+    void modelReadyOnAll_takesStreamsOnAll() {
+        openStreams();
+        assertThat(one.asked).hasSize(2);
+        assertThat(two.asked).hasSize(2);
+    }
+
+    @Test
+    void modelNotReadyOnOneServer_takesStreamsOnTheOther() {
+        Replica first = replicas.all().getFirst();
+        first.readiness(first.readiness().with(Map.of(Pool.MODEL, false)));
+        openStreams();
+        assertThat(one.asked).isEmpty();
+        assertThat(two.asked).hasSize(4);
+    }
+}

@@ -1,0 +1,405 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
+import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class UpstreamCallTest {
+
+    private static FakeServer.Asked only(FleetBench bench) {
+        return bench.onlyNew(List.of());
+    }
+
+    /** Fails the only question so far. */
+    private static FakeServer.Asked failFirst(FleetBench bench, ErrorCode code, Processed processed) {
+        FakeServer.Asked first = only(bench);
+        first.fail(code, processed);
+        return first;
+    }
+
+    @Test
+    void unsent_isSentToAnotherServerAtOnce() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer();
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(bench.one.asked).hasSize(1);
+            assertThat(bench.two.asked).hasSize(1);
+            bench.onlyNew(List.of(first)).answer();
+            assertThat(seen.complete).isTrue();
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.ANSWERED)).isEqualTo(1);
+            assertThat(bench.count("isthmus.upstream.retries", "reason", "unsent"))
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void secondFailure_isTheClients_whereOneFurtherTryIsConfigured() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer();
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure().processed()).isEqualTo(Processed.NO);
+            assertThat(bench.asked()).hasSize(2);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RetryOn.class)
+    void failure_isRepeatedOnlyWhereItsKindIsOn(RetryOn kind) {
+        for (boolean on : new boolean[] {true, false}) {
+            try (var bench = FleetBench.of(on ? FleetBench.retryingOn(kind) : FleetBench.retryingOn())) {
+                Seen seen = bench.infer();
+                switch (kind) {
+                    case UNSENT -> only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+                    case UNAVAILABLE -> only(bench).fail(ErrorCode.UNAVAILABLE, Processed.YES);
+                    case LOST -> only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+                    case TIMEOUT -> only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+                }
+                assertThat(bench.asked()).hasSize(on ? 2 : 1);
+                assertThat(seen.ended()).isEqualTo(!on);
+                seen.cancellation.cancel();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ErrorCode.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"UNAVAILABLE", "DEADLINE_EXCEEDED"})
+    void answerOfTheServer_isNeverRepeated(ErrorCode code) {
+        try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
+            Seen seen = bench.infer();
+            only(bench).fail(code, Processed.YES);
+            assertThat(seen.failure().code()).isEqualTo(code);
+            assertThat(bench.asked()).hasSize(1);
+        }
+    }
+
+    @Test
+    void fullQueueOfTriton_isRepeatedWhateverItsCode() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer();
+            only(bench).reply.fail(OipException.invalid("[request id: 1] Exceeds maximum queue size"));
+            assertThat(bench.asked()).hasSize(2);
+            seen.cancellation.cancel();
+        }
+    }
+
+    @Test
+    void errorAsFirstMessageOfAStream_isRepeatedLikeAStatus() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.events(bench.call());
+            FakeServer.Asked first = only(bench);
+            first.reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNAVAILABLE, "full"), ""));
+            assertThat(first.cancelled).isTrue();
+            bench.onlyNew(List.of(first)).answer();
+            assertThat(seen.complete).isTrue();
+        }
+    }
+
+    @Test
+    void failureAfterAnAnswer_isNotRepeated() {
+        try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
+            Seen seen = bench.events(bench.call());
+            only(bench).message();
+            assertThat(bench.held()).isZero();
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure).isNotNull();
+            assertThat(bench.asked()).hasSize(1);
+        }
+    }
+
+    @Test
+    void largeRequest_isNeitherKeptNorRepeated() {
+        try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0.2, 100)))) {
+            Seen seen = bench.infer(bench.call(), 101);
+            assertThat(bench.held()).isZero();
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure).isNotNull();
+            assertThat(bench.asked()).hasSize(1);
+        }
+    }
+
+    @Test
+    void noBudget_failsWithTheFirstFailure() {
+        try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0, 100)))) {
+            Seen seen = bench.infer();
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure).isNotNull();
+            assertThat(bench.meters
+                            .get("isthmus.upstream.retry.budget.exhausted")
+                            .counter()
+                            .count())
+                    .isEqualTo(1);
+        }
+    }
+
+    @Test
+    void onlyServer_isTriedAgainAfterAPause() {
+        try (var bench = FleetBench.ofOne(FleetBench.config())) {
+            Seen seen = bench.infer();
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            bench.advance(12);
+            assertThat(bench.asked()).hasSize(1);
+            bench.advance(26);
+            assertThat(bench.asked()).hasSize(2);
+            bench.one.last().answer();
+            assertThat(seen.complete).isTrue();
+        }
+    }
+
+    @Test
+    void pauseBeyondTheDeadline_isNotMade() {
+        try (var bench = FleetBench.ofOne(FleetBench.config())) {
+            Seen seen = bench.infer(bench.callWithin(12), 10);
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure).isNotNull();
+        }
+    }
+
+    @Test
+    void cancelOfATry_reachesTheServer() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer();
+            seen.cancellation.cancel();
+            seen.cancellation.cancel();
+            assertThat(only(bench).cancelled).isTrue();
+            assertThat(bench.held()).isZero();
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.ended()).isFalse();
+            assertThat(bench.asked()).hasSize(1);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void cancelInAPause_sendsNothingMore() {
+        try (var bench = FleetBench.ofOne(FleetBench.config())) {
+            Seen seen = bench.infer();
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            seen.cancellation.cancel();
+            bench.advance(1000);
+            assertThat(bench.asked()).hasSize(1);
+            assertThat(seen.ended()).isFalse();
+        }
+    }
+
+    @Test
+    void cancelOfTheSecondTry_reachesItsServer() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer();
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            seen.cancellation.cancel();
+            assertThat(first.cancelled).isFalse();
+            assertThat(bench.onlyNew(List.of(first)).cancelled).isTrue();
+        }
+    }
+
+    @Test
+    void headersOfAFailedTry_areNotShown() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer();
+            FakeServer.Asked first = only(bench);
+            first.reply.headers(Map.of("retry-after", "3"));
+            first.fail(ErrorCode.UNAVAILABLE, Processed.YES);
+            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            second.reply.headers(Map.of("x-second", "1"));
+            second.answer();
+            assertThat(seen.headers).containsOnly(Map.entry("x-second", "1"));
+        }
+    }
+
+    @Test
+    void headersOfTheLastFailure_areShown() {
+        try (var bench = FleetBench.of(FleetBench.retryingOn())) {
+            Seen seen = bench.infer();
+            only(bench).reply.headers(Map.of("retry-after", "3"));
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.YES);
+            assertThat(seen.headers).containsOnly(Map.entry("retry-after", "3"));
+        }
+    }
+
+    @Test
+    void question_isRepeatedOnLossWithoutOptIn() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = new Seen();
+            bench.cluster().modelReady(bench.call(), FleetBench.MODEL, seen);
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            bench.onlyNew(List.of(first)).reply.only(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
+            assertThat(seen.messages).containsExactly(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Extension.class)
+    void management_isRepeatedOnlyWhereItChangesNothing(Extension extension) {
+        try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
+            Seen seen = new Seen();
+            var manage = new Operation.Manage(extension, FleetBench.MODEL, "", true, false);
+            seen.cancellation = bench.cluster().manage(bench.call(), manage, bench.body(), seen);
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            boolean repeated = Set.of(Extension.REPOSITORY_INDEX, Extension.MODEL_CONFIG, Extension.MODEL_STATISTICS)
+                    .contains(extension);
+            assertThat(bench.asked()).hasSize(repeated ? 2 : 1);
+            seen.cancellation.cancel();
+        }
+    }
+
+    @Test
+    void generation_isNotRepeated() {
+        try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
+            Seen seen = new Seen();
+            var generate = new Operation.Generate(FleetBench.MODEL, false);
+            bench.cluster().generate(bench.call(), generate, bench.body(), seen);
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
+            assertThat(seen.failure).isNotNull();
+            assertThat(bench.asked()).hasSize(1);
+        }
+    }
+
+    @Test
+    void tryTimeout_isTheDeadlineOfEachTry() {
+        var config =
+                TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
+        try (var bench = FleetBench.of(config)) {
+            Seen seen = bench.infer(bench.callWithin(3000), 10);
+            FakeServer.Asked first = only(bench);
+            assertThat(first.call.deadlineNanos())
+                    .isEqualTo(bench.callWithin(2000).deadlineNanos());
+            bench.advance(2000);
+            first.fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            assertThat(second.call.deadlineNanos())
+                    .isEqualTo(bench.callWithin(1000).deadlineNanos());
+            bench.advance(1000);
+            second.fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+            assertThat(seen.failure()).hasMessage("upstream 'triton' did not answer within 3 s");
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void tryTimeoutOfAStreamedAnswer_endsWithTheFirstAnswer() {
+        var config =
+                TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
+        try (var bench = FleetBench.of(config)) {
+            Seen seen = bench.events(bench.call());
+            FakeServer.Asked first = only(bench);
+            assertThat(first.call.hasDeadline()).isFalse();
+            bench.advance(2000);
+            assertThat(first.cancelled).isTrue();
+            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            second.message();
+            bench.advance(100_000);
+            second.reply.complete();
+            assertThat(seen.complete).isTrue();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = Processed.class, mode = EnumSource.Mode.EXCLUDE, names = "REFUSED")
+    void failureAfterTheClientsDeadline_isToldAsItsDeadline(Processed processed) {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer(bench.callWithin(5), 10);
+            bench.advance(5);
+            only(bench).fail(ErrorCode.UNAVAILABLE, processed);
+            assertThat(seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(seen.failure()).hasMessage("upstream 'triton' did not answer within 5 ms");
+            assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void failureAfterTheConfiguredTimeout_isToldAsItIs() {
+        try (var bench = FleetBench.of(FleetBench.retryingOn())) {
+            Seen seen = bench.infer();
+            bench.advance(3_600_000);
+            only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            assertThat(seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+        }
+    }
+
+    @Test
+    void generation_thatIsHandedBackUnread_isSentToAnother() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = new Seen();
+            bench.cluster().generate(bench.call(), new Operation.Generate(FleetBench.MODEL, false), bench.body(), seen);
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            bench.onlyNew(List.of(first)).answer();
+            assertThat(seen.complete).isTrue();
+            assertThat(bench.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void requestOfASequence_thatIsHandedBackUnread_staysAtItsServer() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            Seen seen = bench.infer(bench.call().withAffinity(7, true), 10);
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            assertThat(bench.one.asked.contains(first)).isEqualTo(bench.one.asked.contains(second));
+            second.answer();
+            assertThat(seen.complete).isTrue();
+        }
+    }
+
+    @Test
+    void handedBackUnread_isSentAgainBeyondTheRetries_withoutBudget() {
+        try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0, 100)))) {
+            Seen seen = bench.infer();
+            for (int i = 0; i < 4; i++) {
+                bench.asked().forEach(asked -> {
+                    if (!asked.cancelled) {
+                        asked.cancelled = true;
+                        asked.fail(ErrorCode.UNAVAILABLE, Processed.REFUSED);
+                    }
+                });
+            }
+            assertThat(bench.asked()).hasSizeGreaterThanOrEqualTo(5);
+            assertThat(seen.ended()).isFalse();
+            seen.cancellation.cancel();
+            assertThat(bench.tries(CallOutcome.FAILED)).isZero();
+        }
+    }
+
+    @Test
+    void requestThatIsLostTwice_isNotSentToAThird() {
+        var retry = new Retry(3, Set.of(RetryOn.LOST), 0.2, 100);
+        try (var bench = FleetBench.of(FleetBench.retrying(retry))) {
+            Seen seen = bench.infer();
+            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            assertThat(seen.failure().processed()).isEqualTo(Processed.MAYBE);
+            assertThat(bench.asked()).hasSize(2);
+        }
+    }
+
+    @Test
+    void clientsOwnShortDeadline_isNoFailureOfTheServer() {
+        try (var bench = FleetBench.of(FleetBench.config())) {
+            bench.infer(bench.callWithin(5), 10);
+            only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
+            assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package dev.isthmus.gateway.fleet.discovery;
+
+import static dev.isthmus.gateway.fleet.QueueDepthSource.UNKNOWN;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class TritonMetricsTest {
+    private final MultiThreadIoEventLoopGroup loops =
+            new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
+    private final BlockingQueue<Long> answers = new LinkedBlockingQueue<>();
+
+    @AfterEach
+    void close() {
+        loops.shutdownGracefully(0, 0, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+
+    private long ask(Endpoint server) throws Exception {
+        new TritonMetrics(loops.next()).ask(server, answers::add);
+        Long answer = answers.poll(20, TimeUnit.SECONDS);
+        loops.next().submit(() -> {}).get();
+        assertThat(answers).as("more than one answer").isEmpty();
+        return answer == null ? Long.MIN_VALUE : answer;
+    }
+
+    private long answered(String response) throws Exception {
+        try (ScriptedServer server = ScriptedServer.sending(response)) {
+            return ask(server.endpoint());
+        }
+    }
+
+    @Test
+    void metrics_areReadAndTheConnectionClosed() throws Exception {
+        String metrics = """
+                nv_inference_pending_request_count{model="a",version="1"} 5
+                nv_inference_pending_request_count{model="b",version="1"} 7
+                """;
+        try (ScriptedServer server = ScriptedServer.sending(ScriptedServer.ok(metrics))) {
+            assertThat(ask(server.endpoint())).isEqualTo(12);
+
+            assertThat(server.request().head()).startsWith("GET /metrics HTTP/1.1\r\n");
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void metricsWithoutTheMetric_areUnknown() throws Exception {
+        assertThat(answered(ScriptedServer.ok("up 1\n"))).isEqualTo(UNKNOWN);
+    }
+
+    @Test
+    void failure_isUnknown() throws Exception {
+        assertThat(answered("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")).isEqualTo(UNKNOWN);
+    }
+
+    @Test
+    void nonsense_isUnknown() throws Exception {
+        assertThat(answered("SSH-2.0\r\n\r\n")).isEqualTo(UNKNOWN);
+    }
+
+    @Test
+    void lostConnection_isUnknown() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that((request, out) -> false)) {
+            assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
+        }
+    }
+
+    @Test
+    void silence_isUnknown() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that((request, out) -> true)) {
+            assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
+        }
+    }
+
+    @Test
+    void metricsWithoutEnd_areUnknown() throws Exception {
+        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+            ScriptedServer.write(out, "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\nup 1\n");
+            return true;
+        })) {
+            assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
+        }
+    }
+
+    @Test
+    void nobodyThere_isUnknown() throws Exception {
+        ScriptedServer server = ScriptedServer.sending("");
+        server.close();
+
+        assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
+    }
+}

@@ -1,0 +1,176 @@
+package dev.isthmus.gateway.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.codec.http2.Http2CodecUtil;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** How answers are put into frames and frames into writes: by count. */
+class Http2WritesTest {
+    private static final int STREAMS = 100;
+    private static final int LARGE = 1 << 20;
+    private static final int FRAME = 16 * 1024;
+    private static final int WINDOW = 64 << 20;
+
+    private final List<Reply> waiting = new ArrayList<>();
+    private final ListenerContext entry = new ListenerContext(
+            this::open,
+            this::open,
+            () -> new IngressSettings(
+                    BodyLimits.of(1 << 20),
+                    200,
+                    GatewayConfig.Headers.DEFAULT.forwarded(),
+                    5,
+                    IngressSettings.IngressStreamForm.TRITON,
+                    IngressSettings.HealthResponses.DEFAULT,
+                    -1,
+                    AbusePolicy.NONE,
+                    ConnectionPolicy.NONE));
+
+    /** Keeps each call until it is answered. */
+    private RequestSink open(Call call, Reply reply) {
+        return new RequestSink() {
+            @Override
+            public void data(ByteBuf chunk) {
+                chunk.release();
+            }
+
+            @Override
+            public void end() {
+                waiting.add(reply);
+            }
+
+            @Override
+            public void cancel() {
+                waiting.remove(reply);
+            }
+        };
+    }
+
+    private void answerAll(int bytes) {
+        for (Reply reply : waiting) {
+            reply.only(new ReplyMessage.Inference(
+                    new InferMessage.ProtobufMessage(Unpooled.directBuffer(bytes).writeZero(bytes))));
+        }
+        waiting.clear();
+    }
+
+    private static FrameClient client(ListenerContext entry, int largestFrame) {
+        FrameClient client = new FrameClient(
+                entry,
+                Http2CodecUtil.SETTINGS_INITIAL_WINDOW_SIZE,
+                WINDOW,
+                Http2CodecUtil.SETTINGS_MAX_FRAME_SIZE,
+                largestFrame);
+        client.openWindow(WINDOW);
+        return client;
+    }
+
+    private void ask(FrameClient client, int streams) throws Exception {
+        List<ByteBuf> calls = new ArrayList<>();
+        for (int i = 0; i < streams; i++) {
+            calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
+        }
+        client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
+        client.frames();
+        client.takeFlushes();
+    }
+
+    @Test
+    void answersOfOneTurn_areOneFlush() throws Exception {
+        try (FrameClient client = client(entry, FRAME)) {
+            ask(client, STREAMS);
+            client.turn(() -> answerAll(16));
+            assertThat(client.takeFlushes()).isEqualTo(1);
+            assertThat(client.frames().stream().filter(FrameClient.Frame::last)).hasSize(STREAMS);
+        }
+    }
+
+    @Test
+    void answersOfOneRead_areOneFlush() throws Exception {
+        ListenerContext atOnce = new ListenerContext(
+                this::open,
+                (call, reply) -> {
+                    RequestSink kept = open(call, reply);
+                    return new RequestSink() {
+                        @Override
+                        public void data(ByteBuf chunk) {
+                            kept.data(chunk);
+                        }
+
+                        @Override
+                        public void end() {
+                            kept.end();
+                            answerAll(16);
+                        }
+
+                        @Override
+                        public void cancel() {
+                            kept.cancel();
+                        }
+                    };
+                },
+                entry.settings());
+        try (FrameClient client = client(atOnce, FRAME)) {
+            client.takeFlushes();
+            List<ByteBuf> calls = new ArrayList<>();
+            for (int i = 0; i < STREAMS; i++) {
+                calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
+            }
+            client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
+            assertThat(client.takeFlushes()).isEqualTo(1);
+            assertThat(client.frames().stream().filter(FrameClient.Frame::last)).hasSize(STREAMS);
+        }
+    }
+
+    @Test
+    void answersOfTwoStreams_goOutInWholeFrames() throws Exception {
+        try (FrameClient client = client(entry, FRAME)) {
+            ask(client, 2);
+            client.turn(() -> answerAll(LARGE));
+            List<FrameClient.Frame> data =
+                    client.frames().stream().filter(FrameClient.Frame::data).toList();
+            assertThat(data.stream().mapToInt(FrameClient.Frame::length).sum()).isEqualTo(2 * (LARGE + 5));
+            assertThat(data).allMatch(frame -> frame.length() <= FRAME);
+            assertThat(data).hasSizeLessThanOrEqualTo(2 * (LARGE / FRAME + 2));
+        }
+    }
+
+    @Test
+    void answersOfTwoStreams_takeTurns() throws Exception {
+        try (FrameClient client = client(entry, FRAME)) {
+            ask(client, 2);
+            client.turn(() -> answerAll(LARGE));
+            List<Integer> streams = client.frames().stream()
+                    .filter(FrameClient.Frame::data)
+                    .map(FrameClient.Frame::stream)
+                    .toList();
+            // Each has had a part long before the other is through.
+            assertThat(streams.subList(0, LARGE / FRAME)).contains(1, 3);
+        }
+    }
+
+    @Test
+    void answer_toAClientThatTakesLargerFrames_isPutIntoFewer() throws Exception {
+        try (FrameClient client = client(entry, 1 << 20)) {
+            ask(client, 1);
+            client.turn(() -> answerAll(LARGE));
+            List<FrameClient.Frame> data =
+                    client.frames().stream().filter(FrameClient.Frame::data).toList();
+            assertThat(data.stream().mapToInt(FrameClient.Frame::length).sum()).isEqualTo(LARGE + 5);
+            assertThat(data).hasSizeLessThanOrEqualTo(LARGE / FRAME / 4);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.Transport;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** A real ingress on a free loopback port, and a client that writes bytes as given. */
+final class Ingress implements AutoCloseable {
+    private final EventLoopGroup loops;
+    private final IngressServer server;
+
+    Ingress(Transport transport, Service calls, long maxBodyBytes) throws Exception {
+        loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
+        IngressSettings settings = new IngressSettings(
+                BodyLimits.of(maxBodyBytes),
+                100,
+                GatewayConfig.Headers.DEFAULT.forwarded(),
+                5,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
+                1024,
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
+        server = IngressServer.listen(
+                transport,
+                loops,
+                ByteBufAllocator.DEFAULT,
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                new ListenerContext(calls, calls, () -> settings));
+    }
+
+    int port() {
+        return server.address().getPort();
+    }
+
+    Client connect() throws IOException {
+        return new Client(new Socket(InetAddress.getLoopbackAddress(), port()));
+    }
+
+    @Override
+    public void close() {
+        server.close();
+        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
+    }
+
+    /** An HTTP/1.1 response as it was read. */
+    record Response(int status, Map<String, String> headers, String body) {}
+
+    /** One connection. */
+    static final class Client implements AutoCloseable {
+        private final Socket socket;
+        private final InputStream in;
+
+        Client(Socket socket) throws IOException {
+            this.socket = socket;
+            socket.setSoTimeout(3_000);
+            this.in = new BufferedInputStream(socket.getInputStream());
+        }
+
+        Client send(String text) throws IOException {
+            socket.getOutputStream().write(text.getBytes(StandardCharsets.ISO_8859_1));
+            socket.getOutputStream().flush();
+            return this;
+        }
+
+        Client get(String path) throws IOException {
+            return send("GET " + path + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+
+        Client post(String path, String body) throws IOException {
+            return send(
+                    "POST " + path + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
+        }
+
+        Response read() throws IOException {
+            Response head = readHead();
+            int length = Integer.parseInt(head.headers().getOrDefault("content-length", "0"));
+            return new Response(
+                    head.status(), head.headers(), new String(in.readNBytes(length), StandardCharsets.UTF_8));
+        }
+
+        /** A response that has no body, whatever its headers say. */
+        Response readHead() throws IOException {
+            String status = line();
+            Map<String, String> headers = new LinkedHashMap<>();
+            for (String line = line(); !line.isEmpty(); line = line()) {
+                int colon = line.indexOf(':');
+                headers.put(
+                        line.substring(0, colon).toLowerCase(Locale.ROOT),
+                        line.substring(colon + 1).strip());
+            }
+            return new Response(Integer.parseInt(status.split(" ", -1)[1]), headers, "");
+        }
+
+        /** Whether the server closes, once everything it sent is read. */
+        boolean closedByServer() throws IOException {
+            try {
+                return in.read() < 0;
+            } catch (java.net.SocketException reset) {
+                return true;
+            }
+        }
+
+        private String line() throws IOException {
+            ByteArrayOutputStream line = new ByteArrayOutputStream();
+            for (int c = in.read(); c != '\n'; c = in.read()) {
+                if (c < 0) {
+                    throw new IOException("connection closed after '" + line + "'");
+                }
+                line.write(c);
+            }
+            return line.toString(StandardCharsets.ISO_8859_1).stripTrailing();
+        }
+
+        @Override
+        public void close() throws IOException {
+            socket.close();
+        }
+    }
+}

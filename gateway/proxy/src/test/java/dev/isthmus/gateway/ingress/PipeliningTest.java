@@ -1,0 +1,131 @@
+package dev.isthmus.gateway.ingress;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.OpenConnections;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Requests that a client pipelines without reading their answers wait as the bytes they came in. */
+class PipeliningTest {
+    private static final String GET = "GET /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n";
+    private static final String SILENT =
+            "POST /v2/models/silent/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
+    private static final int MANY = 5000;
+
+    private final Calls calls = new Calls();
+    /** Whether tasks wait, as they do while a loop is busy with a read; else they run with each write, the timed ones too. */
+    private boolean busy;
+
+    private final EmbeddedChannel channel = new EmbeddedChannel() {
+        @Override
+        public void runPendingTasks() {
+            if (!busy) {
+                busy = true;
+                super.runPendingTasks();
+                for (int turn = 0; turn < 50; turn++) {
+                    advanceTimeBy(1, TimeUnit.MILLISECONDS);
+                    super.runPendingTasks();
+                }
+                busy = false;
+            }
+        }
+    };
+
+    PipeliningTest() {
+        IngressSettings settings = new IngressSettings(
+                BodyLimits.of(100_000),
+                100,
+                HeaderAllowList.of(List.of()),
+                5,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
+                -1,
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
+        new IngressPipelines(new ListenerContext(calls, calls, () -> settings))
+                .http1(
+                        channel.pipeline(),
+                        new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),
+                        new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, new ReadAheadBudget(0)));
+    }
+
+    @AfterEach
+    void close() {
+        channel.finishAndReleaseAll();
+    }
+
+    private void receive(String text) {
+        channel.writeInbound(Unpooled.directBuffer().writeBytes(text.getBytes(StandardCharsets.US_ASCII)));
+    }
+
+    private void takesAnswers(boolean writable) {
+        channel.unsafe().outboundBuffer().setUserDefinedWritability(1, writable);
+        channel.runPendingTasks();
+    }
+
+    private int answers() {
+        StringBuilder sent = new StringBuilder();
+        for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
+            sent.append(part.toString(StandardCharsets.US_ASCII));
+            part.release();
+        }
+        return sent.toString().split("HTTP/1.1 200", -1).length - 1;
+    }
+
+    @Test
+    void requests_whoseAnswersAreNotRead_doNotBegin() {
+        takesAnswers(false);
+        receive(GET.repeat(MANY));
+        assertThat(calls.opened).isEmpty();
+        assertThat(channel.config().isAutoRead()).isFalse();
+        takesAnswers(true);
+        assertThat(answers()).isEqualTo(MANY);
+        assertThat(channel.config().isAutoRead()).isTrue();
+        receive(GET);
+        assertThat(answers()).isOne();
+    }
+
+    @Test
+    void requests_behindOneThatIsNotAnswered_areNotDecoded() {
+        receive(SILENT + GET.repeat(MANY));
+        assertThat(calls.opened).hasSize(1);
+        assertThat(channel.config().isAutoRead()).isFalse();
+        Http1Handler handler = channel.pipeline().get(Http1Handler.class);
+        assertThat(handler.decoder().waits()).isTrue();
+        assertThat(handler.decoder().undecoded()).isEqualTo(MANY * GET.length());
+    }
+
+    @Test
+    void requests_ofOneRead_leaveTurnsToOthers() {
+        ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(MANY).getBytes(StandardCharsets.US_ASCII));
+        busy = true;
+        channel.pipeline().fireChannelRead(read);
+        assertThat(answers()).isBetween(1, 300);
+        assertThat(channel.config().isAutoRead()).isFalse();
+        busy = false;
+        channel.runPendingTasks();
+        assertThat(answers()).isBetween(MANY - 300, MANY - 1);
+        assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    @Test
+    void answers_thatAreReadNowAndThen_areAllThere() {
+        receive(GET.repeat(MANY / 2) + GET.substring(0, 7));
+        takesAnswers(false);
+        receive(GET.substring(7) + GET.repeat(MANY / 2 - 1));
+        assertThat(answers()).isEqualTo(MANY / 2);
+        takesAnswers(true);
+        assertThat(answers()).isEqualTo(MANY / 2);
+        assertThat(channel.config().isAutoRead()).isTrue();
+    }
+}

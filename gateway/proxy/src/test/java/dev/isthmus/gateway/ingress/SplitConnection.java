@@ -1,0 +1,198 @@
+package dev.isthmus.gateway.ingress;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.net.PackedReadAllocator;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.BufferCollector;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.ByteArrayOutputStream;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** HTTP/1.1 over reads of chosen sizes, which go where a socket's would; every inference is answered with its own body. */
+@SuppressWarnings("deprecation") // of what channels call
+final class SplitConnection implements AutoCloseable {
+    /** Small, so that every split of a request can be tried. */
+    static final BodyReadBuffer.ReadSizes SIZES = new BodyReadBuffer.ReadSizes(16, 64, 256, 16);
+
+    /** For each body whether it came in one piece outside the heap. */
+    final List<Boolean> whole = new ArrayList<>();
+
+    final ReadAheadBudget ahead;
+    private final EmbeddedChannel channel;
+    private final RecvByteBufAllocator.Handle reads;
+    private final Deque<Runnable> answers = new ArrayDeque<>();
+    private final boolean later;
+    private @Nullable Opened last;
+
+    /** A call that was opened, and what came of its body. */
+    private record Opened(Reply reply, BufferCollector body) {}
+
+    /** Whether bodies are wanted in one piece. */
+    boolean inOnePiece = true;
+
+    /** Whether more of a body is taken. */
+    boolean writable = true;
+
+    SplitConnection() {
+        this(ByteBufAllocator.DEFAULT, 1 << 20, false);
+    }
+
+    /** @param later whether an answer comes only when no more is read, or with {@link #answer()} */
+    SplitConnection(ByteBufAllocator allocator, long mostAhead, boolean later) {
+        this.later = later;
+        ahead = new ReadAheadBudget(mostAhead);
+        BodyReadBuffer landing = new BodyReadBuffer(SIZES, ahead);
+        IngressSettings settings = new IngressSettings(
+                BodyLimits.of(100_000),
+                100,
+                GatewayConfig.Headers.DEFAULT.forwarded(),
+                5,
+                IngressSettings.IngressStreamForm.TRITON,
+                IngressSettings.HealthResponses.DEFAULT,
+                -1,
+                AbusePolicy.NONE,
+                ConnectionPolicy.NONE);
+        ListenerContext entry = new ListenerContext(this::open, this::open, () -> settings);
+        channel = new EmbeddedChannel();
+        channel.config().setAllocator(allocator);
+        IngressPipelines pipelines = new IngressPipelines(entry);
+        pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
+        reads = new BodyReadAllocator(new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
+                .newHandle();
+    }
+
+    private RequestSink open(Call call, Reply reply) {
+        BufferCollector body = new BufferCollector(call.allocator());
+        last = new Opened(reply, body);
+        return new RequestSink() {
+            @Override
+            public boolean inOnePiece() {
+                return inOnePiece;
+            }
+
+            @Override
+            public boolean writable() {
+                return writable;
+            }
+
+            @Override
+            public void data(ByteBuf chunk) {
+                body.add(chunk);
+            }
+
+            @Override
+            public void end() {
+                ByteBuf taken = body.take();
+                whole.add(taken.isDirect() && !(taken instanceof CompositeByteBuf));
+                body.add(taken);
+                answers.add(() -> reply.only(
+                        new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body.take(), RestBody.ALL_JSON)))));
+                if (!later) {
+                    answer();
+                }
+            }
+
+            @Override
+            public void cancel() {
+                body.release();
+            }
+        };
+    }
+
+    /** Answers what waits for it. */
+    void answer() {
+        while (!answers.isEmpty()) {
+            answers.remove().run();
+        }
+    }
+
+    /** The call that was opened last takes more of its body again. */
+    void readMore() {
+        writable = true;
+        Objects.requireNonNull(last).reply().readMore();
+    }
+
+    /** The call that was opened last fails. */
+    void refuse(OipException refusal) {
+        Opened refused = Objects.requireNonNull(last);
+        refused.body().release();
+        refused.reply().fail(refusal);
+    }
+
+    boolean isOpen() {
+        return channel.isOpen();
+    }
+
+    /** Whether the socket is read. */
+    boolean reading() {
+        return channel.config().isAutoRead();
+    }
+
+    /** Has the bytes come, as many with each arrival as the sizes say, the last of them again and again. */
+    SplitConnection receive(byte[] bytes, int... arrivals) {
+        int at = 0;
+        for (int i = 0; at < bytes.length && isOpen(); i++) {
+            int arrived = Math.min(bytes.length, at + arrivals[Math.min(i, arrivals.length - 1)]);
+            while (at < arrived && isOpen()) {
+                if (!channel.config().isAutoRead()) {
+                    answer();
+                }
+                at += read(bytes, at, arrived);
+                // Between two arrivals other connections have had their turn.
+                channel.advanceTimeBy(1, TimeUnit.MILLISECONDS);
+                channel.runScheduledPendingTasks();
+            }
+        }
+        return this;
+    }
+
+    private int read(byte[] bytes, int at, int arrived) {
+        reads.reset(channel.config());
+        ByteBuf to = reads.allocate(channel.alloc());
+        reads.attemptedBytesRead(to.writableBytes());
+        int length = Math.min(to.writableBytes(), arrived - at);
+        to.writeBytes(bytes, at, length);
+        reads.lastBytesRead(length);
+        channel.pipeline().fireChannelRead(to);
+        reads.readComplete();
+        channel.pipeline().fireChannelReadComplete();
+        return length;
+    }
+
+    /** The bytes that were sent since the last call. */
+    byte[] sent() {
+        ByteArrayOutputStream sent = new ByteArrayOutputStream();
+        for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
+            byte[] copy = new byte[part.readableBytes()];
+            part.readBytes(copy);
+            sent.writeBytes(copy);
+            part.release();
+        }
+        return sent.toByteArray();
+    }
+
+    @Override
+    public void close() {
+        channel.finishAndReleaseAll();
+    }
+}

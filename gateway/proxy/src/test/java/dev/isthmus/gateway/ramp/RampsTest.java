@@ -1,0 +1,493 @@
+package dev.isthmus.gateway.ramp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A ramp of 10 %, 50 % and 100 %, a minute and 100 requests each, by a clock of the test's own. */
+class RampsTest {
+    private static final long MINUTE = Duration.ofMinutes(1).toNanos();
+    private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
+    private static final Instant CHANGED = Instant.parse("2026-01-02T03:04:05Z");
+    private static final ModelConfig.TargetConfig CANARY = new ModelConfig.TargetConfig("canary", "mlserver", null, "4", 10);
+
+    private final AtomicLong now = new AtomicLong(-5);
+    private final MeterRegistry registry = new SimpleMeterRegistry();
+    /** Everything that the split was told. */
+    private final List<Double> shares = new ArrayList<>();
+
+    private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+    /** Keeps the scheduler's only thread busy, so that the test alone says when a second has passed. */
+    private final CountDownLatch busy = new CountDownLatch(1);
+
+    private Ramps ramps;
+
+    @BeforeEach
+    void start() {
+        scheduler.execute(() -> {
+            try {
+                busy.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        ramps = new Ramps(registry, now::get, () -> CHANGED, scheduler, RampStateStore.NONE);
+        ramps.install(Map.of(plan(0.001), weights(shares)));
+    }
+
+    @AfterEach
+    void stop() {
+        ramps.close();
+        busy.countDown();
+        scheduler.close();
+    }
+
+    private static RampPlan plan(@Nullable Double maxDifference) {
+        return new RampPlan(
+                "m",
+                CANARY,
+                new ModelConfig.RampConfig(
+                        "canary", List.of(0.1, 0.5, 1.0), Duration.ofMinutes(1), 100, 0.01, 1.5, maxDifference));
+    }
+
+    private static TargetWeights weights(List<Double> told) {
+        return (arm, share) -> {
+            assertThat(arm).isEqualTo("canary");
+            told.add(share);
+        };
+    }
+
+    private void calls(String arm, int answered, int failed, long millis) {
+        for (int i = 0; i < answered + failed; i++) {
+            ramps.record("m", arm, i < failed, millis * MILLISECOND);
+        }
+    }
+
+    private void passes(long nanos) {
+        now.addAndGet(nanos);
+        ramps.tick();
+    }
+
+    private RampReport report() {
+        return ramps.reports().get(0);
+    }
+
+    private double gauge(String state) {
+        return registry.get("isthmus.ramp.state")
+                .tags("model", "m", "state", state)
+                .gauge()
+                .value();
+    }
+
+    private double rollbacks(String reason) {
+        return registry.get("isthmus.ramp.rollbacks")
+                .tags("model", "m", "reason", reason)
+                .counter()
+                .count();
+    }
+
+    @Test
+    void start_isTheFirstStep() {
+        assertThat(shares).containsExactly(0.1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+        assertThat(registry.get("isthmus.ramp.share")
+                        .tags("model", "m", "arm", "canary")
+                        .gauge()
+                        .value())
+                .isEqualTo(0.1);
+        assertThat(gauge("running")).isEqualTo(1);
+    }
+
+    @Test
+    void step_needsItsTime() {
+        calls("canary", 1000, 0, 10);
+        passes(MINUTE - 1);
+        assertThat(shares).containsExactly(0.1);
+        passes(1);
+        assertThat(shares).containsExactly(0.1, 0.5);
+    }
+
+    @Test
+    void step_needsItsRequests_answeredByTheTarget() {
+        calls("canary", 99, 0, 10);
+        calls("stable", 1000, 0, 10);
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1);
+        calls("canary", 1, 0, 10);
+        passes(0);
+        assertThat(shares).containsExactly(0.1, 0.5);
+    }
+
+    @Test
+    void step_beginsAtNothing() {
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1, 0.5);
+        assertThat(report().answered()).isZero();
+    }
+
+    @Test
+    void lastStep_completes() {
+        for (int i = 0; i < 3; i++) {
+            calls("canary", 100, 0, 10);
+            passes(MINUTE);
+        }
+        assertThat(shares).containsExactly(0.1, 0.5, 1.0);
+        assertThat(report().state()).isEqualTo(RampState.COMPLETE);
+        assertThat(registry.get("isthmus.ramp.steps").counter().count()).isEqualTo(2);
+        assertThat(gauge("complete")).isEqualTo(1);
+    }
+
+    @Test
+    void errors_moreThanMay_rollBack() {
+        calls("canary", 98, 2, 10);
+        calls("stable", 1000, 10, 10);
+        passes(1);
+        assertThat(shares).containsExactly(0.1, 0.0);
+        assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
+        assertThat(report().reason())
+                .isEqualTo("error_rate: 2.00 % of its calls failed, 0.99 % of the others'; at most 1.00 % may");
+        assertThat(rollbacks("error_rate")).isEqualTo(1);
+        assertThat(gauge("rolled_back")).isEqualTo(1);
+    }
+
+    @Test
+    void errors_ofTooFewCalls_sayNothing() {
+        calls("canary", 0, 19, 10);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+        calls("canary", 0, 1, 10);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
+    }
+
+    @Test
+    void errors_asManyAsTheOthers_areNotTheTargets() {
+        calls("canary", 90, 10, 10);
+        calls("stable", 80, 20, 10);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void errors_ofAnEarlierStep_areForgotten() {
+        calls("canary", 990, 9, 10);
+        passes(MINUTE);
+        calls("canary", 1000, 2, 10);
+        passes(1);
+        assertThat(report().step()).isEqualTo(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void latency_moreThanMay_rollsBack() {
+        calls("canary", 20, 0, 40);
+        calls("stable", 20, 0, 20);
+        passes(1);
+        assertThat(shares).containsExactly(0.1, 0.0);
+        assertThat(report().reason()).startsWith("latency: ");
+        assertThat(rollbacks("latency")).isEqualTo(1);
+    }
+
+    @Test
+    void latency_withinTheRatio_isLetBe() {
+        calls("canary", 20, 0, 25);
+        calls("stable", 20, 0, 20);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void latency_ofFailedCalls_isNone() {
+        calls("canary", 1000, 5, 20);
+        calls("stable", 0, 1000, 1);
+        calls("stable", 20, 0, 20);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void latency_withoutOthers_isComparedWithWhatTheyHad() {
+        calls("canary", 100, 0, 20);
+        calls("stable", 100, 0, 20);
+        passes(MINUTE);
+        calls("canary", 100, 0, 40);
+        passes(1);
+        assertThat(report().reason()).startsWith("latency: ");
+    }
+
+    @Test
+    void difference_moreThanMay_rollsBack() {
+        ramps.differed("m", "canary", 0.001);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+        ramps.differed("m", "canary", 0.0011);
+        ramps.differed("m", "canary", 0);
+        passes(1);
+        assertThat(report().reason())
+                .isEqualTo("difference: its answers differ from the main ones by 0.0011; at most 0.001 is allowed");
+        assertThat(rollbacks("difference")).isEqualTo(1);
+    }
+
+    @Test
+    void difference_ofAnotherShadow_isNotTheTargets() {
+        ramps.differed("m", "other", Double.POSITIVE_INFINITY);
+        ramps.differed("unknown", "canary", Double.POSITIVE_INFINITY);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void difference_withoutALimit_isLetBe() {
+        ramps.install(Map.of(plan(null), weights(shares)));
+        ramps.differed("m", "canary", Double.POSITIVE_INFINITY);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void rolledBack_stays() {
+        calls("canary", 0, 100, 10);
+        passes(1);
+        calls("canary", 1000, 0, 10);
+        passes(MINUTE);
+        ramps.pause("m");
+        ramps.resume("m");
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1, 0.0);
+        assertThat(rollbacks("error_rate")).isEqualTo(1);
+    }
+
+    @Test
+    void restart_beginsAgain() {
+        calls("canary", 0, 100, 10);
+        passes(1);
+        ramps.restart("m");
+        assertThat(shares).containsExactly(0.1, 0.0, 0.1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+        assertThat(report().reason()).isEmpty();
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.RUNNING);
+    }
+
+    @Test
+    void pause_keepsTheStep_untilResumed() {
+        ramps.pause("m");
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        assertThat(shares).containsExactly(0.1);
+        assertThat(gauge("paused")).isEqualTo(1);
+        ramps.resume("m");
+        passes(0);
+        assertThat(shares).containsExactly(0.1, 0.5);
+    }
+
+    @Test
+    void pause_keepsTheGuard() {
+        ramps.pause("m");
+        calls("canary", 0, 100, 10);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
+    }
+
+    @Test
+    void operator_rollsBack() {
+        ramps.rollBack("m");
+        ramps.rollBack("m");
+        assertThat(shares).containsExactly(0.1, 0.0);
+        assertThat(rollbacks("requested")).isEqualTo(1);
+    }
+
+    @Test
+    void reload_ofAnEqualRamp_goesOnWithItsNewWeights() {
+        calls("canary", 100, 0, 10);
+        passes(MINUTE);
+        calls("canary", 99, 0, 10);
+        List<Double> others = new ArrayList<>();
+        ramps.install(Map.of(plan(0.001), weights(others)));
+        assertThat(others).containsExactly(0.5);
+        calls("canary", 1, 0, 10);
+        passes(MINUTE);
+        assertThat(others).containsExactly(0.5, 1.0);
+        assertThat(shares).containsExactly(0.1, 0.5);
+        assertThat(registry.get("isthmus.ramp.steps").counter().count()).isEqualTo(2);
+    }
+
+    @Test
+    void reload_keepsARollback() {
+        ramps.rollBack("m");
+        List<Double> others = new ArrayList<>();
+        ramps.install(Map.of(plan(0.001), weights(others)));
+        assertThat(others).containsExactly(0.0);
+    }
+
+    @Test
+    void reload_ofAnotherRamp_beginsAgain_withMetersOfItsOwn() {
+        ramps.rollBack("m");
+        List<Double> others = new ArrayList<>();
+        ramps.install(Map.of(plan(0.5), weights(others)));
+        assertThat(others).containsExactly(0.1);
+        assertThat(gauge("running")).isEqualTo(1);
+        assertThat(rollbacks("requested")).isZero();
+    }
+
+    @Test
+    void reload_withoutIt_endsIt_andItsMeters() {
+        ramps.install(Map.of());
+        calls("canary", 0, 100, 10);
+        passes(1);
+        assertThat(ramps.reports()).isEmpty();
+        assertThat(registry.getMeters()).isEmpty();
+        assertThat(shares).containsExactly(0.1);
+    }
+
+    /** Another process of the same configuration. */
+    private List<Double> restarted(RampStateStore store, RampPlan plan, Consumer<Ramps> then) {
+        List<Double> told = new ArrayList<>();
+        try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store)) {
+            next.install(Map.of(plan, weights(told)));
+            then.accept(next);
+        }
+        return told;
+    }
+
+    @Test
+    void restart_goesOnAtTheSameStep(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
+        restarted(file, plan(0.001), first -> {
+            for (int i = 0; i < 100; i++) {
+                first.record("m", "canary", false, MILLISECOND);
+            }
+            now.addAndGet(MINUTE);
+            first.tick();
+        });
+        assertThat(restarted(file, plan(0.001), next -> {})).containsExactly(0.5);
+        assertThat(restarted(file, plan(0.001), next -> next.pause("m"))).containsExactly(0.5);
+        restarted(
+                file,
+                plan(0.001),
+                next -> assertThat(next.reports())
+                        .singleElement()
+                        .returns(RampState.PAUSED, RampReport::state)
+                        .returns(CHANGED, RampReport::changed));
+    }
+
+    @Test
+    void restart_keepsARollback_untilSomeoneRestartsTheRamp(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
+        assertThat(restarted(file, plan(0.001), first -> first.rollBack("m"))).containsExactly(0.1, 0.0);
+        assertThat(restarted(file, plan(0.001), next -> {
+                    assertThat(next.reports())
+                            .singleElement()
+                            .returns(RampState.ROLLED_BACK, RampReport::state)
+                            .returns("requested: by the operator", RampReport::reason);
+                    next.restart("m");
+                }))
+                .containsExactly(0.0, 0.1);
+        assertThat(restarted(file, plan(0.001), next -> {})).containsExactly(0.1);
+    }
+
+    @Test
+    void restart_withAnotherRamp_beginsAgain(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("ramps.json"));
+        restarted(file, plan(0.001), first -> first.rollBack("m"));
+        assertThat(restarted(file, plan(0.5), next -> {})).containsExactly(0.1);
+    }
+
+    @Test
+    void stateThatCannotBeRead_isSetAside_andRampsBegin(@TempDir Path folder) throws Exception {
+        Path state = folder.resolve("ramps.json");
+        for (String text : List.of("", "{", "[]", "{\"ramps\": []}", "{\"ramps\": {\"m\": {\"state\": \"odd\"}}}")) {
+            Files.writeString(state, text);
+            assertThat(restarted(new RampStateFile(state), plan(0.001), next -> {}))
+                    .as(text)
+                    .containsExactly(0.1);
+            assertThat(folder.resolve("ramps.json.unreadable")).hasContent(text);
+        }
+    }
+
+    @Test
+    void stateThatCannotBeKept_doesNotEndTheRamp(@TempDir Path folder) {
+        RampStateFile file = new RampStateFile(folder.resolve("missing").resolve("ramps.json"));
+        assertThat(restarted(file, plan(0.001), first -> first.rollBack("m"))).containsExactly(0.1, 0.0);
+    }
+
+    @Test
+    void weightsThatFail_doNotEndTheTicks() {
+        TargetWeights broken = (arm, share) -> {
+            if (share != 0.1) {
+                throw new IllegalStateException("broken");
+            }
+        };
+        ramps.install(Map.of(plan(0.7), broken));
+        calls("canary", 0, 100, 10);
+        passes(1);
+        assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
+    }
+
+    @Test
+    void scheduler_looksAfterThem() {
+        calls("canary", 0, 100, 10);
+        busy.countDown();
+        await().atMost(Duration.ofSeconds(20)).until(() -> report().state() == RampState.ROLLED_BACK);
+    }
+
+    @Test
+    void unknownModel_isNotFound() {
+        assertThatThrownBy(() -> ramps.pause("other"))
+                .isInstanceOf(OipException.class)
+                .hasMessage("model 'other' has no ramp");
+    }
+
+    @Test
+    void document_saysHowItStands() {
+        calls("canary", 3, 1, 10);
+        now.addAndGet(MINUTE);
+        assertThat(ramps.document())
+                .hasToString("[{\"model\":\"m\",\"target\":\"canary\",\"state\":\"running\",\"share\":0.1,\"step\":1,"
+                        + "\"steps\":[0.1,0.5,1.0],\"step_seconds\":60,\"step_answered\":3,\"step_error_rate\":0.25,"
+                        + "\"reason\":\"\",\"changed\":\"2026-01-02T03:04:05Z\"}]");
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ErrorCode.class,
+            names = {"UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "UNKNOWN", "BAD_UPSTREAM_ANSWER"})
+    void failuresOfServers_count(ErrorCode code) {
+        assertThat(Ramps.counts(code)).isTrue();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = ErrorCode.class,
+            names = {"INVALID_ARGUMENT", "NOT_FOUND", "CANCELLED", "RESOURCE_EXHAUSTED", "PAYLOAD_TOO_LARGE"})
+    void failuresOfClients_doNot(ErrorCode code) {
+        assertThat(Ramps.counts(code)).isFalse();
+    }
+}

@@ -1,0 +1,229 @@
+package dev.isthmus.gateway.shadow;
+
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.call.BodyForm;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.proto.ModelInferResponse;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.search.Search;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** One shadow of model "m" on the upstream "next", a loop that runs when it is told to, and a clock of the test's own. */
+final class ShadowStage implements AutoCloseable {
+    static final ModelConfig.ShadowConfig SHADOW =
+            new ModelConfig.ShadowConfig(null, "next", null, null, 1, true, Duration.ofSeconds(5), 2);
+    private static final int REQUEST_BYTES = 100;
+    private static final int PATIENCE_SECONDS = 20;
+
+    final AtomicLong now = new AtomicLong(1);
+    final MeterRegistry registry = new SimpleMeterRegistry();
+    final RecordingUpstream upstream = new RecordingUpstream();
+    final Queue<Runnable> loop = new ArrayDeque<>();
+    final Queue<Double> differences = new ConcurrentLinkedQueue<>();
+    final Map<String, Parameter> parameters = new HashMap<>();
+    final ShadowRuntime runtime;
+    final Shadows shadows;
+    boolean stream;
+    int released;
+
+    @Nullable
+    ServerFeatures asked;
+
+    @Nullable
+    OipException unsendable;
+
+    ShadowStage() {
+        this(SHADOW, ShadowLimits.DEFAULT);
+    }
+
+    ShadowStage(ModelConfig.ShadowConfig config, ShadowLimits limits) {
+        runtime = new ShadowRuntime(
+                registry,
+                new SplittableRandom(42),
+                now::get,
+                (model, shadow, difference) -> differences.add(difference),
+                limits);
+        shadows = shadows(config);
+    }
+
+    Shadows shadows(ModelConfig.ShadowConfig config) {
+        return Shadows.of(
+                "m",
+                List.of(config),
+                model -> List.of(new Target(upstream, new ModelRef("m2", "7"), "next")),
+                new Transcoder(WireLimits.DEFAULT),
+                runtime);
+    }
+
+    /** A call whose main request was sent just now; its copies wait for the loop. */
+    PrimaryCallObserver begin() {
+        return begin(new Target(upstream, ModelRef.of("m"), "main"));
+    }
+
+    /** @param main where the call itself went */
+    PrimaryCallObserver begin(Target main) {
+        return shadows.begin(call(loop::add), ModelRef.of("m"), main, source());
+    }
+
+    Call call(Executor on) {
+        Operation operation =
+                new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
+        return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), on, ByteBufAllocator.DEFAULT).withAffinity(17);
+    }
+
+    RequestSource source() {
+        return new Source();
+    }
+
+    PrimaryCallObserver sent() {
+        PrimaryCallObserver observation = begin();
+        runLoop();
+        return observation;
+    }
+
+    void runLoop() {
+        for (Runnable task = loop.poll(); task != null; task = loop.poll()) {
+            task.run();
+        }
+    }
+
+    private final class Source implements RequestSource {
+        @Override
+        public Map<String, Parameter> parameters() {
+            return parameters;
+        }
+
+        @Override
+        public InferMessage prepare(ServerFeatures peer, ModelRef model) {
+            asked = peer;
+            if (unsendable != null) {
+                throw unsendable;
+            }
+            return new InferMessage.ProtobufMessage(
+                    ByteBufAllocator.DEFAULT.directBuffer().writeZero(REQUEST_BYTES));
+        }
+
+        @Override
+        public void release() {
+            released++;
+        }
+    }
+
+    /** An answer with one output of FP32 for each name, in protobuf. */
+    static InferMessage floats(String output, float... values) {
+        ByteBuffer raw = ByteBuffer.allocate(values.length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        for (float value : values) {
+            raw.putFloat(value);
+        }
+        return answer(output, "FP32", values.length, raw.flip());
+    }
+
+    /** The same in JSON. */
+    static InferMessage json(String output, String values, int count) {
+        String text = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"" + output
+                + "\",\"datatype\":\"FP32\",\"shape\":[" + count + "],\"data\":[" + values + "]}]}";
+        return new InferMessage.RestMessage(new RestBody(buffer(text.getBytes(StandardCharsets.UTF_8)), RestBody.ALL_JSON));
+    }
+
+    static InferMessage bools(int... values) {
+        ByteBuffer raw = ByteBuffer.allocate(values.length);
+        for (int value : values) {
+            raw.put((byte) value);
+        }
+        return answer("flags", "BOOL", values.length, raw.flip());
+    }
+
+    static InferMessage garbage() {
+        return new InferMessage.ProtobufMessage(buffer(new byte[] {(byte) 0xff, 1, 2, 3}));
+    }
+
+    private static InferMessage answer(String output, String datatype, long extent, ByteBuffer raw) {
+        return new InferMessage.ProtobufMessage(buffer(ModelInferResponse.newBuilder()
+                .setModelName("m")
+                .addOutputs(ModelInferResponse.InferOutputTensor.newBuilder()
+                        .setName(output)
+                        .setDatatype(datatype)
+                        .addShape(extent))
+                .addRawOutputContents(ByteString.copyFrom(raw))
+                .build()
+                .toByteArray()));
+    }
+
+    private static ByteBuf buffer(byte[] bytes) {
+        return ByteBufAllocator.DEFAULT.directBuffer().writeBytes(bytes);
+    }
+
+    /** Tells of the main answer, which the client's reply then takes. */
+    static void answer(PrimaryCallObserver observation, InferMessage main) {
+        observation.answered(main);
+        main.release();
+    }
+
+    double requests(String outcome, String reason) {
+        return registry.get("isthmus.shadow.requests")
+                .tags("model", "m", "shadow", "next", "outcome", outcome, "reason", reason)
+                .counter()
+                .count();
+    }
+
+    double comparisons(String outcome) {
+        return registry.get("isthmus.shadow.comparisons")
+                .tags("model", "m", "shadow", "next", "outcome", outcome)
+                .counter()
+                .count();
+    }
+
+    void awaitComparison(String outcome) {
+        await().atMost(Duration.ofSeconds(PATIENCE_SECONDS)).untilAsserted(() -> {
+            if (comparisons(outcome) != 1 || runtime.held().now() != 0) {
+                throw new AssertionError("no comparison came out " + outcome);
+            }
+        });
+    }
+
+    Search output(String meter, String output) {
+        return registry.find("isthmus.shadow." + meter).tags("model", "m", "shadow", "next", "output", output);
+    }
+
+    double mismatches(String reason) {
+        return registry.get("isthmus.shadow.mismatch")
+                .tags("model", "m", "shadow", "next", "reason", reason)
+                .counter()
+                .count();
+    }
+
+    @Override
+    public void close() {
+        shadows.close();
+        runtime.close();
+    }
+}

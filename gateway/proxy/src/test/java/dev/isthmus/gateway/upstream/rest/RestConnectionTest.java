@@ -1,0 +1,470 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.AbstractByteBufAllocator;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.Unpooled;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RestConnectionTest {
+    private static final Duration MINUTE = Duration.ofSeconds(60);
+    private static final long SECOND = Duration.ofSeconds(1).toNanos();
+
+    private final RestBench rest = new RestBench();
+
+    @AfterEach
+    void nothingIsHeld() {
+        rest.close();
+    }
+
+    private RestUpstream limited(int maxBytes, Endpoint endpoint) {
+        return rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.FALSE, MINUTE, maxBytes, endpoint);
+    }
+
+    private RestUpstream pooled(int connections, int waiting, Endpoint endpoint) {
+        var pool = new PoolLimits(connections, waiting, MINUTE);
+        return rest.upstream(pool, BinaryTensorData.FALSE, MINUTE, 1000, endpoint);
+    }
+
+    @Test
+    void connection_isUsedAgain() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            for (int i = 0; i < 5; i++) {
+                assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            }
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+                "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+            })
+    void connection_thatTheServerWillClose_isNotUsedAgain(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            server.awaitConnectionClosed();
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void interimResponsesWithoutEnd_areABadAnswer_andEndTheConnection() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            while (true) {
+                write(out, "HTTP/1.1 102 Processing\r\n\r\n");
+            }
+        })) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            assertThat(failure).hasMessage("upstream 'triton' sent more than 32 interim responses to a request");
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void someInterimResponses_arePassedOver() throws Exception {
+        try (var server = ScriptedServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
+            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint()))))
+                    .isEqualTo("{}");
+        }
+    }
+
+    /** uvicorn closes a connection after it, and does not say so. */
+    @Test
+    void connection_thatCarriedAFailureOfTheServer_isNotUsedAgain() throws Exception {
+        String broken = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 21\r\n\r\nInternal Server Error";
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, request.connection() == 1 ? broken : ok("{}"));
+            return true;
+        })) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(rest.infer(upstream).failure().code()).isEqualTo(ErrorCode.INTERNAL);
+            server.awaitConnectionClosed();
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void connection_thatCarriedARefusal_isUsedAgain() throws Exception {
+        try (var server = ScriptedServer.sending("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull")) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            for (int i = 0; i < 3; i++) {
+                assertThat(rest.infer(upstream).failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            }
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void connection_closedWhileIdle_isReplaced() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(SECOND);
+            server.closeConnections();
+            server.awaitConnectionClosed();
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    /** Answers the first request of each connection and closes it at the second. */
+    private static ScriptedServer answeringOnce() throws Exception {
+        var answered = new ArrayList<Integer>();
+        return ScriptedServer.that((request, out) -> {
+            if (answered.contains(request.connection())) {
+                return false;
+            }
+            answered.add(request.connection());
+            write(out, ok("{\"c\":" + request.connection() + "}"));
+            return true;
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1, 60})
+    void inference_onAKeptConnectionThatIsClosedUnanswered_isNotSentAgain(long idleSeconds) throws Exception {
+        try (var server = answeringOnce()) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(idleSeconds * SECOND);
+            OipException failure = rest.infer(upstream).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(failure.processed()).isEqualTo(OipException.Processed.MAYBE);
+            assertThat(server.connections()).isEqualTo(1);
+            server.request();
+            server.request();
+            assertThat(server.unread()).isZero();
+        }
+    }
+
+    @Test
+    void inference_onAConnectionThatWasIdleForLongAndIsOpen_isSentOnIt() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(60 * SECOND);
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void inference_cancelledWhileItsConnectionIsLookedAt_leavesTheConnectionToTheNext() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            rest.nanoTime.addAndGet(SECOND);
+            rest.cancelledInfer(upstream);
+            rest.bench().settleAfterPoll();
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void question_onAConnectionJustUsedThatIsClosedUnanswered_isSentOnceMore() throws Exception {
+        try (var server = answeringOnce()) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            rest.bench().settle();
+            var reply = rest.bench().send(r -> upstream.serverReady(rest.bench().call(), r));
+            assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(true));
+            assertThat(server.connections()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void request_onANewConnectionThatIsClosedUnanswered_fails() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> false)) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+                "HTTP/1.1 200 OK\r\nContent-",
+            })
+    void response_cutShort_isUnavailable(String response) throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, response);
+            return false;
+        })) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.message()).startsWith("upstream 'triton' ");
+            assertThat(failure.code()).isIn(ErrorCode.UNAVAILABLE, ErrorCode.BAD_UPSTREAM_ANSWER);
+        }
+    }
+
+    @Test
+    void response_cutShortOnAKeptConnection_isNotAskedForAgain() throws Exception {
+        var answered = new ArrayList<Integer>();
+        try (var server = ScriptedServer.that((request, out) -> {
+            answered.add(1);
+            write(out, answered.size() == 1 ? ok("{}") : "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
+            return answered.size() == 1;
+        })) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' closed the connection");
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world",
+                "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world",
+            })
+    void response_inAnyForm_isTaken(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("hello world");
+            assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("hello world");
+            assertThat(server.connections()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void response_thatEndsWithItsConnection_isTaken() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, "HTTP/1.1 200 OK\r\n\r\nhello");
+            return false;
+        })) {
+            assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint()))))
+                    .isEqualTo("hello");
+        }
+    }
+
+    @Test
+    void response_inManyPieces_isPutTogether() throws Exception {
+        String half = "x".repeat(100_000);
+        var second = new CountDownLatch(1);
+        try (var server = ScriptedServer.that((request, out) -> {
+            write(out, "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + half);
+            awaitQuietly(second);
+            write(out, half);
+            return true;
+        })) {
+            RecordedReply reply = rest.infer(rest.upstream(server.endpoint()));
+            server.request();
+            second.countDown();
+            assertThat(RestBench.text(reply)).isEqualTo(half + half);
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "ICY 200 OK\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+                "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+            })
+    void response_thatCannotBeRead_isABadAnswer(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void bytes_beyondTheResponse_doNotReachTheNextRequest() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}") + ok("{\"stray\":1}"))) {
+            RestUpstream upstream = pooled(1, 10, server.endpoint());
+            List<RecordedReply> replies = List.of(rest.infer(upstream), rest.infer(upstream), rest.infer(upstream));
+            for (RecordedReply reply : replies) {
+                assertThat(RestBench.text(reply)).isEqualTo("{}");
+            }
+            assertThat(server.connections()).isEqualTo(3);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\nabcdef\r\n",
+            })
+    void response_aboveTheLimit_isRefusedBeforeItsEnd(String response) throws Exception {
+        try (var server = ScriptedServer.sending(response)) {
+            OipException failure = rest.infer(limited(10, server.endpoint())).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+            assertThat(failure).hasMessage("upstream 'triton' sent an answer of more than 10 bytes");
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void answer_beforeTheRequestWasWritten_isTakenAndTheConnectionClosed() throws Exception {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            RestUpstream upstream = rest.upstream(new Endpoint("127.0.0.1", socket.getLocalPort()));
+            RecordedReply reply = rest.infer(upstream, rest.bench().call(), rest.buffer(new byte[16 << 20]), -1);
+            try (var accepted = socket.accept()) {
+                write(
+                        accepted.getOutputStream(),
+                        "HTTP/1.1 413 Too Large\r\nContent-Length: 19\r\n\r\n{\"error\":\"too big\"}");
+                OipException failure = reply.failure();
+                assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
+                assertThat(failure).hasMessage("too big");
+            }
+        }
+    }
+
+    @Test
+    void deadline_ofTheCall_closesTheConnection() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> true)) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            var call = rest.bench().callWithin(Duration.ofMillis(300));
+            OipException failure = rest.infer(upstream, call).failure();
+            assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            server.awaitConnectionClosed();
+        }
+    }
+
+    @Test
+    void deadline_thatHasPassed_sendsNothing() throws Exception {
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            RestUpstream upstream = rest.upstream(server.endpoint());
+            var call = rest.bench().callWithin(Duration.ofSeconds(-1));
+            assertThat(rest.infer(upstream, call).failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
+            assertThat(server.connections()).isZero();
+        }
+    }
+
+    @Test
+    void timeout_ofTheUpstream_holdsForCallsWithoutDeadline() throws Exception {
+        try (var server = ScriptedServer.sending("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhal")) {
+            var upstream = rest.upstream(
+                    PoolLimits.DEFAULT, BinaryTensorData.FALSE, Duration.ofMillis(400), 1000, server.endpoint());
+            assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' did not answer within 400 ms");
+        }
+    }
+
+    @Test
+    void cancel_closesTheConnection_andNoReplyFollows() throws Exception {
+        try (var server = ScriptedServer.that((request, out) -> true)) {
+            RecordedReply reply = rest.infer(rest.upstream(server.endpoint()));
+            server.request();
+            reply.cancel();
+            reply.cancel();
+            server.awaitConnectionClosed();
+            rest.bench().settle();
+            assertThat(reply.ended()).isFalse();
+        }
+    }
+
+    /** A server that got all but a part of a request would wait for it until the timeout. */
+    @Test
+    void partOfALargeRequest_thatCannotBeWritten_failsTheCallAtOnce() throws Exception {
+        CompositeByteBuf body = Unpooled.compositeBuffer(Integer.MAX_VALUE);
+        ByteBuf first = rest.buffer(new byte[1_000]);
+        body.addComponent(true, first);
+        for (int i = 0; i < 2_000; i++) {
+            // In the heap: the transport copies a group of them when it is written.
+            body.addComponent(true, Unpooled.buffer(1_000).writeZero(1_000));
+        }
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
+            var upstream = new RestUpstream(
+                    settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
+            OipException failure =
+                    rest.infer(upstream, rest.bench().call(), body, -1).failure();
+            assertThat(failure).hasMessage("upstream 'triton' closed the connection");
+            upstream.close();
+        }
+    }
+
+    /** An allocator that has room outside the heap for small buffers only. */
+    private static final class ShortAllocator extends AbstractByteBufAllocator {
+        ShortAllocator() {
+            super(true);
+        }
+
+        @Override
+        protected ByteBuf newHeapBuffer(int initial, int most) {
+            return Unpooled.buffer(initial, most);
+        }
+
+        @Override
+        protected ByteBuf newDirectBuffer(int initial, int most) {
+            if (initial > 100_000) {
+                throw new OutOfMemoryError("of memory outside the heap");
+            }
+            return Unpooled.directBuffer(initial, most);
+        }
+
+        @Override
+        public boolean isDirectBufferPooled() {
+            return true;
+        }
+    }
+
+    @Test
+    void largeRequest_whosePartsLieInOtherParts_isSentWithoutACopy() throws Exception {
+        CompositeByteBuf inner = Unpooled.compositeBuffer(Integer.MAX_VALUE);
+        for (int i = 0; i < 2_000; i++) {
+            inner.addComponent(true, rest.buffer(new byte[1_000]));
+        }
+        CompositeByteBuf body = Unpooled.compositeBuffer().addComponent(true, rest.buffer(new byte[10]));
+        body.addComponent(true, inner.slice());
+        try (var server = ScriptedServer.sending(ok("{}"))) {
+            var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
+            var upstream = new RestUpstream(
+                    settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
+            assertThat(RestBench.text(rest.infer(upstream, rest.bench().call(), body, -1)))
+                    .isEqualTo("{}");
+            assertThat(server.request().body()).hasSize(2_000_010);
+            upstream.close();
+        }
+    }
+}

@@ -1,0 +1,335 @@
+package dev.isthmus.gateway.upstream.rest;
+
+import static com.github.tomakehurst.wiremock.client.WireMock.aResponse;
+import static com.github.tomakehurst.wiremock.client.WireMock.absent;
+import static com.github.tomakehurst.wiremock.client.WireMock.any;
+import static com.github.tomakehurst.wiremock.client.WireMock.anyUrl;
+import static com.github.tomakehurst.wiremock.client.WireMock.binaryEqualTo;
+import static com.github.tomakehurst.wiremock.client.WireMock.equalTo;
+import static com.github.tomakehurst.wiremock.client.WireMock.get;
+import static com.github.tomakehurst.wiremock.client.WireMock.okJson;
+import static com.github.tomakehurst.wiremock.client.WireMock.postRequestedFor;
+import static com.github.tomakehurst.wiremock.client.WireMock.urlEqualTo;
+import static com.github.tomakehurst.wiremock.core.WireMockConfiguration.wireMockConfig;
+import static dev.isthmus.gateway.upstream.rest.RestBench.MODEL;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.github.tomakehurst.wiremock.WireMockServer;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelMetadata;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.ServerMetadata;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.rest.RestBody;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.BiFunction;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RestUpstreamTest {
+    private static final WireMockServer SERVER =
+            new WireMockServer(wireMockConfig().dynamicPort().bindAddress("127.0.0.1"));
+
+    private final RestBench rest = new RestBench();
+
+    @BeforeAll
+    static void start() {
+        SERVER.start();
+    }
+
+    @AfterAll
+    static void stop() {
+        SERVER.stop();
+    }
+
+    @AfterEach
+    void nothingIsHeld() {
+        SERVER.resetAll();
+        rest.close();
+    }
+
+    private static Endpoint endpoint() {
+        return new Endpoint("127.0.0.1", SERVER.port());
+    }
+
+    private RestUpstream upstream() {
+        return rest.upstream(endpoint());
+    }
+
+    private RecordedReply ask(BiFunction<RestUpstream, RecordedReply, Subscription> how) {
+        RestUpstream upstream = upstream();
+        return rest.bench().send(reply -> how.apply(upstream, reply));
+    }
+
+    private RecordedReply modelReady() {
+        return ask((upstream, reply) -> upstream.modelReady(rest.bench().call(), MODEL, reply));
+    }
+
+    private RecordedReply modelMetadata() {
+        return ask((upstream, reply) -> upstream.modelMetadata(rest.bench().call(), MODEL, reply));
+    }
+
+    private static byte[] random(int size) {
+        byte[] bytes = new byte[size];
+        new Random(size).nextBytes(bytes);
+        return bytes;
+    }
+
+    @Test
+    void upstream_says_whatItIs() {
+        assertThat(upstream().name()).isEqualTo("triton");
+        assertThat(upstream().peer().wire()).isEqualTo(Wire.REST);
+    }
+
+    @Test
+    void infer_asJson_sendsBodyAndHeaders() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{\"outputs\":[]}")));
+        var call = rest.bench().call(Map.of("x-request-id", "7", "content-type", "text/html", "connection", "close"));
+        ByteBuf body = rest.buffer("{\"inputs\":[]}".getBytes(StandardCharsets.UTF_8));
+        RestBody answer =
+                RestBench.body(rest.infer(upstream(), call, new ModelRef("a b:ü", "1.0+x"), body, RestBody.ALL_JSON));
+        assertThat(answer.binary()).isFalse();
+        assertThat(answer.content().toString(StandardCharsets.UTF_8)).isEqualTo("{\"outputs\":[]}");
+        answer.release();
+        SERVER.verify(postRequestedFor(urlEqualTo("/v2/models/a%20b%3A%C3%BC/versions/1.0%2Bx/infer"))
+                .withHeader("content-type", equalTo("application/json"))
+                .withHeader("content-length", equalTo("13"))
+                .withHeader("host", equalTo("127.0.0.1:" + SERVER.port()))
+                .withHeader("x-request-id", equalTo("7"))
+                .withHeader("connection", absent())
+                .withHeader("inference-header-content-length", absent())
+                .withRequestBody(equalTo("{\"inputs\":[]}")));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 602_112, 16 << 20})
+    void infer_withBinaryTensors_passesTheBytesBothWays(int size) throws Exception {
+        byte[] bytes = random(size);
+        byte[] answered = random(size + 1);
+        SERVER.stubFor(any(anyUrl())
+                .willReturn(aResponse()
+                        .withHeader("Inference-Header-Content-Length", "5")
+                        .withBody(answered)));
+        RestBody answer = RestBench.body(rest.infer(upstream(), rest.bench().call(), rest.buffer(bytes), 7));
+        assertThat(answer.jsonLength()).isEqualTo(5);
+        assertThat(ByteBufUtil.getBytes(answer.content())).isEqualTo(answered);
+        answer.release();
+        assertThat(answer.content().refCnt()).isZero();
+        SERVER.verify(postRequestedFor(urlEqualTo("/v2/models/simple/infer"))
+                .withHeader("content-type", equalTo("application/octet-stream"))
+                .withHeader("inference-header-content-length", equalTo("7"))
+                .withRequestBody(binaryEqualTo(bytes)));
+    }
+
+    @Test
+    void infer_withABodyOfManyPieces_passesTheBytes() throws Exception {
+        byte[] bytes = random(3000 * 100);
+        var composite = rest.bench().allocator().compositeBuffer(Integer.MAX_VALUE);
+        for (int i = 0; i < 3000; i++) {
+            byte[] piece = Arrays.copyOfRange(bytes, i * 100, i * 100 + 100);
+            composite.addComponent(true, rest.buffer(piece));
+        }
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        RestBench.bytes(rest.infer(upstream(), rest.bench().call(), composite, RestBody.ALL_JSON));
+        SERVER.verify(postRequestedFor(anyUrl()).withRequestBody(binaryEqualTo(bytes)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"3", "-1", "x", "99999999999", "+1", ""})
+    void infer_withWrongHeaderLength_isABadAnswer(String length) throws Exception {
+        SERVER.stubFor(any(anyUrl())
+                .willReturn(aResponse()
+                        .withHeader("Inference-Header-Content-Length", length)
+                        .withBody("{}")));
+        OipException failure = rest.infer(upstream()).failure();
+        assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {".", "..", "", "a/b", "a%2Fb"})
+    void model_thatIsNoPathSegment_isRefused(String name) throws Exception {
+        ByteBuf body = rest.buffer(new byte[1]);
+        var failure = rest.infer(upstream(), rest.bench().call(), ModelRef.of(name), body, -1)
+                .failure();
+        assertThat(failure).hasMessageStartingWith("model name '" + name + "': 1 to 255 bytes are expected");
+        RestUpstream upstream = upstream();
+        assertThat(rest.bench()
+                        .send(reply -> upstream.modelReady(rest.bench().call(), ModelRef.of(name), reply))
+                        .failure()
+                        .code())
+                .isEqualTo(ErrorCode.INVALID_ARGUMENT);
+    }
+
+    @Test
+    void header_thatCannotBeSent_isRefused() throws Exception {
+        var failure = rest.infer(upstream(), rest.bench().call(Map.of("x", "a\r\nb: c")))
+                .failure();
+        assertThat(failure.code()).isEqualTo(ErrorCode.INVALID_ARGUMENT);
+    }
+
+    @Test
+    void message_onAnotherWire_isRefusedAndReleased() throws Exception {
+        ByteBuf body = rest.buffer(new byte[1]);
+        RestUpstream upstream = upstream();
+        var failure = rest.bench()
+                .send(reply -> upstream.infer(rest.bench().call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
+                .failure();
+        assertThat(failure).hasMessage("upstream 'triton' takes REST, got PROTOBUF");
+        assertThat(body.refCnt()).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "400|INVALID_ARGUMENT|{\"error\":\"wrong shape\"}|wrong shape",
+                "404|NOT_FOUND|{\"detail\":\"Not Found\"}|Not Found",
+                "422|INVALID_ARGUMENT|{\"detail\":[{\"loc\":[\"body\",\"inputs\",0],\"msg\":\"field required\"},"
+                        + "{\"msg\":\"b\"}]}|body.inputs.0: field required; b",
+                "500|INTERNAL|{\"code\":13,\"message\":\"boom\"}|boom",
+                "500|INTERNAL|{\"error\":{\"message\":\"inner\"}}|inner",
+                "500|INTERNAL|Internal Server Error|Internal Server Error",
+                "503|UNAVAILABLE|<html><body>503</body></html>|upstream 'triton' answered 503",
+                "503|UNAVAILABLE||upstream 'triton' answered 503",
+                "429|RESOURCE_EXHAUSTED|{|{",
+                "504|DEADLINE_EXCEEDED|{\"other\":1}|{\"other\":1}",
+                "307|BAD_UPSTREAM_ANSWER|elsewhere|upstream 'triton' answered 307",
+                "204|BAD_UPSTREAM_ANSWER||upstream 'triton' answered 204",
+            })
+    void status_ofTheServer_keepsItsText(int status, ErrorCode code, String body, String text) throws Exception {
+        SERVER.stubFor(any(anyUrl())
+                .willReturn(aResponse()
+                        .withStatus(status)
+                        .withHeader("location", "http://127.0.0.1/x")
+                        .withBody(body)));
+        OipException failure = rest.infer(upstream()).failure();
+        assertThat(failure.code()).isEqualTo(code);
+        assertThat(failure).hasMessage(text);
+    }
+
+    @Test
+    void errorText_thatIsLong_isCut() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(500).withBody("a\nb" + "x".repeat(500))));
+        assertThat(rest.infer(upstream()).failure()).hasMessage("a b" + "x".repeat(197));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200,true", "400,false", "503,false", "404,false", "500,false"})
+    void serverReady_isTheStatus(int status, boolean ready) throws Exception {
+        SERVER.stubFor(get("/v2/health/ready").willReturn(aResponse().withStatus(status)));
+        var reply = ask((upstream, r) -> upstream.serverReady(rest.bench().call(), r));
+        assertThat(reply.answer()).isEqualTo(new ReplyMessage.Ready(ready));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"200,true", "400,false", "503,false", "404,false"})
+    void modelReady_isTheStatus(int status, boolean ready) throws Exception {
+        SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(status)));
+        assertThat(modelReady().answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, ready));
+    }
+
+    @Test
+    void modelReady_ofServerThatFails_fails() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple/ready").willReturn(aResponse().withStatus(500)));
+        assertThat(modelReady().failure().code()).isEqualTo(ErrorCode.INTERNAL);
+    }
+
+    @Test
+    void serverMetadata_isRead() throws Exception {
+        SERVER.stubFor(get("/v2").willReturn(okJson("""
+                {"name":"mlserver","version":"1.7.1","extensions":[]}""")));
+        var reply = ask((upstream, r) -> upstream.serverMetadata(rest.bench().call(), r));
+        assertThat(reply.answer()).isEqualTo(new ReplyMessage.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
+    }
+
+    @Test
+    void modelMetadata_isReadWithParameters() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(okJson("""
+                {"name":"iris","versions":["v1"],"platform":"sklearn",
+                 "inputs":[{"name":"x","datatype":"FP32","shape":[-1,4],"parameters":{"content_type":"np"}}],
+                 "outputs":[{"name":"y","datatype":"INT64","shape":["2"],"parameters":null}],
+                 "parameters":{"b":true,"i":-7,"d":0.5,"u":18446744073709551615,"n":null,"o":{},
+                               "big":18446744073709551616}}""")));
+        assertThat(modelMetadata().answer())
+                .isEqualTo(new ReplyMessage.Model(new ModelMetadata(
+                        "iris",
+                        List.of("v1"),
+                        "sklearn",
+                        List.of(new ModelMetadata.TensorMetadata(
+                                "x", "FP32", Shape.of(-1, 4), Map.of("content_type", new Parameter.Text("np")))),
+                        List.of(new ModelMetadata.TensorMetadata("y", "INT64", Shape.of(2), Map.of())),
+                        Map.of(
+                                "b", new Parameter.Bool(true),
+                                "i", new Parameter.Int64(-7),
+                                "d", new Parameter.Float64(0.5),
+                                "u", new Parameter.Uint64(-1)))));
+    }
+
+    @Test
+    void modelMetadata_withNulls_isRead() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(okJson("""
+                {"name":"identity","versions":null,"platform":null,"inputs":[],"outputs":null,"parameters":{}}""")));
+        assertThat(modelMetadata().answer())
+                .isEqualTo(
+                        new ReplyMessage.Model(new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "[]", "{", "{\"inputs\":[{\"shape\":[1.5]}]}"})
+    void modelMetadata_thatIsNot_isABadAnswer(String body) throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(okJson(body)));
+        assertThat(modelMetadata().failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
+    }
+
+    @Test
+    void modelMetadata_ofUnknownModel_isNotFound() throws Exception {
+        SERVER.stubFor(get("/v2/models/simple").willReturn(aResponse().withStatus(404)));
+        assertThat(modelMetadata().failure().code()).isEqualTo(ErrorCode.NOT_FOUND);
+    }
+
+    @Test
+    void binary_byConfiguration_asksNobody() throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        for (BinaryTensorData binary : List.of(BinaryTensorData.TRUE, BinaryTensorData.FALSE)) {
+            RestUpstream upstream = rest.upstream(PoolLimits.DEFAULT, binary, Duration.ofSeconds(60), 1000, endpoint());
+            RestBench.bytes(rest.infer(upstream));
+            assertThat(upstream.peer().binaryTensorData()).isEqualTo(binary == BinaryTensorData.TRUE);
+        }
+        assertThat(SERVER.getAllServeEvents()).hasSize(2);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"binary_tensor_data,true", "classification,false"})
+    void binary_auto_isLearntFromTheMetadata(String extension, boolean supported) throws Exception {
+        SERVER.stubFor(any(anyUrl()).willReturn(okJson("{}")));
+        SERVER.stubFor(get("/v2").willReturn(okJson("{\"extensions\":[\"" + extension + "\"]}")));
+        RestUpstream upstream =
+                rest.upstream(PoolLimits.DEFAULT, BinaryTensorData.AUTO, Duration.ofSeconds(60), 1000, endpoint());
+        assertThat(upstream.peer().binaryTensorData()).isFalse();
+        rest.bench()
+                .send(reply -> upstream.serverMetadata(rest.bench().call(), reply))
+                .answer();
+        assertThat(upstream.peer().binaryTensorData()).isEqualTo(supported);
+    }
+}

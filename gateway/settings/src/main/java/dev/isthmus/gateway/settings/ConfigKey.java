@@ -1,0 +1,88 @@
+package dev.isthmus.gateway.settings;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A key of a section of the configuration, that is a component of its record.
+ *
+ * @param doc what it means
+ * @param byDefault what it is where it is not given; null for nothing; without meaning where it is required
+ * @param defaults the key beside it with settings for all of its sections; null where there is none
+ */
+record ConfigKey(
+        String name,
+        String doc,
+        boolean required,
+        @Nullable Object byDefault,
+        ValueShape shape,
+        @Nullable DefaultsKey defaults,
+        Method accessor) {
+
+    /** The keys of a section, in its order. The defaults are those of the record's constant {@code DEFAULT}. */
+    static List<ConfigKey> of(Class<? extends Record> type) {
+        try {
+            Record defaults = type.cast(type.getField("DEFAULT").get(null));
+            List<ConfigKey> keys = new ArrayList<>();
+            for (RecordComponent component : type.getRecordComponents()) {
+                ValueShape shape = ValueShapes.of(component.getGenericType(), component);
+                keys.add(new ConfigKey(
+                        name(component),
+                        doc(component, shape),
+                        component.isAnnotationPresent(Required.class),
+                        component.getAccessor().invoke(defaults),
+                        shape,
+                        component.getAnnotation(DefaultsKey.class),
+                        component.getAccessor()));
+            }
+            return keys;
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("a section without public defaults: " + type, e);
+        }
+    }
+
+    /** What a section is about. */
+    static String doc(Class<? extends Record> type) {
+        Doc doc = type.getAnnotation(Doc.class);
+        return doc == null ? "" : doc.value();
+    }
+
+    /** Of a map of sections: what each of them has. */
+    ValueShape.Section sections() {
+        return (ValueShape.Section) ((ValueShape.Names) shape).value();
+    }
+
+    /** Its name, and that of its {@link #defaults}. */
+    Stream<String> names() {
+        return defaults == null ? Stream.of(name) : Stream.of(defaults.value(), name);
+    }
+
+    @Nullable
+    Object value(Record section) {
+        try {
+            return accessor.invoke(section);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("key '" + name + "' cannot be read", e);
+        }
+    }
+
+    private static String name(RecordComponent component) {
+        Doc doc = component.getAnnotation(Doc.class);
+        return doc != null && !doc.key().isEmpty()
+                ? doc.key()
+                : component.getName().replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
+    }
+
+    private static String doc(RecordComponent component, ValueShape shape) {
+        Doc doc = component.getAnnotation(Doc.class);
+        if (doc != null) {
+            return doc.value();
+        }
+        return shape instanceof ValueShape.Section section ? doc(section.type()) : "";
+    }
+}

@@ -1,0 +1,157 @@
+package dev.isthmus.gateway.settings;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.isthmus.gateway.settings.ValueShape.Choice;
+import dev.isthmus.gateway.settings.ValueShape.Items;
+import dev.isthmus.gateway.settings.ValueShape.Names;
+import dev.isthmus.gateway.settings.ValueShape.Scalar;
+import dev.isthmus.gateway.settings.ValueShape.Section;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * The JSON Schema (draft 2020-12) of the configuration, made of the same records that it is read into. It knows the form of
+ * each value; what sections say about each other only {@link ConfigLoader} checks.
+ */
+public final class ConfigSchema {
+    private final Map<String, Object> definitions = new LinkedHashMap<>();
+    /** What is required in them may come from their defaults. */
+    private final Set<Section> withDefaults = new HashSet<>();
+
+    private ConfigSchema() {}
+
+    /** The schema, indented, with a line's end at its end. */
+    public static String text() {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("$schema", "https://json-schema.org/draft/2020-12/schema");
+        schema.put("title", ConfigKey.doc(GatewayConfig.class));
+        ConfigSchema all = new ConfigSchema();
+        schema.putAll(all.section(new Section(GatewayConfig.class)));
+        schema.put("$defs", all.definitions);
+        DefaultPrettyPrinter lines = new DefaultPrettyPrinter().withObjectIndenter(new DefaultIndenter("  ", "\n"));
+        try {
+            return new ObjectMapper().writer(lines).writeValueAsString(schema) + "\n";
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException("the schema cannot be written", e);
+        }
+    }
+
+    private Map<String, Object> section(Section section) {
+        Map<String, Object> properties = new LinkedHashMap<>();
+        for (ConfigKey key : section.keys()) {
+            if (key.defaults() != null) {
+                withDefaults.add(key.sections());
+                properties.put(key.defaults().value(), defaults(key.defaults(), key));
+            }
+            properties.put(key.name(), property(key));
+        }
+        List<String> required = withDefaults.contains(section) ? List.of() : required(section);
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("type", required.isEmpty() ? List.of("object", "null") : "object");
+        schema.put("properties", properties);
+        if (!required.isEmpty()) {
+            schema.put("required", required);
+        }
+        schema.put("additionalProperties", false);
+        section.keys().stream()
+                .filter(key -> key.defaults() != null)
+                .forEach(key -> schema.putAll(requiredWithout(key.defaults(), key)));
+        return schema;
+    }
+
+    private Map<String, Object> defaults(DefaultsKey defaults, ConfigKey key) {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("description", defaults.doc());
+        schema.putAll(reference(key.sections()));
+        return schema;
+    }
+
+    /** Where there are no defaults each section must have itself what is required; else it may have it from there. */
+    private static Map<String, Object> requiredWithout(DefaultsKey defaults, ConfigKey key) {
+        Map<String, Object> each = new LinkedHashMap<>();
+        each.put("type", "object");
+        each.put("required", required(key.sections()));
+        Map<String, Object> sections = new LinkedHashMap<>();
+        sections.put("description", "Without '" + defaults.value() + "' each has what is required.");
+        sections.put("additionalProperties", each);
+        Map<String, Object> rule = new LinkedHashMap<>();
+        rule.put("if", Map.of("not", Map.of("required", List.of(defaults.value()))));
+        rule.put("then", Map.of("properties", Map.of(key.name(), sections)));
+        return rule;
+    }
+
+    private static List<String> required(Section section) {
+        return section.keys().stream()
+                .filter(ConfigKey::required)
+                .map(ConfigKey::name)
+                .toList();
+    }
+
+    private Map<String, Object> property(ConfigKey key) {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        if (!key.doc().isEmpty()) {
+            schema.put("description", key.doc());
+        }
+        schema.putAll(of(key.shape()));
+        if (!key.required() && key.byDefault() != null && !(key.shape() instanceof Section)) {
+            schema.put("default", key.shape().written(key.byDefault()));
+        }
+        return schema;
+    }
+
+    private Map<String, Object> of(ValueShape shape) {
+        return switch (shape) {
+            case Scalar scalar -> scalar.schema();
+            case Choice choice -> Map.of("enum", words(choice));
+            case Items items -> {
+                Map<String, Object> schema = new LinkedHashMap<>();
+                schema.put("type", "array");
+                schema.put("items", of(items.item()));
+                if (items.notEmpty()) {
+                    schema.put("minItems", 1);
+                }
+                yield schema;
+            }
+            case Names names -> names(names);
+            case Section section -> reference(section);
+        };
+    }
+
+    private Map<String, Object> names(Names names) {
+        Map<String, Object> schema = new LinkedHashMap<>();
+        schema.put("type", List.of("object", "null"));
+        schema.put("propertyNames", Map.of("pattern", names.headers() ? "^" + ValueShapes.HEADER + "$" : "\\S"));
+        schema.put("additionalProperties", of(names.value()));
+        return schema;
+    }
+
+    private Map<String, Object> reference(Section section) {
+        String name = section.type().getName().replaceAll(".*\\.", "").replace('$', '.');
+        if (!definitions.containsKey(name)) {
+            definitions.put(name, Map.of());
+            definitions.put(name, section(section));
+        }
+        return Map.of("$ref", "#/$defs/" + name);
+    }
+
+    /** The words, and what YAML makes of those of them that are words of its own. */
+    private static List<Object> words(Choice choice) {
+        List<Object> words = new ArrayList<>(choice.names());
+        for (String name : choice.names()) {
+            switch (name) {
+                case "true" -> words.add(true);
+                case "false" -> words.add(false);
+                case "null" -> words.add(null);
+                default -> {}
+            }
+        }
+        return words;
+    }
+}

@@ -1,0 +1,72 @@
+package dev.isthmus.gateway.settings;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CoderResult;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The text of a configuration file. */
+final class ConfigText {
+    /** In bytes; YAML is read no further either. */
+    static final int MOST = 3 << 20;
+
+    private static final char BYTE_ORDER_MARK = '\uFEFF';
+
+    private ConfigText() {}
+
+    /**
+     * Reads a file.
+     *
+     * @throws ConfigException when it cannot be read, is too large or not in UTF-8
+     */
+    static String of(Path file) throws ConfigException {
+        byte[] content = content(file);
+        CharBuffer text = CharBuffer.allocate(content.length);
+        ByteBuffer bytes = ByteBuffer.wrap(content);
+        CoderResult result = StandardCharsets.UTF_8.newDecoder().decode(bytes, text, true);
+        String read = text.flip().toString();
+        if (result.isError()) {
+            String what = String.format("the byte 0x%02X is not UTF-8; save the file as UTF-8", bytes.get() & 0xFF);
+            throw problem(file + ":" + place(read, read.length()) + ": " + what);
+        }
+        return !read.isEmpty() && read.charAt(0) == BYTE_ORDER_MARK ? read.substring(1) : read;
+    }
+
+    private static byte[] content(Path file) throws ConfigException {
+        if (Files.isDirectory(file)) {
+            throw problem(file + ": cannot be read: it is a folder");
+        }
+        byte[] content;
+        try (InputStream in = Files.newInputStream(file)) {
+            content = in.readNBytes(MOST + 1);
+        } catch (NoSuchFileException e) {
+            throw problem(file + ": cannot be read: there is no such file");
+        } catch (AccessDeniedException e) {
+            throw problem(file + ": cannot be read: this user may not");
+        } catch (IOException e) {
+            throw problem(file + ": cannot be read: " + e.getMessage());
+        }
+        if (content.length > MOST) {
+            throw problem(file + ": a configuration of at most " + Units.size(MOST) + " is expected, this is more");
+        }
+        return content;
+    }
+
+    private static ConfigException problem(String text) {
+        return new ConfigException(List.of(text));
+    }
+
+    /** Line and column of what follows the first characters, as LINE:COLUMN. */
+    static String place(String text, int characters) {
+        String before = text.substring(0, characters);
+        long line = before.chars().filter(each -> each == '\n').count() + 1;
+        return line + ":" + (characters - before.lastIndexOf('\n'));
+    }
+}

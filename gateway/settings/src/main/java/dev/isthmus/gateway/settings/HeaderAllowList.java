@@ -1,0 +1,97 @@
+package dev.isthmus.gateway.settings;
+
+import io.netty.util.AsciiString;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * An allow-list of header names. Names that belong to one connection, to a body's form or to gRPC itself are never in it.
+ *
+ * @param exact lower-case names
+ * @param prefixes lower-case beginnings of names
+ */
+public record HeaderAllowList(Set<String> exact, List<String> prefixes) {
+    /** How long the JSON is at the front of a body (binary tensor data extension). */
+    public static final AsciiString JSON_LENGTH = AsciiString.cached("inference-header-content-length");
+
+    /** What a client or the gateway gives an HTTP call, in milliseconds. */
+    public static final AsciiString TIMEOUT = AsciiString.cached("x-request-timeout-ms");
+
+    /** How many gateways a call has come through. */
+    public static final String HOPS = "isthmus-hops";
+
+    private static final Set<String> NEVER = Set.of(
+            "accept",
+            "accept-encoding",
+            "connection",
+            "content-encoding",
+            "content-length",
+            "content-type",
+            "expect",
+            "host",
+            HOPS,
+            JSON_LENGTH.toString(),
+            "keep-alive",
+            "proxy-authenticate",
+            "proxy-authorization",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "transfer-encoding",
+            // Triton 2.51 crashes after streams that ask for it.
+            "triton_grpc_error",
+            "upgrade",
+            "user-agent",
+            TIMEOUT.toString());
+
+    public HeaderAllowList {
+        exact = Set.copyOf(exact);
+        prefixes = List.copyOf(prefixes);
+    }
+
+    /**
+     * A list of names, in which one that ends in {@code *} stands for all that begin so.
+     *
+     * @throws IllegalArgumentException for a name that may not be passed on
+     */
+    public static HeaderAllowList of(List<String> patterns) {
+        Set<String> exact = new TreeSet<>();
+        List<String> prefixes = new ArrayList<>();
+        for (String pattern : patterns) {
+            String name = pattern.toLowerCase(Locale.ROOT);
+            if (name.endsWith("*")) {
+                prefixes.add(name.substring(0, name.length() - 1));
+            } else if (forbidden(name)) {
+                throw new IllegalArgumentException("header '" + pattern + "' is never passed on");
+            } else {
+                exact.add(name);
+            }
+        }
+        return new HeaderAllowList(exact, prefixes);
+    }
+
+    private static boolean forbidden(String name) {
+        return name.isEmpty() || NEVER.contains(name) || name.startsWith("grpc-") || name.startsWith(":");
+    }
+
+    /** Whether no header is passed on. */
+    public boolean isEmpty() {
+        return exact.isEmpty() && prefixes.isEmpty();
+    }
+
+    /** Whether the header of this (lower-case) name is passed on. */
+    public boolean contains(String name) {
+        if (exact.contains(name)) {
+            return true;
+        }
+        for (String prefix : prefixes) {
+            if (name.startsWith(prefix)) {
+                return !forbidden(name);
+            }
+        }
+        return false;
+    }
+}

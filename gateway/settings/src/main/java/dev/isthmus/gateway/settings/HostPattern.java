@@ -1,0 +1,11 @@
+package dev.isthmus.gateway.settings;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** The text is the name or the address of a host, {@code *.} and the end of names, or {@code *} for all. */
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.RECORD_COMPONENT)
+public @interface HostPattern {}

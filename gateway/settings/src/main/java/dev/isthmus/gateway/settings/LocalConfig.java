@@ -1,0 +1,43 @@
+package dev.isthmus.gateway.settings;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The local backend. */
+@Doc("ONNX models run by the gateway itself, as the upstream 'local'.")
+public record LocalConfig(
+        @Doc("A directory of models, relative to the configuration; docs/local-backend.md has its layout.") @Nullable
+        Path modelRepository,
+
+        @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")
+        boolean embeddedModels,
+
+        @Doc("Threads that run models; 0: one for each core.") @Range(max = 1024)
+        int threads,
+
+        @Doc("Requests that wait for a thread; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+        int queueSize,
+
+        @Doc("none: everything is loaded at start; explicit: what 'load' names, all else by load and unload.")
+        ModelControl modelControl,
+
+        @Doc("The models that are loaded at start with explicit control; '*' for all.")
+        List<String> load,
+
+        @Doc("Where models run that name no device: cpu, gpu:N or auto.")
+        String device) {
+    public static final int DEFAULT_QUEUE_SIZE = 256;
+    public static final LocalConfig DEFAULT = of(null, false);
+    public static final LocalConfig EMBEDDED = of(null, true);
+
+    public LocalConfig {
+        load = List.copyOf(load);
+    }
+
+    /** Everything is loaded at start, all else is as it is by default. */
+    public static LocalConfig of(@Nullable Path modelRepository, boolean embeddedModels) {
+        return new LocalConfig(
+                modelRepository, embeddedModels, 0, DEFAULT_QUEUE_SIZE, ModelControl.NONE, List.of(), "cpu");
+    }
+}

@@ -1,0 +1,72 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/**
+ * Which entry of the configured models takes a name: the one of exactly this name, then the one that has it as an alias, then
+ * the first {@link ModelPattern} that matches it. Immutable.
+ */
+public final class ModelNames {
+    /** How a name was found. */
+    public enum MatchKind {
+        NAME,
+        ALIAS,
+        PATTERN
+    }
+
+    /**
+     * What takes a name.
+     *
+     * @param key of the entry among the models
+     */
+    public record Match(String key, MatchKind by) {}
+
+    private final Map<String, Match> exact;
+    private final List<ModelPattern> patterns;
+
+    public ModelNames(Map<String, ModelConfig> models) {
+        Map<String, Match> names = new HashMap<>();
+        new TreeMap<>(models)
+                .forEach((key, model) ->
+                        model.aliases().forEach(alias -> names.putIfAbsent(alias, new Match(key, MatchKind.ALIAS))));
+        for (String key : models.keySet()) {
+            if (!ModelPattern.is(key)) {
+                names.put(key, new Match(key, MatchKind.NAME));
+            }
+        }
+        this.exact = Map.copyOf(names);
+        this.patterns = models.keySet().stream()
+                .filter(ModelPattern::is)
+                .map(ModelPattern::new)
+                .sorted()
+                .toList();
+    }
+
+    /** The entry that takes this name; empty where none does. */
+    public Optional<Match> find(String name) {
+        Match found = exact.get(name);
+        return found == null ? matching(name) : Optional.of(found);
+    }
+
+    /** What takes the names and aliases that are configured as they are. */
+    public Map<String, Match> exact() {
+        return exact;
+    }
+
+    /** Whether there are patterns. */
+    public boolean hasPatterns() {
+        return !patterns.isEmpty();
+    }
+
+    /** The pattern that takes a name which is not among the {@link #exact} ones. */
+    public Optional<Match> matching(String name) {
+        return patterns.stream()
+                .filter(pattern -> pattern.matches(name))
+                .findFirst()
+                .map(pattern -> new Match(pattern.text(), MatchKind.PATTERN));
+    }
+}

@@ -1,0 +1,100 @@
+package dev.isthmus.gateway.settings;
+
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+
+/**
+ * What the names of models, versions, repositories and shared memory regions may be: one segment of a URL's path, which every
+ * server reads as the same segment. The rule is the same for both protocols, since a gRPC client's name may go to a REST
+ * server (docs/decisions.md).
+ */
+public final class NameGrammar {
+    private static final int MAX_BYTES = 255;
+    private static final int SHOWN = 64;
+    private static final String EXPECTED = "1 to " + MAX_BYTES
+            + " bytes are expected, without '/', '\\', control characters and percent escapes, and not '.' or '..'";
+
+    private NameGrammar() {}
+
+    /**
+     * Checks the names of a model that a client asks for.
+     *
+     * @throws OipException INVALID_ARGUMENT for a name or a version that breaks the rule
+     */
+    public static ModelRef checked(ModelRef model) {
+        check("model name", model.name());
+        if (!model.version().isEmpty()) {
+            check("model version", model.version());
+        }
+        return model;
+    }
+
+    /**
+     * Checks one name.
+     *
+     * @param what it names, for the message
+     * @throws OipException INVALID_ARGUMENT for a name that breaks the rule
+     */
+    public static void check(String what, String name) {
+        if (!holds(name)) {
+            throw OipException.invalid(broken(what, name));
+        }
+    }
+
+    /** What is wrong with a name for which the rule does not hold. */
+    public static String broken(String what, String name) {
+        return what + " '" + shown(name) + "': " + EXPECTED;
+    }
+
+    /** Whether a name can be used. */
+    public static boolean holds(String name) {
+        int length = name.length();
+        if (length == 0 || length > MAX_BYTES || name.equals(".") || name.equals("..")) {
+            return false;
+        }
+        boolean ascii = true;
+        for (int i = 0; i < length; i++) {
+            char c = name.charAt(i);
+            if (c < 0x20 || c == 0x7f || c == '/' || c == '\\' || (c == '%' && isEscape(name, i))) {
+                return false;
+            }
+            ascii &= c < 0x80;
+        }
+        return ascii || holdsBeyondAscii(name);
+    }
+
+    /** A server or proxy that decodes a path twice would read another name. */
+    private static boolean isEscape(String name, int at) {
+        return at + 2 < name.length()
+                && HexFormat.isHexDigit(name.charAt(at + 1))
+                && HexFormat.isHexDigit(name.charAt(at + 2));
+    }
+
+    private static boolean holdsBeyondAscii(String name) {
+        return name.codePoints().noneMatch(NameGrammar::breaksLines)
+                && name.getBytes(StandardCharsets.UTF_8).length <= MAX_BYTES;
+    }
+
+    private static boolean breaksLines(int codePoint) {
+        return switch (Character.getType(codePoint)) {
+            case Character.CONTROL, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR, Character.SURROGATE ->
+                true;
+            default -> false;
+        };
+    }
+
+    /** The beginning of a name, with what cannot be printed as a Unicode escape. */
+    private static String shown(String name) {
+        StringBuilder shown = new StringBuilder();
+        name.codePoints().limit(SHOWN).forEach(codePoint -> {
+            if (breaksLines(codePoint)) {
+                shown.append(String.format("\\u%04x", codePoint));
+            } else {
+                shown.appendCodePoint(codePoint);
+            }
+        });
+        return name.codePointCount(0, name.length()) > SHOWN ? shown + "..." : shown.toString();
+    }
+}

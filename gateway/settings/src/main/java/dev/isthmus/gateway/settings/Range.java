@@ -1,0 +1,16 @@
+package dev.isthmus.gateway.settings;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** The numbers that a key takes, both ends included. */
+@Retention(RetentionPolicy.RUNTIME)
+@Target(ElementType.RECORD_COMPONENT)
+public @interface Range {
+
+    double min() default 0;
+
+    double max();
+}

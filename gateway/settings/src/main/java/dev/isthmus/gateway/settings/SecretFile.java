@@ -1,0 +1,60 @@
+package dev.isthmus.gateway.settings;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether a file keeps a secret: only its owner may write it, and nobody but its owner and its group read it. The group may,
+ * because a Secret of Kubernetes belongs to root and is read by way of the group ({@code fsGroup}).
+ */
+public final class SecretFile {
+    private static final int GROUP_WRITES = 0020;
+    private static final int OTHERS_READ = 0004;
+    private static final int OTHERS_WRITE = 0002;
+
+    private SecretFile() {}
+
+    /**
+     * What is wrong with a file's permissions, those of a symbolic link's target: "has mode 644: …". Reads the file system.
+     *
+     * @return null where nothing is, and where the file system knows no POSIX permissions
+     */
+    public static @Nullable String exposure(Path file) throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(file, PosixFileAttributeView.class);
+        if (view == null) {
+            return null;
+        }
+        int mode = mode(view.readAttributes().permissions());
+        String who = who(mode);
+        return who == null
+                ? null
+                : "has mode " + String.format(Locale.ROOT, "%03o", mode) + ": " + who
+                        + " it; only its owner is expected to write it, and its owner and group to read it: chmod 600";
+    }
+
+    private static @Nullable String who(int mode) {
+        if ((mode & OTHERS_WRITE) != 0) {
+            return "others can write";
+        }
+        if ((mode & OTHERS_READ) != 0) {
+            return "others can read";
+        }
+        return (mode & GROUP_WRITES) != 0 ? "its group can write" : null;
+    }
+
+    private static int mode(Set<PosixFilePermission> permissions) {
+        String letters = PosixFilePermissions.toString(permissions);
+        int mode = 0;
+        for (int i = 0; i < letters.length(); i++) {
+            mode = mode << 1 | (letters.charAt(i) == '-' ? 0 : 1);
+        }
+        return mode;
+    }
+}

@@ -1,0 +1,70 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.IdentityHashMap;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+
+/** Where each section stands in the file. What is not in the file stands where its section does. */
+final class SectionPositions {
+    private final Node root;
+    private final IdentityHashMap<Record, Node> sections = new IdentityHashMap<>();
+
+    SectionPositions(Node root) {
+        this.root = root;
+    }
+
+    void put(Record section, Node node) {
+        sections.put(section, node);
+    }
+
+    Node of(Record section) {
+        return sections.getOrDefault(section, root);
+    }
+
+    /** A key's value. */
+    Node of(Record section, String key) {
+        NodeTuple tuple = member(of(section), key);
+        return tuple == null ? of(section) : tuple.getValueNode();
+    }
+
+    /** An item of the list under a key. */
+    Node of(Record section, String key, int index, int size) {
+        Node list = of(section, key);
+        return list instanceof SequenceNode sequence && sequence.getValue().size() == size
+                ? sequence.getValue().get(index)
+                : list;
+    }
+
+    /** A name in the map under a key. */
+    Node ofName(Record section, String key, String name) {
+        Node map = of(section, key);
+        NodeTuple tuple = member(map, name);
+        return tuple == null ? map : tuple.getKeyNode();
+    }
+
+    /** The value of a name in the map under a key. */
+    Node ofNamed(Record section, String key, String name) {
+        Node map = of(section, key);
+        NodeTuple tuple = member(map, name);
+        return tuple == null ? map : tuple.getValueNode();
+    }
+
+    private static @Nullable NodeTuple member(Node node, String name) {
+        NodeTuple inOtherCase = null;
+        for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
+            String key = tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
+            if (key.equals(name)) {
+                return tuple;
+            }
+            if (key.equalsIgnoreCase(name)) {
+                inOtherCase = tuple;
+            }
+        }
+        return inOtherCase;
+    }
+}

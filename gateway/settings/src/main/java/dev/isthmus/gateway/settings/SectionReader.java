@@ -1,0 +1,139 @@
+package dev.isthmus.gateway.settings;
+
+import dev.isthmus.gateway.settings.ValueShape.Choice;
+import dev.isthmus.gateway.settings.ValueShape.Items;
+import dev.isthmus.gateway.settings.ValueShape.Names;
+import dev.isthmus.gateway.settings.ValueShape.Scalar;
+import dev.isthmus.gateway.settings.ValueShape.Section;
+import java.lang.reflect.RecordComponent;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+
+/** Reads records out of YAML nodes: a section for each record, a key for each component. */
+final class SectionReader {
+    private final YamlReader yaml;
+    private final SectionPositions places;
+    private final Path folder;
+
+    /** @param folder that paths are relative to */
+    SectionReader(YamlReader yaml, SectionPositions places, Path folder) {
+        this.yaml = yaml;
+        this.places = places;
+        this.folder = folder;
+    }
+
+    /**
+     * A section. What is missing or wrong in it has its default; text that is required is empty then.
+     *
+     * @param what the section's place for people, empty for the whole configuration
+     */
+    <R extends Record> R read(Class<R> type, Node node, String what) {
+        return read(type, node, what, true);
+    }
+
+    private <R extends Record> R read(Class<R> type, Node node, String what, boolean complete) {
+        String named = what.isEmpty() ? "the configuration" : what;
+        List<ConfigKey> keys = ConfigKey.of(type);
+        Map<String, Node> given =
+                yaml.object(node, named, keys.stream().flatMap(ConfigKey::names).collect(Collectors.toSet()));
+        @Nullable Object[] values = new @Nullable Object[keys.size()];
+        for (int i = 0; i < values.length; i++) {
+            ConfigKey key = keys.get(i);
+            Node at = given.get(key.name());
+            putDefaults(key, given, what);
+            if (at == null && complete && key.required()) {
+                yaml.problem(node, named + ": '" + key.name() + "' is missing");
+            }
+            Object value = at == null ? null : value(key.shape(), at, what, key.name());
+            values[i] = value == null ? key.byDefault() : value;
+        }
+        R section = construct(type, values);
+        places.put(section, node);
+        return section;
+    }
+
+    /** Reads what holds for each section of a map, and puts it into those that do not have their own. */
+    private void putDefaults(ConfigKey key, Map<String, Node> given, String what) {
+        DefaultsKey annotation = key.defaults();
+        Node defaults = annotation == null ? null : given.get(annotation.value());
+        if (annotation == null || defaults == null) {
+            return;
+        }
+        read(key.sections().type(), defaults, child(what, annotation.value()), false);
+        if (given.get(key.name()) instanceof MappingNode sections) {
+            sections.getValue()
+                    .replaceAll(tuple -> new NodeTuple(
+                            tuple.getKeyNode(), SectionDefaults.put(key.sections(), tuple.getValueNode(), defaults)));
+        }
+    }
+
+    private static <R extends Record> R construct(Class<R> type, @Nullable Object[] values) {
+        Class<?>[] types = Arrays.stream(type.getRecordComponents())
+                .map(RecordComponent::getType)
+                .toArray(Class<?>[]::new);
+        try {
+            return type.getDeclaredConstructor(types).newInstance(values);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("a section that cannot be made: " + type, e);
+        }
+    }
+
+    /** Null where something is wrong, which has been noted. */
+    private @Nullable Object value(ValueShape shape, Node node, String parent, String name) {
+        String what = child(parent, name);
+        return switch (shape) {
+            case Scalar scalar -> scalar(scalar, node, what);
+            case Choice choice -> {
+                int index = yaml.choice(node, what, choice.names());
+                yield index < 0 ? null : choice.constants().get(index);
+            }
+            case Section section -> read(section.type(), node, what);
+            case Items items -> {
+                List<Object> values = yaml.list(
+                        node, what, items.notEmpty(), each -> value(items.item(), each, parent, singular(name)));
+                yield values.isEmpty() && items.notEmpty()
+                        ? null
+                        : items.whole().apply(values);
+            }
+            case Names names -> names(names, node, parent, name);
+        };
+    }
+
+    private @Nullable Object scalar(Scalar scalar, Node node, String what) {
+        Object value = yaml.scalar(node, what, scalar);
+        return value instanceof Path path ? folder.resolve(path) : value;
+    }
+
+    private Map<String, Object> names(Names names, Node node, String parent, String name) {
+        Map<String, Object> values = new LinkedHashMap<>();
+        yaml.members(node, child(parent, name)).forEach((key, each) -> {
+            Object value = value(names.value(), each, parent, singular(name) + " '" + key + "'");
+            if (key.isBlank() || (names.headers() && !key.matches(ValueShapes.HEADER))) {
+                yaml.problem(each, child(parent, name) + ": a name is expected as the key, got '" + key + "'");
+            } else if (value != null) {
+                values.put(names.headers() ? key.toLowerCase(Locale.ROOT) : key, value);
+            }
+        });
+        return values;
+    }
+
+    private static String child(String parent, String name) {
+        return parent.isEmpty() ? name : parent + ": " + name;
+    }
+
+    private static String singular(String name) {
+        if (name.endsWith("ses")) {
+            return name.substring(0, name.length() - 2);
+        }
+        return name.endsWith("s") ? name.substring(0, name.length() - 1) : name;
+    }
+}

@@ -1,0 +1,139 @@
+package dev.isthmus.gateway.settings;
+
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** How durations, sizes and shares are written. Each reading gives null for text that is none. */
+public final class Units {
+    /** As in Go and in Prometheus: amounts that are added up. */
+    static final String DURATION_OR_ZERO = "([0-9]{1,9}(\\.[0-9]{1,9})?(ms|s|m|h|d))+";
+
+    static final String DURATION = "(?=.*[1-9])" + DURATION_OR_ZERO;
+    static final String SIZE = "[0-9]{1,10}(B|KiB|MiB|GiB)?";
+    static final String SHARE = "(100(\\.0{1,6})?|[0-9]{1,2}(\\.[0-9]{1,6})?)%";
+    static final int MAX_SIZE = 1 << 30;
+    private static final Pattern PART = Pattern.compile("([0-9.]+)([a-z]+)");
+    private static final Pattern AMOUNT = Pattern.compile("([0-9]+)([A-Za-z]*)");
+    private static final Duration MAX_DURATION = Duration.ofDays(7);
+    private static final int MINUTE = 60;
+    private static final int HOUR = 3600;
+    private static final int DAY = 24 * HOUR;
+    private static final BigDecimal MILLIS = BigDecimal.valueOf(1000);
+
+    private Units() {}
+
+    /** As {@code 500ms}, {@code 60s}, {@code 5m}, {@code 2h}. */
+    public static String written(Duration duration) {
+        long seconds = duration.toSeconds();
+        if (!duration.equals(Duration.ofSeconds(seconds))) {
+            return duration.toMillis() + "ms";
+        }
+        if (seconds >= HOUR && seconds % HOUR == 0) {
+            return seconds / HOUR + "h";
+        }
+        return seconds > MINUTE && seconds % MINUTE == 0 ? seconds / MINUTE + "m" : seconds + "s";
+    }
+
+    /** As {@code 64MiB}. */
+    public static String size(int bytes) {
+        int shift = Math.min(30, Integer.numberOfTrailingZeros(bytes) / 10 * 10);
+        return (bytes >> shift)
+                + switch (shift) {
+                    case 10 -> "KiB";
+                    case 20 -> "MiB";
+                    case 30 -> "GiB";
+                    default -> "B";
+                };
+    }
+
+    /** As {@code 0.5%}. */
+    public static String share(double share) {
+        return BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString() + "%";
+    }
+
+    static @Nullable Duration readDuration(String text, boolean orZero) {
+        if (!text.matches(orZero ? DURATION_OR_ZERO : DURATION)) {
+            return null;
+        }
+        BigDecimal millis = millis(text);
+        if (!whole(millis) || millis.compareTo(BigDecimal.valueOf(MAX_DURATION.toMillis())) > 0) {
+            return null;
+        }
+        return Duration.ofMillis(millis.longValueExact());
+    }
+
+    /** What a text that is no duration lacks: ", which ..."; empty where it is of another form altogether. */
+    static String whyNoDuration(String text) {
+        if (text.matches(DURATION_OR_ZERO)) {
+            return whyNoDuration(millis(text));
+        }
+        if (text.matches("-.+")) {
+            return ", which is negative";
+        }
+        if (text.matches("[0-9.]+")) {
+            return ", which has no unit: ms, s, m, h or d";
+        }
+        return text.matches("[0-9.]+[^0-9. ]+") ? ", whose unit is none of ms, s, m, h, d" : "";
+    }
+
+    private static String whyNoDuration(BigDecimal millis) {
+        if (millis.signum() == 0) {
+            return ", which is no time at all: more than zero is expected here";
+        }
+        return whole(millis) ? ", which is more than 7d" : ", which is not a whole number of milliseconds";
+    }
+
+    private static boolean whole(BigDecimal number) {
+        return number.stripTrailingZeros().scale() <= 0;
+    }
+
+    private static BigDecimal millis(String text) {
+        BigDecimal sum = BigDecimal.ZERO;
+        Matcher part = PART.matcher(text);
+        while (part.find()) {
+            BigDecimal factor = switch (part.group(2)) {
+                case "ms" -> BigDecimal.ONE;
+                case "s" -> MILLIS;
+                case "m" -> MILLIS.multiply(BigDecimal.valueOf(MINUTE));
+                case "h" -> MILLIS.multiply(BigDecimal.valueOf(HOUR));
+                default -> MILLIS.multiply(BigDecimal.valueOf(DAY));
+            };
+            sum = sum.add(new BigDecimal(part.group(1)).multiply(factor));
+        }
+        return sum;
+    }
+
+    static @Nullable Integer readSize(String text) {
+        if (!text.matches(SIZE)) {
+            return null;
+        }
+        Matcher matcher = amount(text);
+        long bytes = Long.parseLong(matcher.group(1))
+                << switch (matcher.group(2)) {
+                    case "KiB" -> 10;
+                    case "MiB" -> 20;
+                    case "GiB" -> 30;
+                    default -> 0;
+                };
+        return bytes < 1 || bytes > MAX_SIZE ? null : (int) bytes;
+    }
+
+    static @Nullable Double readShare(String text) {
+        return text.matches(SHARE)
+                ? new BigDecimal(text.substring(0, text.length() - 1))
+                        .movePointLeft(2)
+                        .doubleValue()
+                : null;
+    }
+
+    private static Matcher amount(String text) {
+        Matcher matcher = AMOUNT.matcher(text);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException("no amount: '" + text + "'");
+        }
+        return matcher;
+    }
+}

@@ -1,0 +1,232 @@
+package dev.isthmus.gateway.settings;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.yaml.snakeyaml.nodes.MappingNode;
+import org.yaml.snakeyaml.nodes.Node;
+import org.yaml.snakeyaml.nodes.NodeTuple;
+import org.yaml.snakeyaml.nodes.ScalarNode;
+import org.yaml.snakeyaml.nodes.SequenceNode;
+import org.yaml.snakeyaml.nodes.Tag;
+
+/**
+ * Reads values out of a YAML document's nodes, which know their lines. Whatever is wrong is noted and reading goes on with a
+ * default, so that all problems are found in one pass.
+ */
+final class YamlReader {
+    private final String file;
+    private final Map<Long, List<String>> problems = new TreeMap<>();
+    private final Set<Node> wrong = Collections.newSetFromMap(new IdentityHashMap<>());
+
+    YamlReader(String file) {
+        this.file = file;
+    }
+
+    /** In the order of the file. */
+    List<String> problems() {
+        return problems.values().stream().flatMap(List::stream).toList();
+    }
+
+    /** What could be read so far. */
+    ReadableNodes soundNodes() {
+        return new ReadableNodes(wrong);
+    }
+
+    void problem(Node at, String what) {
+        wrong.add(at);
+        int line = at.getStartMark().getLine() + 1;
+        int column = at.getStartMark().getColumn() + 1;
+        problems.computeIfAbsent(((long) line << 32) + column, place -> new ArrayList<>())
+                .add(file + ":" + line + ":" + column + ": " + what);
+    }
+
+    /** As {@link #problem}, but once only: a node may be read for many sections, by an anchor or as their default. */
+    private void wrongForm(Node at, String what) {
+        if (!wrong.contains(at)) {
+            problem(at, what);
+        }
+    }
+
+    /** Puts what {@code <<} merges into the objects that say so: their own keys come first, then the first object merged. */
+    void merge(Node node) {
+        merge(node, Collections.newSetFromMap(new IdentityHashMap<>()));
+    }
+
+    private void merge(Node node, Set<Node> seen) {
+        if (!seen.add(node)) {
+            return;
+        }
+        if (node instanceof SequenceNode sequence) {
+            sequence.getValue().forEach(each -> merge(each, seen));
+        } else if (node instanceof MappingNode mapping) {
+            mapping.getValue().forEach(tuple -> merge(tuple.getValueNode(), seen));
+            for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
+                if (tuple.getKeyNode().getTag().equals(Tag.MERGE)) {
+                    mapping.getValue().remove(tuple);
+                    merged(tuple.getValueNode()).forEach(from -> addMissing(mapping, from));
+                }
+            }
+        }
+    }
+
+    private List<MappingNode> merged(Node value) {
+        List<Node> all = value instanceof SequenceNode sequence ? sequence.getValue() : List.of(value);
+        List<MappingNode> objects = new ArrayList<>();
+        for (Node each : all) {
+            if (each instanceof MappingNode object) {
+                objects.add(object);
+            } else {
+                problem(each, "<<: an object or a list of objects is expected, got " + shown(each));
+            }
+        }
+        return objects;
+    }
+
+    private static void addMissing(MappingNode mapping, MappingNode from) {
+        Set<String> given = new HashSet<>();
+        mapping.getValue().forEach(tuple -> given.add(key(tuple)));
+        from.getValue().stream().filter(tuple -> !given.contains(key(tuple))).forEach(mapping.getValue()::add);
+    }
+
+    static String key(NodeTuple tuple) {
+        return tuple.getKeyNode() instanceof ScalarNode scalar ? scalar.getValue() : "";
+    }
+
+    /** The members of an object; unknown and repeated keys are problems. */
+    Map<String, Node> object(Node node, String what, Set<String> known) {
+        Map<String, Node> members = members(node, what);
+        for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
+            String key = ((ScalarNode) tuple.getKeyNode()).getValue();
+            if (!known.contains(key)) {
+                wrongForm(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
+            }
+        }
+        return members;
+    }
+
+    /** The members of an object whose keys are names. */
+    Map<String, Node> members(Node node, String what) {
+        Map<String, Node> members = new LinkedHashMap<>();
+        if (!(node instanceof MappingNode mapping)) {
+            if (!isNull(node)) {
+                wrongForm(node, what + ": an object is expected, got " + shown(node));
+            }
+            return members;
+        }
+        for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
+            if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
+                wrongForm(tuple.getKeyNode(), what + ": a key must be plain text");
+                mapping.getValue().remove(tuple);
+            } else if (members.putIfAbsent(key.getValue(), tuple.getValueNode()) != null) {
+                wrongForm(key, "key '" + key.getValue() + "' is given twice in " + what);
+            }
+        }
+        return members;
+    }
+
+    /** What becomes of the items; those of which nothing does are left out. */
+    List<Object> list(Node node, String what, boolean notEmpty, Function<Node, @Nullable Object> item) {
+        List<Object> items = new ArrayList<>();
+        if (!(node instanceof SequenceNode sequence)) {
+            wrongForm(node, what + ": a list is expected, got " + shown(node));
+            return items;
+        }
+        if (notEmpty && sequence.getValue().isEmpty()) {
+            wrongForm(node, what + ": at least one entry is expected");
+        }
+        for (Node each : sequence.getValue()) {
+            Object value = item.apply(each);
+            if (value != null) {
+                items.add(value);
+            }
+        }
+        return items;
+    }
+
+    /** Text that the shape reads; null where it does not. */
+    @Nullable
+    Object scalar(Node node, String what, ValueShape.Scalar shape) {
+        String text = node instanceof ScalarNode scalar && !isNull(node) ? scalar.getValue() : null;
+        Object value = text == null ? null : shape.read().apply(text);
+        if (value == null) {
+            String why = text == null ? "" : shape.why().apply(text);
+            wrongForm(
+                    node,
+                    what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
+        }
+        return value;
+    }
+
+    /** The index of the name that stands there; -1 where none does. */
+    int choice(Node node, String what, List<String> names) {
+        String got = node instanceof ScalarNode scalar ? scalar.getValue() : "";
+        int index = names.indexOf(got);
+        if (index < 0) {
+            wrongForm(
+                    node,
+                    what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
+                            + suggestion(got, names));
+        }
+        return index;
+    }
+
+    static boolean isNull(Node node) {
+        return node.getTag().equals(Tag.NULL);
+    }
+
+    private static String shown(Node node) {
+        return switch (node) {
+            case MappingNode mapping -> "an object";
+            case SequenceNode sequence -> "a list";
+            case ScalarNode scalar -> isNull(node) ? "nothing" : "'" + scalar.getValue() + "'";
+            default -> node.getTag().toString();
+        };
+    }
+
+    private static String unexpanded(Node node) {
+        boolean variable =
+                node instanceof ScalarNode scalar && scalar.getValue().contains("${");
+        return variable ? "; variables such as ${NAME} are not replaced" : "";
+    }
+
+    /** " - did you mean 'x'?" for the nearest name, if one is near. */
+    static String suggestion(String got, Iterable<String> names) {
+        String nearest = "";
+        int least = Math.max(2, got.length() / 3) + 1;
+        for (String name : names) {
+            int distance = distance(got, name);
+            if (distance < least) {
+                least = distance;
+                nearest = name;
+            }
+        }
+        return nearest.isEmpty() ? "" : " - did you mean '" + nearest + "'?";
+    }
+
+    /** Insertions, deletions and replacements that make one word of another. */
+    private static int distance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[b.length()];
+    }
+}

@@ -1,0 +1,185 @@
+package dev.isthmus.gateway.settings;
+
+import static dev.isthmus.gateway.settings.ConfigSamples.model;
+import static dev.isthmus.gateway.settings.ConfigSamples.split;
+import static dev.isthmus.gateway.settings.ConfigSamples.upstream;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What is wrong between sections that are each well formed. */
+class ConfigChecksTest {
+    private static final String LOCAL = "local: {embedded_models: true}, default_upstream: local";
+
+    private static List<String> problems(String yaml) {
+        return Objects.requireNonNull(catchThrowableOfType(
+                        ConfigException.class, () -> ConfigLoader.parse("f.yaml", yaml, Path.of("."))))
+                .problems();
+    }
+
+    static Stream<Arguments> servers() {
+        return Stream.of(
+                arguments(
+                        "{admin: {host: 0.0.0.0}, " + LOCAL + "}",
+                        "admin: 'token_file' is expected where the host is not loopback, got '0.0.0.0'"),
+                arguments("{admin: {token_file: none}, " + LOCAL + "}", "/none cannot be read"),
+                arguments("{admin: {token_file: src}, " + LOCAL + "}", "src is no file"),
+                arguments("{admin: {port: 8080}, " + LOCAL + "}", "admin: 127.0.0.1:8080 is a listener already"),
+                arguments("{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}}}", "nothing to serve: 'models'"),
+                arguments("{limits: {}}", "nothing to serve: 'upstreams' or 'local' is expected"),
+                arguments(
+                        upstream("try_timeout: 60s"),
+                        "upstream 't': try_timeout: less than the timeout of 60s for all tries is expected, got '60s'"),
+                arguments(upstream("retry: {on: []}"), "upstream 't': retry: on: at least one of unsent"),
+                arguments(upstream("retry: {on: [timeout]}"), "retry: on: timeout needs a 'try_timeout'"),
+                arguments(
+                        upstream("breaker: {window: 10}"),
+                        "breaker: minimum_calls: at most the window of 10 calls is expected, got '20'"),
+                arguments(
+                        upstream("dialect: kserve, balance: {policy: queue_aware}"),
+                        "queue_aware reads Triton's metrics; dialect triton or auto is expected"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['a:1', 'a:1']}}, default_upstream: t}",
+                        "upstream 't': endpoint: a:1 is given twice"),
+                arguments(
+                        "{upstreams: {t: {protocol: grpc, endpoints: ['srv:10.0.0.1']}}, default_upstream: t}",
+                        "endpoint: srv: needs a name of SRV records, got the address '10.0.0.1'"));
+    }
+
+    static Stream<Arguments> models() {
+        return Stream.of(
+                arguments(
+                        model("targets: [{upstream: t}]"), "'upstream' belongs into the targets where there are some"),
+                arguments(split("model: x"), "model 'm': 'model' belongs into the targets where there are some"),
+                arguments(split("version: 1"), "'version' belongs into the targets"),
+                arguments(
+                        split("").replace("upstream: u", "upstream: w"), "target: upstream: no upstream is named 'w'"),
+                arguments(split("").replace("name: b", "name: a"), "target: two are named 'a'; 'name' is expected"),
+                arguments(
+                        split("")
+                                .replace("upstream: u", "weight: 0, upstream: u")
+                                .replace("upstream: t}, {", "upstream: t, weight: 0}, {"),
+                        "targets: at least one weight above 0 is expected"),
+                arguments(model("versions: {'3': '4'}"), "versions: a label is expected, got '3', which is a version"),
+                arguments(model("versions: {a: b, b: '1'}"), "version 'a': a version is expected, got the label 'b'"),
+                arguments(
+                        model("versions: {stable: '1'}, default_version: stabel"),
+                        "or a label of 'versions' is expected, got 'stabel' - did you mean 'stable'?"),
+                arguments(
+                        split("rules: [{headers: {x: y}, target: c}]"),
+                        "rule: target: no target is named 'c' - did you mean 'a'?"),
+                arguments(model("rules: [{headers: {x: y}, target: c}]"), "no target is named 'c'"),
+                arguments(model("version: a/b"), "model 'm': version 'a/b': 1 to 255 bytes are expected"),
+                arguments(model("model: '..'"), "model 'm': model '..': 1 to 255 bytes are expected"),
+                arguments(model("aliases: [a%2Fb]"), "model 'm': alias 'a%2Fb': 1 to 255 bytes are expected"),
+                arguments(model("").replace("{m:", "{a/m:"), "model name 'a/m': 1 to 255 bytes are expected"),
+                arguments(model("versions: {a/b: '1'}"), "versions: label 'a/b': 1 to 255 bytes are expected"),
+                arguments(model("shadow: [{upstream: u, model: a/b}]"), "shadow: model 'a/b': 1 to 255 bytes"),
+                arguments(split("rules: [{target: b}]"), "rule: 'headers' or 'parameters' is expected"),
+                arguments(
+                        split("rules: [{headers: {x: 'a*b'}, target: b}]"),
+                        "rule: header 'x': a value, or its beginning with * after it, is expected, got 'a*b'"),
+                arguments(model("sticky: {}"), "sticky: either 'header' or 'parameter' is expected"),
+                arguments(model("sticky: {header: a, parameter: b}"), "sticky: either 'header' or 'parameter'"),
+                arguments(model("shadow: [{upstream: u}, {upstream: u, model: n}]"), "shadow: two are named 'u'"),
+                arguments(model("shadow: [{upstream: x}]"), "shadow: upstream: no upstream is named 'x'"),
+                arguments(model("ramp: {target: t}"), "ramp: two or more targets are expected, got 1"),
+                arguments(split("ramp: {target: c}"), "ramp: target: no target is named 'c'"),
+                arguments(
+                        split("ramp: {target: b, steps: [5%, 5%]}"), "ramp: step: more than 5% is expected, got '5%'"),
+                arguments(split("ramp: {target: b, steps: [0%]}"), "ramp: step: more than 0% is expected, got '0%'"),
+                arguments(
+                        split("ramp: {target: b, max_difference: 0.1}"),
+                        "max_difference: needs a shadow that is named 'b' and has 'compare: true'"),
+                arguments(model("fallback: {upstream: x}"), "fallback: upstream: no upstream is named 'x'"),
+                arguments(model("fallback: {upstream: t}"), "fallback: another upstream, model or version than"),
+                arguments(
+                        model("rates: [{header: x}]"), "rate: 'requests_per_second' or 'bytes_per_second' is expected"),
+                arguments(
+                        model("rates: [{requests_per_second: 1}, {bytes_per_second: 1MiB}]"),
+                        "rate: two are for all calls together"),
+                arguments(model("aliases: [n]}, n: {upstream: u"), "model 'm': alias: 'n' is a model"),
+                arguments(
+                        model("aliases: [x]}, n: {upstream: u, aliases: [x]"),
+                        "alias: 'x' is one of model 'm' already"),
+                arguments(model("aliases: ['x*']"), "alias: a name without * is expected, got 'x*'"),
+                arguments(model("aliases: [x]").replace("{m:", "{'m*':"), "model 'm*': alias: a pattern takes none"));
+    }
+
+    @ParameterizedTest
+    @MethodSource({"servers", "models"})
+    void contradiction_isTold(String yaml, String problem) {
+        assertThat(problems(yaml)).singleElement().asString().contains(problem);
+    }
+
+    @Test
+    void contradictions_areTold_whereTheyStand_besideMalformedValues() {
+        assertThat(problems("""
+                        upstreams:
+                          t: {protocol: grpc, endpoints: ["a:1"], try_timeout: 2m}
+                        models:
+                          m:
+                            targets:
+                              - {name: a, upstream: t, weight: x}
+                              - {name: b, upstream: tt}
+                            rules:
+                              - headers: {X-A: "b*c"}
+                                target: d
+                            aliases: [x, "y*"]
+                            versions: {a: 1, "2": 3, c: a}
+                            ramp: {target: b, steps: [10%, 5%]}
+                        default_upstream: u
+                        """))
+                .extracting(problem -> problem.substring(0, problem.indexOf(" ")))
+                .containsExactly(
+                        "f.yaml:2:56:",
+                        "f.yaml:6:40:",
+                        "f.yaml:7:29:",
+                        "f.yaml:9:24:",
+                        "f.yaml:10:17:",
+                        "f.yaml:11:18:",
+                        "f.yaml:12:22:",
+                        "f.yaml:12:33:",
+                        "f.yaml:13:36:",
+                        "f.yaml:14:19:");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "rw-r--r--,mode 644: others can read it",
+        "rw-----w-,mode 602: others can write it",
+        "rw-rw----,mode 660: its group can write it",
+    })
+    void token_thatOthersReach_isTold(String permissions, String problem, @TempDir Path folder) throws IOException {
+        Path token = Files.writeString(folder.resolve("token"), "secret");
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString(permissions));
+        assertThat(problems("{admin: {token_file: " + token + "}, " + LOCAL + "}"))
+                .singleElement()
+                .asString()
+                .contains("f.yaml:1:22: admin: token_file: " + token + " has " + problem)
+                .contains("chmod 600");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"rw-------", "r--r-----", "rw-r-----"})
+    void token_ofOwnerAndGroup_isTaken(String permissions, @TempDir Path folder) throws Exception {
+        Path token = Files.writeString(folder.resolve("token"), "secret");
+        Files.setPosixFilePermissions(token, PosixFilePermissions.fromString(permissions));
+        assertThat(ConfigLoader.parse("f.yaml", "{admin: {token_file: " + token + "}, " + LOCAL + "}", folder))
+                .isNotNull();
+    }
+}

@@ -1,0 +1,75 @@
+package dev.isthmus.gateway.settings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
+import dev.isthmus.gateway.settings.ValueShape.Items;
+import dev.isthmus.gateway.settings.ValueShape.Names;
+import dev.isthmus.gateway.settings.ValueShape.Section;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ExamplesTest {
+    private final Set<String> missing = new TreeSet<>();
+    private final Set<String> found = new TreeSet<>();
+
+    static List<Path> examples() throws IOException {
+        try (Stream<Path> files = Files.list(Generated.ROOT.resolve("config"))) {
+            return files.filter(file -> file.toString().endsWith(".yaml"))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("examples")
+    void example_isGood(Path file) throws ConfigException {
+        assertThat(ConfigLoader.load(file).listeners()).isNotEmpty();
+    }
+
+    /** The keys of paths are in comments, as there is nothing at them; here there is. */
+    @Test
+    void fullExample_hasEveryKey(@TempDir Path folder) throws IOException, ConfigException {
+        Files.createDirectory(folder.resolve("models"));
+        Files.setPosixFilePermissions(
+                Files.writeString(folder.resolve("token"), "secret"), PosixFilePermissions.fromString("rw-------"));
+        String text = Files.readString(Generated.ROOT.resolve("config/isthmus.yaml"))
+                .replaceAll("(?m)^( *)# (model_repository|token_file):", "$1$2:");
+        ConfigLoader.parse("isthmus.yaml", text, folder);
+        Map<?, ?> tree = new YAMLMapper().readValue(text, Map.class);
+        look("", new Section(GatewayConfig.class), tree);
+        missing.removeAll(found);
+        assertThat(missing).isEmpty();
+    }
+
+    private void look(String path, Section section, Map<?, ?> tree) {
+        for (ConfigKey key : section.keys()) {
+            String where = path + "." + key.name();
+            key.names().forEach(name -> (tree.get(name) == null ? missing : found).add(path + "." + name));
+            Object value = tree.get(key.name());
+            if (value != null) {
+                within(where, key.shape(), value);
+            }
+        }
+    }
+
+    private void within(String where, ValueShape shape, Object value) {
+        switch (shape) {
+            case Section inner -> look(where, inner, (Map<?, ?>) value);
+            case Items items -> ((List<?>) value).forEach(each -> within(where, items.item(), each));
+            case Names names -> ((Map<?, ?>) value).values().forEach(each -> within(where, names.value(), each));
+            default -> {}
+        }
+    }
+}

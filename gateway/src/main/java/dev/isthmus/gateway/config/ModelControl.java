@@ -1,7 +1,0 @@
-package dev.isthmus.gateway.config;
-
-/** Who decides which models are loaded. */
-public enum ModelControl {
-    NONE,
-    EXPLICIT
-}

@@ -1,7 +1,0 @@
-/**
- * The configuration file: its records, its reading and its checks.
- */
-@NullMarked
-package dev.isthmus.gateway.config;
-
-import org.jspecify.annotations.NullMarked;

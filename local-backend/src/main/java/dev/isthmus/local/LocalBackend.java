@@ -86,7 +86,8 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private Collection<String> atStart() {
-        boolean all = settings.control() == ModelControlMode.NONE || settings.load().contains(ALL);
+        boolean all =
+                settings.control() == ModelControlMode.NONE || settings.load().contains(ALL);
         return all ? repository.names() : settings.load();
     }
 

@@ -9,10 +9,10 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
+import dev.isthmus.transcoder.rest.JsonResponseText;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import dev.isthmus.transcoder.rest.RestResponseReader;
-import dev.isthmus.transcoder.rest.JsonResponseText;
 import dev.isthmus.transcoder.rest.RestWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -52,7 +52,8 @@ public final class Transcoder {
         };
         return switch (peer.wire()) {
             case DECODED -> new InferMessage.DecodedRequest(request);
-            case PROTOBUF -> new InferMessage.ProtobufMessage(ProtobufWriter.request(allocator, request, peer.dialect()));
+            case PROTOBUF ->
+                new InferMessage.ProtobufMessage(ProtobufWriter.request(allocator, request, peer.dialect()));
             case REST ->
                 new InferMessage.RestMessage(RestWriter.request(allocator, request, peer, plainInputs(message, peer)));
         };
@@ -121,7 +122,8 @@ public final class Transcoder {
 
     /** The inputs that a server with binary data is sent as JSON all the same, because its models may look at it. */
     private static Set<String> plainInputs(InferMessage message, ServerFeatures peer) {
-        return message instanceof InferMessage.DecodedRequest request && peer.dialect().keepsJson()
+        return message instanceof InferMessage.DecodedRequest request
+                        && peer.dialect().keepsJson()
                 ? request.plainInputs()
                 : Set.of();
     }
@@ -191,8 +193,10 @@ public final class Transcoder {
     private static InferMessage renamed(ByteBufAllocator allocator, InferMessage message, String model) {
         return switch (message) {
             case InferMessage.ProtobufMessage encoded ->
-                new InferMessage.ProtobufMessage(ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
-            case InferMessage.RestMessage rest -> new InferMessage.RestMessage(ModelSplice.json(allocator, rest.body(), model));
+                new InferMessage.ProtobufMessage(
+                        ModelSplice.response(allocator, encoded.message(), ModelRef.of(model)));
+            case InferMessage.RestMessage rest ->
+                new InferMessage.RestMessage(ModelSplice.json(allocator, rest.body(), model));
             case InferMessage.Response decoded ->
                 new InferMessage.Response(decoded.response().withModelName(model));
             case InferMessage.DecodedRequest request -> throw unexpected(request);

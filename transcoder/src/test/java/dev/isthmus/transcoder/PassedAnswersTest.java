@@ -40,7 +40,8 @@ class PassedAnswersTest {
     }
 
     private String passed(RestBody body) {
-        var answer = new Transcoder(WireLimits.DEFAULT).response(allocator, new InferMessage.RestMessage(body), UNTOUCHED);
+        var answer =
+                new Transcoder(WireLimits.DEFAULT).response(allocator, new InferMessage.RestMessage(body), UNTOUCHED);
         ByteBuf content = ((InferMessage.RestMessage) answer).body().content();
         try {
             return content.toString(UTF_8);

@@ -40,7 +40,10 @@ class RetainedMessageTest {
                     "rest",
                     content -> new InferMessage.RestMessage(new RestBody(content, 2)),
                     message -> ((InferMessage.RestMessage) message).body().content()),
-            new Kind("protobuf", InferMessage.ProtobufMessage::new, message -> ((InferMessage.ProtobufMessage) message).message()),
+            new Kind(
+                    "protobuf",
+                    InferMessage.ProtobufMessage::new,
+                    message -> ((InferMessage.ProtobufMessage) message).message()),
             new Kind(
                     "request",
                     data -> new InferMessage.DecodedRequest(

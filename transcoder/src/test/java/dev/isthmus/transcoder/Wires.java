@@ -57,7 +57,10 @@ final class Wires {
 
     Encoded restRequest(Message message, boolean binary) {
         return encoded(RestWriter.request(
-                allocator, message.toRequest(allocator), new ServerFeatures(Wire.REST, Dialect.TRITON, binary, false), Set.of()));
+                allocator,
+                message.toRequest(allocator),
+                new ServerFeatures(Wire.REST, Dialect.TRITON, binary, false),
+                Set.of()));
     }
 
     /** An answer whose outputs of these names are binary. */

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.http2.AbuseLimits;
 import dev.isthmus.gateway.http2.AbuseLimits.BucketLimit;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.metrics.Http2AbuseMetrics;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /** What the peers of HTTP/2 connections may cost, out of the configuration. */

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRequest;
+import dev.isthmus.gateway.admin.AdminResponse;
 import dev.isthmus.gateway.admin.AdminRoutes;
-import dev.isthmus.gateway.settings.ConfigDocument;
 import dev.isthmus.gateway.metrics.ProcessMetrics;
 import dev.isthmus.gateway.reload.ReloadResult;
+import dev.isthmus.gateway.settings.ConfigDocument;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.oip.ModelRef;
 import java.util.HashMap;
 import java.util.HashSet;

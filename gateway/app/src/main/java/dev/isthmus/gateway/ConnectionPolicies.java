@@ -1,10 +1,10 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.settings.Connections;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.metrics.ConnectionMetrics;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
+import dev.isthmus.gateway.settings.Connections;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 
 /** What clients' connections may take, out of the configuration. */

@@ -4,11 +4,6 @@ import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.catalogue.Catalogue;
-import dev.isthmus.gateway.settings.ConfigDiff;
-import dev.isthmus.gateway.settings.ConfigException;
-import dev.isthmus.gateway.settings.ConfigSource;
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.memory.AllocationProbe;
@@ -25,6 +20,11 @@ import dev.isthmus.gateway.ramp.RampStateStore;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.ConfigDiff;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.ConfigSource;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.oip.OipException;
@@ -179,7 +179,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         ground = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
-                Upstreams.UpstreamResources.real(loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
+                Upstreams.UpstreamResources.real(
+                        loops.next(), allocator, metrics.registry(), () -> STOPPING.equals(phase)),
                 SelectionState.of(System::nanoTime),
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
@@ -275,8 +276,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             } catch (OipException e) {
                 return rejected(new ReloadResult.Rejected(false, List.of(e.message())));
             } catch (Exception e) {
-                return rejected(
-                        new ReloadResult.Rejected(false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
+                return rejected(new ReloadResult.Rejected(
+                        false, List.of(Objects.requireNonNullElse(e.getMessage(), e.toString()))));
             }
         }
         return applied(new ReloadResult.Applied(current.number(), first(changes), warnings));

@@ -1,25 +1,25 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.catalogue.ServerReadiness;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
-import dev.isthmus.gateway.management.FleetService;
-import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.ingress.BodyLimits;
-import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.gateway.management.FleetService;
+import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.metrics.ClientProtocol;
-import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -97,7 +97,12 @@ final class Generation {
      * @throws OipException when the local backend's repository cannot be read
      * @throws IllegalArgumentException when a name refers to nothing
      */
-    Generation(long number, GatewayConfig config, SharedResources ground, boolean readyBefore, @Nullable RoutePolicyTable before) {
+    Generation(
+            long number,
+            GatewayConfig config,
+            SharedResources ground,
+            boolean readyBefore,
+            @Nullable RoutePolicyTable before) {
         this.number = number;
         this.config = config;
         this.ground = ground;
@@ -106,7 +111,8 @@ final class Generation {
         try {
             CallMetrics calls = ground.calls();
             routes = routes();
-            ModelLocations places = new RoutedModelLocations(routes, config.health().modelReady());
+            ModelLocations places =
+                    new RoutedModelLocations(routes, config.health().modelReady());
             catalogue = catalogue(places, readyBefore);
             InferRules rules = rules(config);
             Transcoder transcoder = new Transcoder(rules.limits());

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
-import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.IngressServer;
+import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import java.net.BindException;

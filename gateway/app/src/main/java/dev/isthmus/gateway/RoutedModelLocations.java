@@ -1,12 +1,12 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.catalogue.ModelReadiness;
 import dev.isthmus.gateway.catalogue.ModelLocation;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
-import dev.isthmus.gateway.settings.ModelPattern;
+import dev.isthmus.gateway.catalogue.ModelReadiness;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
+import dev.isthmus.gateway.settings.ModelPattern;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;

@@ -1,17 +1,17 @@
 package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.UpstreamPool.Lease;
-import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.LocalConfig;
-import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.fleet.Cluster;
+import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.ReplicaFactory;
 import dev.isthmus.gateway.fleet.ReplicaSet;
-import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.fleet.discovery.DnsDiscovery;
 import dev.isthmus.gateway.fleet.discovery.TritonMetrics;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.HeaderAllowList;
+import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -53,7 +53,8 @@ final class Upstreams implements AutoCloseable {
          *
          * @param ending whether the gateway is being stopped
          */
-        static UpstreamResources real(EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
+        static UpstreamResources real(
+                EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
             ClusterResources around = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
             return new UpstreamResources(around, new CheckedModels());

@@ -2,18 +2,18 @@ package dev.isthmus.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.metrics.CallMetrics;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.shadow.DifferenceListener;
 import dev.isthmus.gateway.shadow.ShadowLimits;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
@@ -64,7 +64,8 @@ class GenerationTest {
                         Upstreams.UpstreamResources.real(
                                 loops.next(), ByteBufAllocator.DEFAULT, new SimpleMeterRegistry(), () -> false),
                         SelectionState.of(System::nanoTime),
-                        new RoutePolicyTable.PolicyResources(meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
+                        new RoutePolicyTable.PolicyResources(
+                                meters, System::nanoTime, shadows, ramps, new MemoryBudget(1, meters)),
                         calls,
                         closer,
                         patience,

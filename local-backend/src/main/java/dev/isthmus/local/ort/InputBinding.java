@@ -37,7 +37,11 @@ final class InputBinding implements AutoCloseable {
      * @param arguments prepared; takes the tensors until this is closed
      */
     static InputBinding of(
-            Signature signature, InferRequest request, NativeArguments arguments, ByteBufAllocator allocator, CopyCounter copies)
+            Signature signature,
+            InferRequest request,
+            NativeArguments arguments,
+            ByteBufAllocator allocator,
+            CopyCounter copies)
             throws OrtException {
         List<Tensor> inputs = request.inputs();
         InputBinding feed = new InputBinding(arguments, allocator, copies);

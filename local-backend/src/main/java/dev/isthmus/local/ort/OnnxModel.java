@@ -105,7 +105,8 @@ public final class OnnxModel {
         }
     }
 
-    private static OrtSession session(OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, DevicePlacement placement)
+    private static OrtSession session(
+            OrtRuntime runtime, ZipMaps zipMaps, ModelSettings settings, DevicePlacement placement)
             throws OrtException {
         try (OrtSession.SessionOptions options = options(settings)) {
             placement.addTo(options);

@@ -29,7 +29,8 @@ final class OutputBinding implements AutoCloseable {
     private final List<TensorSpec> wanted;
     private final @Nullable Tensor[] pinned;
 
-    private OutputBinding(OnnxModel model, NativeArguments arguments, ByteBufAllocator allocator, List<TensorSpec> wanted) {
+    private OutputBinding(
+            OnnxModel model, NativeArguments arguments, ByteBufAllocator allocator, List<TensorSpec> wanted) {
         this.model = model;
         this.arguments = arguments;
         this.allocator = allocator;
@@ -45,7 +46,11 @@ final class OutputBinding implements AutoCloseable {
      * @param pinning whether outputs may be pinned
      */
     static OutputBinding of(
-            OnnxModel model, InferRequest request, NativeArguments arguments, boolean pinning, ByteBufAllocator allocator)
+            OnnxModel model,
+            InferRequest request,
+            NativeArguments arguments,
+            boolean pinning,
+            ByteBufAllocator allocator)
             throws OrtException {
         Signature signature = model.signature();
         OutputBinding fetch = new OutputBinding(model, arguments, allocator, signature.wanted(request));

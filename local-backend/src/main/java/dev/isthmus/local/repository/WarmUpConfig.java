@@ -58,7 +58,8 @@ final class WarmUpConfig {
         return new WarmUpRequest(sample.getName(), Math.max(sample.getCount(), 1), inputs);
     }
 
-    private static WarmUpRequest.Input input(String sample, String name, ModelWarmup.Input input, @Nullable Long batch) {
+    private static WarmUpRequest.Input input(
+            String sample, String name, ModelWarmup.Input input, @Nullable Long batch) {
         String what = sample + "input '" + name + "': ";
         Shape shape = ConfigPbtxt.shape(what, batch, input.getDimsList());
         if (shape.toList().contains(-1L)) {

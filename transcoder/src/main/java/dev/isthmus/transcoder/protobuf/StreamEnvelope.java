@@ -24,7 +24,8 @@ public final class StreamEnvelope {
      * @param id of the request that failed; only read with an error
      * @param response a ModelInferResponse, owned by the caller; null with an error
      */
-    public record EnvelopeContent(String error, String id, @Nullable ByteBuf response) {}
+    public record EnvelopeContent(
+            String error, String id, @Nullable ByteBuf response) {}
 
     /**
      * Opens an envelope.
@@ -50,8 +51,8 @@ public final class StreamEnvelope {
                 }
             }
             if (error.isEmpty()) {
-                EnvelopeContent content =
-                        new EnvelopeContent("", "", response == null ? message.alloc().buffer(0) : response);
+                EnvelopeContent content = new EnvelopeContent(
+                        "", "", response == null ? message.alloc().buffer(0) : response);
                 response = null;
                 return content;
             }

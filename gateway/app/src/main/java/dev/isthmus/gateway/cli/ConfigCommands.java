@@ -142,8 +142,8 @@ final class ConfigCommands {
             Map<String, String> headers = new TreeMap<>();
             arguments.pairs(HEADER).forEach((name, value) -> headers.put(name.toLowerCase(Locale.ROOT), value));
             String model = arguments.operand(1);
-            RouteExplanation.ExplainedCall question =
-                    new RouteExplanation.ExplainedCall(model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
+            RouteExplanation.ExplainedCall question = new RouteExplanation.ExplainedCall(
+                    model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
             GatewayConfig config = ConfigLoader.load(arguments.file(0));
             List<String> lines = new RouteExplanation(config, question).lines();
             lines.forEach(out::println);

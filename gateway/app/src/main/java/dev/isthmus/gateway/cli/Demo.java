@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.cli;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -18,8 +18,8 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -72,7 +72,9 @@ final class Demo {
             RestBody body = new RestBody(Unpooled.copiedBuffer(sample), RestBody.ALL_JSON);
             show("REST  POST /v2/models/digits/infer", ask(rest, loops, new InferMessage.RestMessage(body)));
             InferMessage encoded = transcoder.request(
-                    ByteBufAllocator.DEFAULT, new InferMessage.DecodedRequest(decode(sample)), ServerFeatures.of(Wire.PROTOBUF));
+                    ByteBufAllocator.DEFAULT,
+                    new InferMessage.DecodedRequest(decode(sample)),
+                    ServerFeatures.of(Wire.PROTOBUF));
             show("gRPC  inference.GRPCInferenceService/ModelInfer", ask(grpc, loops, encoded));
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();

@@ -2,12 +2,12 @@ package dev.isthmus.gateway.cli;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.Version;
-import dev.isthmus.gateway.settings.ConfigException;
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.reload.ConfigFile;
 import dev.isthmus.gateway.reload.ConfigWatcher;
 import dev.isthmus.gateway.reload.ProcessSignals;
+import dev.isthmus.gateway.settings.ConfigException;
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.warm.WarmUp;
 import dev.isthmus.oip.OipException;
 import java.io.PrintWriter;

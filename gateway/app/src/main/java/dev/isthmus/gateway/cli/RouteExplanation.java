@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.cli;
 
+import dev.isthmus.gateway.routing.StickyTarget;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.RampConfig;
@@ -9,7 +10,6 @@ import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.ModelNames;
 import dev.isthmus.gateway.settings.ModelNames.Match;
 import dev.isthmus.gateway.settings.Units;
-import dev.isthmus.gateway.routing.StickyTarget;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -196,7 +196,11 @@ final class RouteExplanation {
     }
 
     private void targets(
-            ModelConfig model, List<TargetConfig> serving, String name, @Nullable String version, @Nullable TargetConfig chosen) {
+            ModelConfig model,
+            List<TargetConfig> serving,
+            String name,
+            @Nullable String version,
+            @Nullable TargetConfig chosen) {
         for (TargetConfig target : model.allTargets()) {
             double share = chosen != null ? (target.equals(chosen) ? 1 : 0) : share(target, serving);
             boolean replaced = question.version() == null
@@ -247,7 +251,11 @@ final class RouteExplanation {
     }
 
     private static String decided(
-            String route, ModelConfig model, List<TargetConfig> serving, @Nullable TargetConfig chosen, @Nullable String value) {
+            String route,
+            ModelConfig model,
+            List<TargetConfig> serving,
+            @Nullable TargetConfig chosen,
+            @Nullable String value) {
         if (value == null || value.isEmpty()) {
             return "this call has none, so that chance decides";
         }

@@ -57,8 +57,8 @@ final class TrainingRun implements Command {
 
     /** By the way that {@code serve} goes, so that its classes are in the cache. */
     private void run(Path file, PrintWriter out) throws Exception {
-        Arguments given =
-                Arguments.of(new ServeCommand(), List.of("--config", file.toString(), "--host", "127.0.0.1", "--no-watch"));
+        Arguments given = Arguments.of(
+                new ServeCommand(), List.of("--config", file.toString(), "--host", "127.0.0.1", "--no-watch"));
         WarmUp warmUp = new WarmUp();
         try (Gateway gateway = ServeCommand.serving(given).start(out, warmUp)) {
             new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();

@@ -64,7 +64,8 @@ final class UpstreamDescription {
         if (retry.retries() == 0) {
             return "none";
         }
-        String on = new TreeSet<>(retry.on()).stream().map(UpstreamDescription::word).collect(Collectors.joining(", "));
+        String on = new TreeSet<>(retry.on())
+                .stream().map(UpstreamDescription::word).collect(Collectors.joining(", "));
         return retry.retries() + " on another server, on " + on + "; at most " + Units.share(retry.budget())
                 + " of the calls, bodies of at most " + Units.size(retry.maxBody());
     }

@@ -1,19 +1,19 @@
 package dev.isthmus.gateway.warm;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.ingress.BodyLimits;
-import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.ingress.IngressServer;
 import dev.isthmus.gateway.ingress.IngressSettings;
+import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
@@ -44,7 +44,8 @@ final class EchoServer implements AutoCloseable {
     private final TensorSizes sizes;
 
     /** Listens on loopback. Blocks. */
-    EchoServer(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, TensorSizes sizes) throws Exception {
+    EchoServer(Transport transport, EventLoopGroup loops, ByteBufAllocator allocator, TensorSizes sizes)
+            throws Exception {
         this.sizes = sizes;
         this.server = IngressServer.listen(
                 transport,

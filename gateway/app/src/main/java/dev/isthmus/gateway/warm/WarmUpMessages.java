@@ -6,9 +6,9 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -54,7 +54,9 @@ final class WarmUpMessages implements AutoCloseable {
     InferMessage request(ModelRef model, Wire wire, boolean binary) {
         InferRequest request = new InferRequest(model, "", Map.of(), List.of(tensor("in")), List.of());
         return TRANSCODER.request(
-                ALLOCATOR, new InferMessage.DecodedRequest(request, Set.of()), new ServerFeatures(wire, Dialect.GENERIC, binary, false));
+                ALLOCATOR,
+                new InferMessage.DecodedRequest(request, Set.of()),
+                new ServerFeatures(wire, Dialect.GENERIC, binary, false));
     }
 
     /** As {@link #request}. */

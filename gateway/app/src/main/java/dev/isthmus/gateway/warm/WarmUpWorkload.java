@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.warm;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.memory.BufferAllocators;
+import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.memory.BufferAllocators;
-import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -61,7 +61,8 @@ final class WarmUpWorkload {
             int port = gateway.addresses().get(0).getPort();
             UpstreamSettings settings = UpstreamSettings.of(
                     "warm-up", new Endpoint("127.0.0.1", port), TIMEOUT, TIMEOUT, WarmUpMessages.MOST_BYTES);
-            try (Upstream rest = new RestUpstream(settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, allocator);
+            try (Upstream rest =
+                            new RestUpstream(settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, allocator);
                     Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), allocator)) {
                 WarmUpWorkload exercise = new WarmUpWorkload(loops.next(), allocator);
                 exercise.addAll(rest, grpc, sizes);

@@ -4,8 +4,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.catalogue.Catalogue;
-import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;

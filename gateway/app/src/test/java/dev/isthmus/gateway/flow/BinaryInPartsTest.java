@@ -5,9 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.flow.BinaryRequest.Body;
 import dev.isthmus.gateway.flow.BinaryRequest.Over;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.proto.ModelInferRequest;
 import io.netty.util.internal.PlatformDependent;
 import java.net.InetAddress;

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Entrance;
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.ingress.CountedIngress;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;

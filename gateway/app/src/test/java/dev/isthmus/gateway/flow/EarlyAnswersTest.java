@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import java.nio.charset.StandardCharsets;
@@ -33,7 +33,11 @@ class EarlyAnswersTest {
                 Map.of(
                         "server",
                         Stage.upstream(
-                                UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
+                                UpstreamProtocol.GRPC,
+                                server.endpoint(),
+                                ServerDialect.TRITON,
+                                BinaryTensorData.FALSE,
+                                false)),
                 Map.of("m", ModelConfig.of("server")));
         GatewayConfig config = stage.gateway().config();
         Limits limits = TestConfigs.with(config.limits(), Map.of("maxRequests", MOST_REQUESTS));

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
@@ -128,7 +128,11 @@ class FloatBitsTest {
                         Stage.grpc(grpc, ServerDialect.GENERIC),
                         "binary",
                         Stage.upstream(
-                                UpstreamProtocol.REST, binary.endpoint(), ServerDialect.GENERIC, BinaryTensorData.TRUE, false),
+                                UpstreamProtocol.REST,
+                                binary.endpoint(),
+                                ServerDialect.GENERIC,
+                                BinaryTensorData.TRUE,
+                                false),
                         "json",
                         Stage.rest(json, ServerDialect.MLSERVER)),
                 Map.of("grpc", "grpc", "binary", "binary", "json", "json"),

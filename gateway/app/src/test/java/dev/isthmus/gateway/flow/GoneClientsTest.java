@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -34,7 +34,11 @@ class GoneClientsTest {
                 Map.of(
                         "server",
                         Stage.upstream(
-                                UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.TRITON, BinaryTensorData.FALSE, false)),
+                                UpstreamProtocol.GRPC,
+                                server.endpoint(),
+                                ServerDialect.TRITON,
+                                BinaryTensorData.FALSE,
+                                false)),
                 Map.of("m", ModelConfig.of("server")));
     }
 

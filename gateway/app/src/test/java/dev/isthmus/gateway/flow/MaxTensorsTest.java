@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.flow.BinaryRequest.Body;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.InferTensorContents;
 import dev.isthmus.proto.ModelInferRequest;

@@ -8,8 +8,8 @@ import dev.isthmus.gateway.coding.Compressed;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -45,7 +45,12 @@ class MemoryOfCallsTest {
     void start() throws Exception {
         server = new PartsServer();
         UpstreamConfig upstream = TestConfigs.with(
-                Stage.upstream(UpstreamProtocol.GRPC, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false),
+                Stage.upstream(
+                        UpstreamProtocol.GRPC,
+                        server.endpoint(),
+                        ServerDialect.MLSERVER,
+                        BinaryTensorData.FALSE,
+                        false),
                 Map.of("retry", new Retry(2, EnumSet.allOf(RetryOn.class), MIB, 1)));
         stage = Stage.taking(32 * MIB, Map.of("server", upstream), Map.of("m", ModelConfig.of("server")));
         GatewayConfig config = stage.gateway().config();

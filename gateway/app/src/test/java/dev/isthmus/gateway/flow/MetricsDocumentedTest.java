@@ -86,8 +86,8 @@ class MetricsDocumentedTest {
     void whatIsDocumented_isThere() throws Exception {
         Set<String> inCode = new TreeSet<>();
         try (Stream<Path> files = Files.walk(ROOT.resolve("gateway"))) {
-            for (Path file :
-                    files.filter(each -> each.toString().matches(".*/src/main/java/.*\\.java")).toList()) {
+            for (Path file : files.filter(each -> each.toString().matches(".*/src/main/java/.*\\.java"))
+                    .toList()) {
                 inCode.addAll(found("\"(isthmus\\.[a-z.]+)\"", Files.readString(file)));
             }
         }

@@ -3,8 +3,8 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.proto.ModelInferRequest;
@@ -39,7 +39,11 @@ class NoInputsTest {
                         Stage.rest(rest, ServerDialect.MLSERVER),
                         "binary",
                         Stage.upstream(
-                                UpstreamProtocol.REST, rest.endpoint(), ServerDialect.TRITON, BinaryTensorData.TRUE, false)),
+                                UpstreamProtocol.REST,
+                                rest.endpoint(),
+                                ServerDialect.TRITON,
+                                BinaryTensorData.TRUE,
+                                false)),
                 Map.of(
                         "grpc", ModelConfig.of("grpc"),
                         "rest", ModelConfig.of("rest"),

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.ramp.RampReport;
 import dev.isthmus.gateway.ramp.RampState;
+import dev.isthmus.gateway.settings.ConfigLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Http2Abuse;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
@@ -13,7 +14,6 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.reload.ReloadResult;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;

@@ -6,8 +6,8 @@ import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -30,7 +30,8 @@ final class ShadowedGateway implements AutoCloseable {
     private final ManagedChannel channel;
 
     ShadowedGateway(UpstreamConfig main, UpstreamConfig shadow, Duration timeout) throws Exception {
-        ModelConfig.ShadowConfig config = new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, timeout, 16);
+        ModelConfig.ShadowConfig config =
+                new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, true, timeout, 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("main"), Map.of("shadow", List.of(config)));
         gateway = Gateway.start(TestConfigs.with(
                 GatewayConfig.embedded().withListener(new GatewayConfig.Listener("127.0.0.1", 0)),
@@ -69,12 +70,14 @@ final class ShadowedGateway implements AutoCloseable {
     }
 
     static UpstreamConfig rest(ScriptedServer server) {
-        return Stage.upstream(UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
+        return Stage.upstream(
+                UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
     }
 
     /** A server that shares memory with its clients. */
     static UpstreamConfig sharing(ScriptedServer server) {
-        return Stage.upstream(UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);
+        return Stage.upstream(
+                UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);
     }
 
     Http1Client http1() throws IOException {

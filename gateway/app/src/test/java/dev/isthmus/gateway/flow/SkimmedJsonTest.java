@@ -40,7 +40,8 @@ class SkimmedJsonTest {
         server = ScriptedServer.that(SkimmedJsonTest::serve);
         other = new OipServer((call, message) -> call.sendMessage(
                 Infer.answer(Infer.request(message), Infer.number(9)).toByteArray()));
-        ModelConfig.ShadowConfig shadow = TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "grpc"));
+        ModelConfig.ShadowConfig shadow =
+                TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "grpc"));
         ModelConfig.Fallback fallback = TestConfigs.with(ModelConfig.Fallback.DEFAULT, Map.of("upstream", "grpc"));
         stage = new Stage(
                 Map.of(

@@ -3,13 +3,13 @@ package dev.isthmus.gateway.flow;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.Gateway;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A real gateway on a free loopback port, and clients of it. */
 final class Stage implements AutoCloseable {
-    private static final HeaderAllowList PASSED = HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
+    private static final HeaderAllowList PASSED =
+            HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
     /** With the words of servers, which most tests look at. */
     static final GatewayConfig.ResponseConfig ANSWERS =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
@@ -140,7 +141,8 @@ final class Stage implements AutoCloseable {
 
     /** Everything goes to models of a repository. */
     static Stage local(LocalConfig local) throws Exception {
-        GatewayConfig embedded = config(Map.of(), Map.of(), GatewayConfig.HealthConfig.DEFAULT, GatewayConfig.LOCAL, true);
+        GatewayConfig embedded =
+                config(Map.of(), Map.of(), GatewayConfig.HealthConfig.DEFAULT, GatewayConfig.LOCAL, true);
         return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
     }
 

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.admin;
 
-import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import dev.isthmus.gateway.memory.BufferAllocators;
 import dev.isthmus.gateway.net.ListenAddress;
 import dev.isthmus.gateway.net.StrictRequestDecoder;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.GatewayConfig.Admin;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelInitializer;

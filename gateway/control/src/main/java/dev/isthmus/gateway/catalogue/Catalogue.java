@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.catalogue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
@@ -64,7 +64,8 @@ public final class Catalogue implements AutoCloseable {
      * @param readyBefore what is said until every server was asked, unless it is known to be ready
      * @param discovering the upstreams whose models are all routed to them
      */
-    public record Settings(ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
+    public record Settings(
+            ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
 
         public Settings {
             discovering = Set.copyOf(discovering);
@@ -91,7 +92,12 @@ public final class Catalogue implements AutoCloseable {
      *
      * @param upstreams in the order that decides where servers disagree
      */
-    public Catalogue(List<Upstream> upstreams, ModelLocations places, Settings rules, CatalogueResources ground, IndexRequest index) {
+    public Catalogue(
+            List<Upstream> upstreams,
+            ModelLocations places,
+            Settings rules,
+            CatalogueResources ground,
+            IndexRequest index) {
         this.upstreams = List.copyOf(upstreams);
         this.places = places;
         this.loop = ground.loop();
@@ -103,7 +109,8 @@ public final class Catalogue implements AutoCloseable {
         LongSupplier time = ground.nanoTime();
         CatalogueRequests questions = new CatalogueRequests(loop, ground.allocator(), meters::failed, index);
         ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
-        this.indexes = new RepositoryIndexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
+        this.indexes =
+                new RepositoryIndexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
         this.models = new ModelMetadataCache(watches, places, questions, lane, new DriftLog(), time, ground.random());
         this.checks =
                 new ReadyChecks(watches, places, questions, time, ground.random(), this::returned, snapshots::changed);
@@ -179,8 +186,8 @@ public final class Catalogue implements AutoCloseable {
             }
         }
         Consumer<Target> asItsClient = target -> target.upstream().modelReady(call, target.model(), reply);
-        Consumer<LookupResult<Boolean>> tell =
-                found -> tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), asItsClient, reply);
+        Consumer<LookupResult<Boolean>> tell = found ->
+                tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), asItsClient, reply);
         Optional<LookupResult<Boolean>> known = models.ready().known(model);
         if (known.isPresent()) {
             tell.accept(known.get());
@@ -198,7 +205,8 @@ public final class Catalogue implements AutoCloseable {
         // What was known of a model that routing knows no more is not told.
         places.of(model);
         Consumer<Target> asItsClient = target -> target.upstream().modelMetadata(call, target.model(), reply);
-        Consumer<LookupResult<ModelMetadata>> tell = found -> tell(model, found, ReplyMessage.Model::new, asItsClient, reply);
+        Consumer<LookupResult<ModelMetadata>> tell =
+                found -> tell(model, found, ReplyMessage.Model::new, asItsClient, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
             tell.accept(known.get());
@@ -209,7 +217,11 @@ public final class Catalogue implements AutoCloseable {
 
     /** @param asItsClient asks the target with what the client says of itself */
     private <T> void tell(
-            ModelRef model, LookupResult<T> found, Function<T, ReplyMessage> answer, Consumer<Target> asItsClient, Reply reply) {
+            ModelRef model,
+            LookupResult<T> found,
+            Function<T, ReplyMessage> answer,
+            Consumer<Target> asItsClient,
+            Reply reply) {
         switch (found) {
             case LookupResult.Value<T> value -> reply.only(answer.apply(value.value()));
             case LookupResult.Failure<T> failure -> {

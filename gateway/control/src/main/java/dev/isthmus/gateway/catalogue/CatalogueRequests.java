@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.catalogue;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
@@ -19,7 +19,8 @@ import java.util.function.BiConsumer;
  *
  * @param failed counts failures: the upstream, and what it was asked for
  */
-record CatalogueRequests(Executor loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
+record CatalogueRequests(
+        Executor loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** Takes the outcome of a question: one of the two, once. */
@@ -43,7 +44,8 @@ record CatalogueRequests(Executor loop, ByteBufAllocator allocator, BiConsumer<S
     }
 
     void modelMetadata(Upstream server, ModelRef model, ResultHandler heard) {
-        server.modelMetadata(call(new Operation.ReadModelMetadata(model)), model, once(server, "model_metadata", heard));
+        server.modelMetadata(
+                call(new Operation.ReadModelMetadata(model)), model, once(server, "model_metadata", heard));
     }
 
     void repositoryIndex(Upstream server, ResultHandler heard) {

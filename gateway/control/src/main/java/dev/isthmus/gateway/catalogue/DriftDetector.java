@@ -19,8 +19,18 @@ record DriftDetector(ModelDescription source, ModelMetadata merged, List<Drift> 
             add(Drift.DriftKind.VERSIONS, "", merged.versions().toString(), sorted(said.versions()));
         }
         if (source.namesTensors()) {
-            tensors("input", merged.inputs(), said.inputs(), Drift.DriftKind.INPUT_MISSING, Drift.DriftKind.INPUT_EXTRA);
-            tensors("output", merged.outputs(), said.outputs(), Drift.DriftKind.OUTPUT_MISSING, Drift.DriftKind.OUTPUT_EXTRA);
+            tensors(
+                    "input",
+                    merged.inputs(),
+                    said.inputs(),
+                    Drift.DriftKind.INPUT_MISSING,
+                    Drift.DriftKind.INPUT_EXTRA);
+            tensors(
+                    "output",
+                    merged.outputs(),
+                    said.outputs(),
+                    Drift.DriftKind.OUTPUT_MISSING,
+                    Drift.DriftKind.OUTPUT_EXTRA);
         }
     }
 

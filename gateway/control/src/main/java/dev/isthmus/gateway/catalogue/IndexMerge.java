@@ -46,7 +46,8 @@ final class IndexMerge {
         Map<ModelVersion, IndexEntry> entries = new HashMap<>();
         switch (listing) {
             case IndexListing.FailedListing failed -> failures.add(failed);
-            case IndexListing.ListedModels listed -> listed.entries().forEach(entry -> add(listed.source(), entry, entries));
+            case IndexListing.ListedModels listed ->
+                listed.entries().forEach(entry -> add(listed.source(), entry, entries));
         }
         ServerIndex server = new ServerIndex(listing, entries);
         servers.add(server);

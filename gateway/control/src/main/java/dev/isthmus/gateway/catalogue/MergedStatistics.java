@@ -19,8 +19,8 @@ import java.util.TreeMap;
  * kind and device; the last inference is the latest. A sum that does not fit stays at the greatest value.
  */
 public final class MergedStatistics {
-    private static final Comparator<ModelStatistics> ORDER =
-            Comparator.comparing(ModelStatistics::getName).thenComparing(ModelStatistics::getVersion, VersionOrder.ORDER);
+    private static final Comparator<ModelStatistics> ORDER = Comparator.comparing(ModelStatistics::getName)
+            .thenComparing(ModelStatistics::getVersion, VersionOrder.ORDER);
     private static final Comparator<MemoryUsage> MEMORY =
             Comparator.comparing(MemoryUsage::getType).thenComparing(MemoryUsage::getId);
     private static final long MOST = -1;

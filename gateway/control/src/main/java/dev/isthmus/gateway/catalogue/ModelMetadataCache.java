@@ -117,7 +117,8 @@ final class ModelMetadataCache {
                 then);
     }
 
-    private void describe(ModelRef model, int most, ConcurrencyLimiter lane, Consumer<LookupResult<ModelMetadata>> found) {
+    private void describe(
+            ModelRef model, int most, ConcurrencyLimiter lane, Consumer<LookupResult<ModelMetadata>> found) {
         ModelLocation place = places.of(model);
         new DescriptionReply(model, place, servers(place, most), lane, found).begin();
     }
@@ -226,7 +227,12 @@ final class ModelMetadataCache {
         private final Consumer<LookupResult<ModelMetadata>> found;
         private final @Nullable ModelMetadata[] said;
 
-        DescriptionReply(ModelRef model, ModelLocation place, List<ServerModel> servers, ConcurrencyLimiter lane, Consumer<LookupResult<ModelMetadata>> found) {
+        DescriptionReply(
+                ModelRef model,
+                ModelLocation place,
+                List<ServerModel> servers,
+                ConcurrencyLimiter lane,
+                Consumer<LookupResult<ModelMetadata>> found) {
             super(servers, lane);
             this.model = model;
             this.place = place;

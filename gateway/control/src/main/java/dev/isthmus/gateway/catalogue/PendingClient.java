@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.Executor;

@@ -130,7 +130,8 @@ final class ReadyChecks {
 
         @Override
         public void answer(ReplyMessage answer) {
-            if (answer instanceof ReplyMessage.Server server && !server.metadata().equals(watch.metadata)) {
+            if (answer instanceof ReplyMessage.Server server
+                    && !server.metadata().equals(watch.metadata)) {
                 watch.metadata = server.metadata();
                 changed.run();
             }

@@ -16,7 +16,8 @@ import java.util.Optional;
  * @param asked how many servers were
  * @param cut whether there were more models
  */
-public record RepositoryIndex(List<IndexedModel> models, List<IndexListing.FailedListing> failures, int asked, boolean cut) {
+public record RepositoryIndex(
+        List<IndexedModel> models, List<IndexListing.FailedListing> failures, int asked, boolean cut) {
 
     public RepositoryIndex {
         models = List.copyOf(models);
@@ -37,8 +38,9 @@ public record RepositoryIndex(List<IndexedModel> models, List<IndexListing.Faile
     public Optional<OipException> failure() {
         return asked == 0 || failures.size() < asked
                 ? Optional.empty()
-                : Optional.of(FailureSeverity.worst(
-                        failures.stream().map(IndexListing.FailedListing::failure).toList()));
+                : Optional.of(FailureSeverity.worst(failures.stream()
+                        .map(IndexListing.FailedListing::failure)
+                        .toList()));
     }
 
     /** What clients are told. */

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.MessageSplice;
 import io.netty.buffer.ByteBuf;
@@ -43,7 +43,11 @@ final class ManageFanOut implements Subscription {
      * @param then gets what each server said, in the order of the servers
      */
     ManageFanOut(
-            Call call, Operation.Manage manage, ByteBuf request, List<FanOutTarget> servers, Consumer<List<ServerReply>> then) {
+            Call call,
+            Operation.Manage manage,
+            ByteBuf request,
+            List<FanOutTarget> servers,
+            Consumer<List<ServerReply>> then) {
         this.call = call;
         this.manage = manage.as(false);
         this.request = MessageSplice.retained(request);

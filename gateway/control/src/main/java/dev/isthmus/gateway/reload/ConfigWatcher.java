@@ -90,7 +90,8 @@ public final class ConfigWatcher implements AutoCloseable {
     }
 
     private WakeReason await(ConfigFile.FileChange last) throws InterruptedException {
-        long nanos = TimeUnit.MILLISECONDS.toNanos(last == ConfigFile.FileChange.UNSETTLED ? SETTLING_MILLIS : PERIOD_MILLIS);
+        long nanos = TimeUnit.MILLISECONDS.toNanos(
+                last == ConfigFile.FileChange.UNSETTLED ? SETTLING_MILLIS : PERIOD_MILLIS);
         lock.lock();
         try {
             while (!asked && !closed && nanos > 0) {

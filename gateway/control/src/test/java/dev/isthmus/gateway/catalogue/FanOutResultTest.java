@@ -115,7 +115,9 @@ class FanOutResultTest {
     }
 
     private static @Nullable OipException load(ServerOutcome... outcomes) {
-        return new FanOutResult("load of model 'm'", List.of(outcomes)).failure().orElse(null);
+        return new FanOutResult("load of model 'm'", List.of(outcomes))
+                .failure()
+                .orElse(null);
     }
 
     private static ServerOutcome done(String upstream, String label) {

@@ -128,7 +128,8 @@ class MergedModelTest {
         MergedModel merged = merge("m", said(FIRST, false, model("FP32", 1)), said(SECOND, true, model("FP16", 1)));
 
         assertThat(merged.metadata().inputs().getFirst().dataType()).isEqualTo("FP16");
-        assertThat(merged.drift()).containsExactly(new Drift(FIRST, Drift.DriftKind.DATATYPE, "input 'x'", "FP16", "FP32"));
+        assertThat(merged.drift())
+                .containsExactly(new Drift(FIRST, Drift.DriftKind.DATATYPE, "input 'x'", "FP16", "FP32"));
     }
 
     @Test

@@ -33,7 +33,8 @@ class MergedStatisticsTest {
     @Test
     void twoTritons_areTwiceOneOfThem() throws IOException {
         ModelStatistics one = recorded().getModelStats(0);
-        ModelStatistics both = MergedStatistics.of(List.of(recorded(), recorded())).getModelStats(0);
+        ModelStatistics both =
+                MergedStatistics.of(List.of(recorded(), recorded())).getModelStats(0);
 
         assertThat(both.getLastInference()).isEqualTo(one.getLastInference());
         assertThat(both.getInferenceCount()).isEqualTo(60);

@@ -11,7 +11,8 @@ import org.junit.jupiter.api.Test;
 
 class PollScheduleTest {
     private final AtomicLong now = new AtomicLong();
-    private final PollSchedule<String> rounds = new PollSchedule<>(Duration.ofSeconds(10), now::get, new SplittableRandom(1));
+    private final PollSchedule<String> rounds =
+            new PollSchedule<>(Duration.ofSeconds(10), now::get, new SplittableRandom(1));
 
     private void pass(int seconds) {
         now.addAndGet(TimeUnit.SECONDS.toNanos(seconds));

@@ -33,12 +33,15 @@ class ReadinessTest {
 
     @Test
     void tally_ofStates_countsThem() {
-        assertThat(ReadyCount.of(List.of(true, false, true)).plus(new ReadyCount(0, 1))).isEqualTo(new ReadyCount(2, 4));
+        assertThat(ReadyCount.of(List.of(true, false, true)).plus(new ReadyCount(0, 1)))
+                .isEqualTo(new ReadyCount(2, 4));
     }
 
     @Test
     void tally_moreReadyThanThereAre_isRefused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new ReadyCount(2, 1)).withMessageContaining("0 to 1");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new ReadyCount(2, 1))
+                .withMessageContaining("0 to 1");
     }
 
     @Test

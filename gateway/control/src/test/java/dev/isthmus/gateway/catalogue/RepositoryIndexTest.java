@@ -52,8 +52,8 @@ class RepositoryIndexTest {
 
     @Test
     void mlserver_statesArePlainAndModelsWithoutVersionStay() throws IOException {
-        IndexListing recorded =
-                IndexListing.of(MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index")));
+        IndexListing recorded = IndexListing.of(
+                MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index")));
 
         assertThat(RepositoryIndex.of(List.of(recorded)).entries(true))
                 .containsExactly(
@@ -70,7 +70,8 @@ class RepositoryIndexTest {
     @Test
     void tritonAndMlserver_versionsOfOneModelStandSideBySide() throws IOException {
         RepositoryIndex merged = RepositoryIndex.of(List.of(
-                IndexListing.of(MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index"))),
+                IndexListing.of(
+                        MLSERVER, RepositoryIndexResponse.parseFrom(Golden.message("mlserver_repository_index"))),
                 IndexListing.of(ONE, RepositoryIndexResponse.parseFrom(Golden.message("triton_repository_index")))));
 
         assertThat(merged.entries(false))

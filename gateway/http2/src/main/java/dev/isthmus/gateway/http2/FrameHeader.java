@@ -81,7 +81,8 @@ final class FrameHeader {
 
     private void checkLength(boolean right) {
         if (!right) {
-            throw new Http2Violation(Http2Error.FRAME_SIZE_ERROR, "a frame of type " + type + " with " + length + " bytes");
+            throw new Http2Violation(
+                    Http2Error.FRAME_SIZE_ERROR, "a frame of type " + type + " with " + length + " bytes");
         }
     }
 }

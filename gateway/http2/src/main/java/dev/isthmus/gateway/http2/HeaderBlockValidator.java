@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads of decoded fields what makes them a request, a response or trailers (RFC 9113, 8.1 and 8.3). */
 final class HeaderBlockValidator {
-    static final HeaderBlock INVALID =
-            new HeaderBlock(EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1, "header fields that must not be");
+    static final HeaderBlock INVALID = new HeaderBlock(
+            EmptyHttp2Headers.INSTANCE, HeaderBlock.MessageKind.NOTHING, 0, -1, "header fields that must not be");
 
     private static final int NONE = -1;
     private static final int BAD = -2;
@@ -37,7 +37,8 @@ final class HeaderBlockValidator {
         }
         if (method != null) {
             String problem = requestProblem(headers, method);
-            return new HeaderBlock(headers, HeaderBlock.MessageKind.REQUEST, 0, length, problem == null ? lengthProblem : problem);
+            return new HeaderBlock(
+                    headers, HeaderBlock.MessageKind.REQUEST, 0, length, problem == null ? lengthProblem : problem);
         }
         boolean pseudo = headers.path() != null || headers.scheme() != null || headers.authority() != null;
         return pseudo ? INVALID : new HeaderBlock(headers, HeaderBlock.MessageKind.TRAILERS, 0, length, lengthProblem);

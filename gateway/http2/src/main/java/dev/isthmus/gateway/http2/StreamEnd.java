@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  * @param errorCode of RST_STREAM or GOAWAY (RFC 9113, 7)
  * @param cause what closed the connection, where that is known
  */
-public record StreamEnd(Cause kind, long errorCode, @Nullable Throwable cause) {
+public record StreamEnd(
+        Cause kind, long errorCode, @Nullable Throwable cause) {
 
     /** What happened. */
     public enum Cause {

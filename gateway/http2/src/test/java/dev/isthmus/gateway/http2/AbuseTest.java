@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Peers that cost more than they get done, and peers that only look so (RFC 9113, 10.5). The clock stands still. */
 class AbuseTest {
     /** Those of clients by default. */
-    private static final AbuseLimits LIMITS =
-            new AbuseLimits(new BucketLimit(5000, 100), new BucketLimit(1000, 33), new BucketLimit(10_000, 1000), 10, 10_000);
+    private static final AbuseLimits LIMITS = new AbuseLimits(
+            new BucketLimit(5000, 100), new BucketLimit(1000, 33), new BucketLimit(10_000, 1000), 10, 10_000);
 
     /** Those of servers by default. */
     private static final AbuseLimits OF_SERVERS =

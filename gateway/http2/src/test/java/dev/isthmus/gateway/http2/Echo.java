@@ -5,8 +5,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 
 /** A server's listener that answers with the body it gets, and with trailers; it takes no more than it can pass on. */
 final class Echo implements StreamListener {
-    static final HeaderFieldList HEAD =
-            HeaderFieldList.of(HeaderField.constant(":status", "200"), HeaderField.constant("content-type", "application/echo"));
+    static final HeaderFieldList HEAD = HeaderFieldList.of(
+            HeaderField.constant(":status", "200"), HeaderField.constant("content-type", "application/echo"));
     static final HeaderFieldList TRAILERS = HeaderFieldList.of(HeaderField.constant("grpc-status", "0"));
 
     private final Http2Stream stream;

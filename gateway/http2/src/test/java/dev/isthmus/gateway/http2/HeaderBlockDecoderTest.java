@@ -125,7 +125,8 @@ class HeaderBlockDecoderTest {
         return headers;
     }
 
-    private static void compare(HeaderBlockDecoder ours, DefaultHttp2HeadersDecoder theirs, ByteBuf block) throws Exception {
+    private static void compare(HeaderBlockDecoder ours, DefaultHttp2HeadersDecoder theirs, ByteBuf block)
+            throws Exception {
         Http2Headers got =
                 ours.decode(1, block.duplicate(), block.readableBytes()).headers();
         assertThat(got).isEqualTo(theirs.decodeHeaders(1, block.duplicate()));

@@ -16,7 +16,8 @@ public sealed interface BodyForm {
      * @param bodyLength of the whole body as it is taken in; -1 where it is not known before it ends
      * @param nonFinite how the client wants NaN and the infinities in JSON; null leaves it to the configuration
      */
-    record RestForm(long jsonLength, long bodyLength, @Nullable NonFinite nonFinite) implements BodyForm {}
+    record RestForm(
+            long jsonLength, long bodyLength, @Nullable NonFinite nonFinite) implements BodyForm {}
 
     /**
      * One encoded ModelInferRequest.

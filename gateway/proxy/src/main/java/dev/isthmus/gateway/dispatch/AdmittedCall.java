@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;

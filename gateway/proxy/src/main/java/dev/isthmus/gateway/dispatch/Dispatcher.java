@@ -1,17 +1,17 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.RequestAttributes;
-import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;

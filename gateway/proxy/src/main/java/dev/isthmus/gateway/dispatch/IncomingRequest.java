@@ -29,7 +29,8 @@ final class IncomingRequest implements RequestSink {
     private @Nullable TargetSelection pick;
     private @Nullable RequestUpload upload;
 
-    private IncomingRequest(Call call, RouteCall routed, RequestBody body, InferCall flow, boolean open, boolean large) {
+    private IncomingRequest(
+            Call call, RouteCall routed, RequestBody body, InferCall flow, boolean open, boolean large) {
         this.call = call;
         this.routed = routed;
         this.body = body;

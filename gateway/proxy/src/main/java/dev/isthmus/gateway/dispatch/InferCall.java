@@ -1,20 +1,20 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.routing.TargetSelection;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.gateway.shadow.RequestSource;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -106,7 +106,8 @@ final class InferCall implements Reply {
 
     private void send(Target chosen, boolean first) {
         if (body.needsMetadata()) {
-            Subscription asked = chosen.upstream().modelMetadata(call, chosen.model(), new ModelMetadataReply(chosen, first));
+            Subscription asked =
+                    chosen.upstream().modelMetadata(call, chosen.model(), new ModelMetadataReply(chosen, first));
             // The description may have come at once, and the request gone out.
             underWay = underWay == Subscription.NONE ? asked : underWay;
         } else {
@@ -250,7 +251,8 @@ final class InferCall implements Reply {
         begun();
         try {
             if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
-                client.message(new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+                client.message(
+                        new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } else {
                 answer(transcoder.text(call.allocator(), inference.message(), form));
             }

@@ -6,11 +6,11 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.NonFinite;
-import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.RestParts;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.WireLimits;
@@ -117,7 +117,8 @@ final class JsonBody implements RequestBody {
         boolean answerUntouched = untouched && nonFinite == NonFinite.TOKEN && outputs.equals(wanted);
         ResponseForm form = form(complete, model, outputs, answerUntouched);
         if (asItCame != null && untouched) {
-            return new UpstreamMessage(new InferMessage.RestMessage(new RestBody(asItCame, sent.jsonLength())).retained(), form);
+            return new UpstreamMessage(
+                    new InferMessage.RestMessage(new RestBody(asItCame, sent.jsonLength())).retained(), form);
         }
         RestRequest full = text.inFull();
         String foreign = full.foreignParameter();
@@ -127,7 +128,8 @@ final class JsonBody implements RequestBody {
         }
         InferRequest request = full.request().retained().withModel(model);
         return new UpstreamMessage(
-                transcoder.request(allocator, new InferMessage.DecodedRequest(request, full.plainInputs()), peer), form);
+                transcoder.request(allocator, new InferMessage.DecodedRequest(request, full.plainInputs()), peer),
+                form);
     }
 
     private ResponseForm form(RestRequest request, ModelRef model, OutputForms outputs, boolean untouched) {

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.memory.MemoryBudget;
-import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.JsonResponseText;
+import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 
 /** A large answer in JSON, which is written as its client takes it. The call holds the tensors until the last part. */

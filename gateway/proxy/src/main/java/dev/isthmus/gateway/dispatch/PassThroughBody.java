@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.SmallParts;
 import dev.isthmus.transcoder.rest.JsonCheck;

@@ -8,11 +8,11 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.MessageSplice;
+import dev.isthmus.transcoder.ResponseForm;
+import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
@@ -101,7 +101,8 @@ final class RawBinaryBody implements RequestBody {
             data.release();
             throw e;
         }
-        return new UpstreamMessage(transcoder.request(allocator, new InferMessage.DecodedRequest(request), peer), form(model));
+        return new UpstreamMessage(
+                transcoder.request(allocator, new InferMessage.DecodedRequest(request), peer), form(model));
     }
 
     /** One element of BYTES, with its length. */

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Wire;

@@ -1,6 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.memory.MemoryBudget;
@@ -10,6 +9,7 @@ import dev.isthmus.gateway.ramp.Ramps;
 import dev.isthmus.gateway.ramp.TargetWeights;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.shadow.ShadowRuntime;
 import dev.isthmus.gateway.shadow.Shadows;
 import dev.isthmus.transcoder.Transcoder;
@@ -54,7 +54,11 @@ public final class RoutePolicyTable implements AutoCloseable {
      * @param before that of the configuration before: what has been used up of a limit which is still there stays so
      */
     public RoutePolicyTable(
-            RoutingTable routes, int maxRequests, Transcoder transcoder, PolicyResources ground, @Nullable RoutePolicyTable before) {
+            RoutingTable routes,
+            int maxRequests,
+            Transcoder transcoder,
+            PolicyResources ground,
+            @Nullable RoutePolicyTable before) {
         this.ground = ground;
         this.maxRequests = maxRequests;
         this.admission = before != null && before.maxRequests == maxRequests
@@ -64,7 +68,9 @@ public final class RoutePolicyTable implements AutoCloseable {
             ModelConfig config = route.config();
             Shadows shadows = Shadows.of(route.key(), config.shadow(), route::shadows, transcoder, ground.shadows());
             boolean ramped = config.ramp() != null;
-            byRoute.put(route.key(), new RoutePolicies(config, limits(route, before), shadows, ramped, targets(route, before)));
+            byRoute.put(
+                    route.key(),
+                    new RoutePolicies(config, limits(route, before), shadows, ramped, targets(route, before)));
             plan(route);
         }
     }
@@ -74,7 +80,9 @@ public final class RoutePolicyTable implements AutoCloseable {
         if (rates.isEmpty()) {
             return null;
         }
-        RoutePolicies old = before == null ? RoutePolicies.NOTHING : before.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        RoutePolicies old = before == null
+                ? RoutePolicies.NOTHING
+                : before.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
         return old.limits != null && old.config.rates().equals(rates)
                 ? old.limits
                 : new RateLimits(route.key(), rates, ground.nanoTime(), ground.meters());
@@ -84,7 +92,9 @@ public final class RoutePolicyTable implements AutoCloseable {
     private TargetMeters targets(Route route, @Nullable RoutePolicyTable before) {
         ModelConfig config = route.config();
         boolean timed = config.ramp() != null;
-        RoutePolicies old = before == null ? RoutePolicies.NOTHING : before.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
+        RoutePolicies old = before == null
+                ? RoutePolicies.NOTHING
+                : before.byRoute.getOrDefault(route.key(), RoutePolicies.NOTHING);
         boolean same = old.config.allTargets().equals(config.allTargets()) && old.ramped == timed;
         if (old.targets != null && same) {
             return old.targets;

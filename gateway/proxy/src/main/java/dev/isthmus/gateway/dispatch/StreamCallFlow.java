@@ -1,22 +1,22 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.routing.RequestAttributes;
-import dev.isthmus.gateway.routing.TargetSelection;
-import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.StreamSelections;
 import dev.isthmus.gateway.routing.Target;
-import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.routing.TargetSelection;
+import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.gateway.upstream.UnaryStream;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
@@ -49,7 +49,13 @@ final class StreamCallFlow implements RequestSink {
     private boolean ended;
     private boolean over;
 
-    StreamCallFlow(Call call, boolean separate, RoutingTable routes, RoutePolicyTable traffic, Transcoder transcoder, Reply client) {
+    StreamCallFlow(
+            Call call,
+            boolean separate,
+            RoutingTable routes,
+            RoutePolicyTable traffic,
+            Transcoder transcoder,
+            Reply client) {
         this.call = call;
         this.separate = separate;
         this.routes = routes;
@@ -244,7 +250,8 @@ final class StreamCallFlow implements RequestSink {
                         Map.of(),
                         inference.id(),
                         place.answered());
-                client.message(new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+                client.message(
+                        new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } catch (OipException e) {
                 client.message(new ReplyMessage.StreamError(e, ""));
             }

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 
 /**
  * A request in the form of one server.

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Wire;

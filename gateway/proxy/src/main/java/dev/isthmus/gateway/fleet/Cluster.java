@@ -1,16 +1,16 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
-import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -36,7 +36,11 @@ public final class Cluster implements Upstream {
 
     /** @param replicas taken: closed with this */
     public Cluster(
-            String name, UpstreamConfig config, ServerCapabilities knowledge, ReplicaSet replicas, MeterRegistry meters) {
+            String name,
+            UpstreamConfig config,
+            ServerCapabilities knowledge,
+            ReplicaSet replicas,
+            MeterRegistry meters) {
         this(name, config, knowledge, replicas, meters, System::nanoTime);
     }
 
@@ -197,7 +201,8 @@ public final class Cluster implements Upstream {
             reply.fail(tries.noServer());
             return UpstreamStream.ENDED;
         }
-        return TrackedStream.open(replica, new TrackedRequest(replica, metrics, tries.nanoTime()), pass, call, model, reply);
+        return TrackedStream.open(
+                replica, new TrackedRequest(replica, metrics, tries.nanoTime()), pass, call, model, reply);
     }
 
     /** Not guarded: an operator may have to change a model because its calls fail. */
@@ -227,7 +232,8 @@ public final class Cluster implements Upstream {
     }
 
     /** Not guarded: how a server is can be asked at any time. */
-    private Subscription ask(Call call, ModelRef model, ReplayableRequest.BodilessRequest.Sending sending, Reply reply) {
+    private Subscription ask(
+            Call call, ModelRef model, ReplayableRequest.BodilessRequest.Sending sending, Reply reply) {
         return UpstreamCall.start(tries, call, new ReplayableRequest.BodilessRequest(model, sending), null, reply);
     }
 

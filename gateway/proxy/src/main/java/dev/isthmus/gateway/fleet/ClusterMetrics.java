@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -29,7 +29,8 @@ final class HealthChecker implements AutoCloseable {
     private final HealthThreshold streak;
     private boolean failedBefore;
 
-    HealthChecker(String upstream, Replica replica, Checks rules, Supplier<Set<ModelRef>> models, ClusterResources around) {
+    HealthChecker(
+            String upstream, Replica replica, Checks rules, Supplier<Set<ModelRef>> models, ClusterResources around) {
         this.upstream = upstream;
         this.replica = replica;
         this.rules = rules;

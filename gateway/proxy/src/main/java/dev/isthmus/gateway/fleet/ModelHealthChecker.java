@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -28,7 +28,11 @@ final class ModelHealthChecker {
     private volatile boolean closed;
 
     ModelHealthChecker(
-            Replica replica, Checks rules, Supplier<Set<ModelRef>> models, ClusterResources around, Supplier<Call> calls) {
+            Replica replica,
+            Checks rules,
+            Supplier<Set<ModelRef>> models,
+            ClusterResources around,
+            Supplier<Call> calls) {
         this.replica = replica;
         this.rules = rules;
         this.models = models;

@@ -3,10 +3,10 @@ package dev.isthmus.gateway.fleet;
 import static java.util.Objects.requireNonNull;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;

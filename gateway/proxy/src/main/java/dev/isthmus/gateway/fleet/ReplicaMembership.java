@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
-import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import java.util.HashMap;
@@ -139,7 +139,8 @@ final class ReplicaMembership implements AutoCloseable {
         leaving.clear();
     }
 
-    private record WatchedAddress(Replica replica, HealthChecker checker, QueueDepthProbe queue, EndpointMeters meters) {
+    private record WatchedAddress(
+            Replica replica, HealthChecker checker, QueueDepthProbe queue, EndpointMeters meters) {
 
         void forget() {
             checker.close();

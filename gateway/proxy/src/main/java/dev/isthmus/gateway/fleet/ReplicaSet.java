@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
 import java.util.Collection;

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.fleet.ReplayableRequest.RepeatSafety;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
-import dev.isthmus.gateway.fleet.ReplayableRequest.RepeatSafety;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;

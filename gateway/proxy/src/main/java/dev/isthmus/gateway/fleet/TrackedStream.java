@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -23,7 +23,12 @@ final class TrackedStream implements UpstreamStream {
 
     /** Opens a stream on a server; the reply may end before this returns. */
     static UpstreamStream open(
-            Replica replica, TrackedRequest tracked, CircuitBreakers.CallPermit pass, Call call, ModelRef model, Reply client) {
+            Replica replica,
+            TrackedRequest tracked,
+            CircuitBreakers.CallPermit pass,
+            Call call,
+            ModelRef model,
+            Reply client) {
         TrackedStream stream = new TrackedStream(tracked, pass);
         UpstreamStream opened = replica.server().inferStream(call, model, stream.new TrackedReply(client));
         if (!stream.over) {

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -46,7 +46,12 @@ final class UpstreamCall implements Subscription {
     private @Nullable Future<?> pause;
     private boolean over;
 
-    private UpstreamCall(AttemptResources shared, Call call, ReplayableRequest question, CircuitBreakers.@Nullable CallPermit pass, Reply client) {
+    private UpstreamCall(
+            AttemptResources shared,
+            Call call,
+            ReplayableRequest question,
+            CircuitBreakers.@Nullable CallPermit pass,
+            Reply client) {
         this.shared = shared;
         this.call = call;
         this.question = question;
@@ -62,7 +67,12 @@ final class UpstreamCall implements Subscription {
      * @param question taken
      * @param pass of a call that is guarded; null for others
      */
-    static UpstreamCall start(AttemptResources shared, Call call, ReplayableRequest question, CircuitBreakers.@Nullable CallPermit pass, Reply client) {
+    static UpstreamCall start(
+            AttemptResources shared,
+            Call call,
+            ReplayableRequest question,
+            CircuitBreakers.@Nullable CallPermit pass,
+            Reply client) {
         UpstreamCall attempts = new UpstreamCall(shared, call, question, pass, client);
         Replica first = attempts.pick();
         if (first == null) {

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
 final class GrpcResponseFields {
     private static final HeaderField STATUS_200 = HeaderField.constant(":status", "200");
     private static final HeaderField TYPE = HeaderField.constant(HttpHeaderNames.CONTENT_TYPE, GrpcNames.CONTENT_TYPE);
-    private static final HeaderField ACCEPTED = HeaderField.constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
+    private static final HeaderField ACCEPTED =
+            HeaderField.constant(GrpcNames.ACCEPT_ENCODING, ContentCoding.ACCEPTED_BY_GRPC);
 
     private static final HeaderFieldList HEAD = HeaderFieldList.of(STATUS_200, TYPE, ACCEPTED);
     private static final HeaderFieldList COMPLETE = HeaderFieldList.of(HeaderField.constant(GrpcNames.STATUS, "0"));

@@ -145,7 +145,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         keepAlive = false;
         RestExchange current = exchange;
         if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = new RestExchange(new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
+            current = new RestExchange(
+                    new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
             exchange = current;
         }
         bodyEnded = true;

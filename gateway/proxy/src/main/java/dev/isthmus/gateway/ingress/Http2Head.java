@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.net.RequestTarget;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2Headers;

@@ -29,7 +29,8 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     private final RestExchange exchange;
     private int withheld;
 
-    Http2RestExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
+    Http2RestExchange(
+            Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
         this.stream = stream;
         this.channel = channel;
         this.exchange = new RestExchange(this, settings, memory);
@@ -140,8 +141,9 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     private static HeaderFieldList fields(RestResponse response) {
-        HeaderFieldList fields =
-                response.status() == 200 ? OK : HeaderFieldList.of(HeaderField.of(STATUS, Integer.toString(response.status())));
+        HeaderFieldList fields = response.status() == 200
+                ? OK
+                : HeaderFieldList.of(HeaderField.of(STATUS, Integer.toString(response.status())));
         for (Map.Entry<String, String> header : response.headers().entrySet()) {
             fields = fields.with(field(header.getKey(), header.getValue()));
         }
@@ -152,6 +154,8 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
         if (name.equals(CONTENT_TYPE) && value.equals("application/json")) {
             return JSON;
         }
-        return name.equals(CONTENT_TYPE) && value.equals("application/octet-stream") ? BINARY : HeaderField.of(name, value);
+        return name.equals(CONTENT_TYPE) && value.equals("application/octet-stream")
+                ? BINARY
+                : HeaderField.of(name, value);
     }
 }

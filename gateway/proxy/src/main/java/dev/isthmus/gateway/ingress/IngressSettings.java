@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 
 /**
  * What is accepted and how it is answered.

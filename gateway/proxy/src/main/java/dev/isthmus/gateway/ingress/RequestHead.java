@@ -2,13 +2,13 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HeaderFields;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.NonFinite;
 import io.netty.channel.Channel;
@@ -83,7 +83,12 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     }
 
     /** The call of a request with this head, on the channel that it came on. */
-    Call asks(Operation operation, long deadline, HeaderAllowList allowed, Channel channel, MemoryBudget.MemoryReservation memory) {
+    Call asks(
+            Operation operation,
+            long deadline,
+            HeaderAllowList allowed,
+            Channel channel,
+            MemoryBudget.MemoryReservation memory) {
         return new Call(
                 operation,
                 deadline,

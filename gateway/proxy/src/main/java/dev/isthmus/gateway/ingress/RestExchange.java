@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.ContentInflater;
 import dev.isthmus.gateway.coding.InflationLimits;
@@ -293,7 +293,8 @@ final class RestExchange implements Reply {
         switch (answer) {
             case ReplyMessage.Inference inference -> {
                 begin();
-                ByteBuf json = ((InferMessage.RestMessage) inference.message()).body().content();
+                ByteBuf json =
+                        ((InferMessage.RestMessage) inference.message()).body().content();
                 part(EventWriter.event(request.channel().alloc(), json));
             }
             case ReplyMessage.Events events -> {

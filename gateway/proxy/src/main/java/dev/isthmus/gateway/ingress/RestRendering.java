@@ -18,7 +18,8 @@ record RestRendering(IngressSettings settings) {
             case ReplyMessage.ModelReadyState model -> health(model.ready(), JsonResponses.modelReady(model));
             case ReplyMessage.Server server -> RestResponse.json(200, JsonResponses.server(server.metadata()));
             case ReplyMessage.Model model -> RestResponse.json(200, JsonResponses.model(model.metadata()));
-            case ReplyMessage.Inference inference -> RestResponse.inference(((InferMessage.RestMessage) inference.message()).body());
+            case ReplyMessage.Inference inference ->
+                RestResponse.inference(((InferMessage.RestMessage) inference.message()).body());
             case ReplyMessage.Part part -> throw new IllegalArgumentException("a part, not an answer");
             case ReplyMessage.Document document -> RestResponse.json(200, document.content());
             case ReplyMessage.Events events -> RestResponse.events().with(events.content());

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;

@@ -2,9 +2,9 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.NameGrammar;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -113,7 +113,8 @@ final class RestRoutes {
 
     private static Operation infer(RequestHead head, ModelRef model, boolean stream) {
         long bodyLength = head.compressed() ? -1 : head.contentLength();
-        return new Operation.Infer(model, new BodyForm.RestForm(jsonLength(head), bodyLength, head.nonFinite()), stream);
+        return new Operation.Infer(
+                model, new BodyForm.RestForm(jsonLength(head), bodyLength, head.nonFinite()), stream);
     }
 
     /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */

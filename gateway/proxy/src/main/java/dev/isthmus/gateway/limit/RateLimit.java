@@ -2,8 +2,8 @@ package dev.isthmus.gateway.limit;
 
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.LoadingCache;
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.metrics.ReplaceableMeters;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.micrometer.core.instrument.Counter;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.ErrorCode;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;

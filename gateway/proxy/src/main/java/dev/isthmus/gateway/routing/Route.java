@@ -39,7 +39,8 @@ public final class Route {
         this.seed = StickyHash.of(key);
         this.config = config;
         this.split = new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, naming));
-        this.rules = config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
+        this.rules =
+                config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
         this.sticky = StickyKey.of(config.sticky());
         this.shadows = config.shadow().stream()
                 .map(shadow -> WeightedTarget.of(shadow, upstreams, naming))
@@ -160,7 +161,11 @@ public final class Route {
 
     /** A running sequence stays where it is; one that starts goes where the weights of now send it. */
     private WeightedTarget sequenceArm(
-            ModelRef asked, @Nullable RequestedVersion named, SequenceKey sequence, @Nullable WeightedTarget ruled, long hash) {
+            ModelRef asked,
+            @Nullable RequestedVersion named,
+            SequenceKey sequence,
+            @Nullable WeightedTarget ruled,
+            long hash) {
         SequencePins pins = choices.pins();
         long pin = SequencePins.key(asked.name(), named == null ? "" : named.version(), sequence.id());
         WeightedTarget.TargetFactory place = sequence.start() ? null : pins.find(pin);

@@ -20,7 +20,8 @@ record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
         config.headers()
                 .forEach((name, value) ->
                         conditions.add(new Condition(true, name.toLowerCase(Locale.ROOT), ValuePattern.of(value))));
-        config.parameters().forEach((name, value) -> conditions.add(new Condition(false, name, ValuePattern.of(value))));
+        config.parameters()
+                .forEach((name, value) -> conditions.add(new Condition(false, name, ValuePattern.of(value))));
         return new RoutingRule(List.copyOf(conditions), arm);
     }
 

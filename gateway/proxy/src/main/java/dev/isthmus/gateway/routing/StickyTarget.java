@@ -15,9 +15,11 @@ public final class StickyTarget {
      * @param targets those that may serve the call, at least one
      */
     public static String of(String route, List<TargetConfig> targets, String value) {
-        List<TargetConfig> sorted =
-                targets.stream().sorted(Comparator.comparing(TargetConfig::label)).toList();
-        double[] ends = WeightedTargets.ends(sorted.stream().mapToDouble(TargetConfig::weight).toArray());
+        List<TargetConfig> sorted = targets.stream()
+                .sorted(Comparator.comparing(TargetConfig::label))
+                .toList();
+        double[] ends = WeightedTargets.ends(
+                sorted.stream().mapToDouble(TargetConfig::weight).toArray());
         double point = StickyHash.unit(StickyHash.of(StickyHash.of(route), value));
         return sorted.get(WeightedTargets.index(ends, point)).label();
     }

@@ -20,16 +20,22 @@ record WeightedTarget(
         UpstreamModelName naming) {
     private static final String FALLBACK = "fallback";
 
-    static WeightedTarget of(ModelConfig.TargetConfig target, Function<String, Upstream> upstreams, UpstreamModelName naming) {
-        return new WeightedTarget(target.label(), upstreams.apply(target.upstream()), target.model(), target.version(), naming);
+    static WeightedTarget of(
+            ModelConfig.TargetConfig target, Function<String, Upstream> upstreams, UpstreamModelName naming) {
+        return new WeightedTarget(
+                target.label(), upstreams.apply(target.upstream()), target.model(), target.version(), naming);
     }
 
-    static WeightedTarget of(ModelConfig.ShadowConfig shadow, Function<String, Upstream> upstreams, UpstreamModelName naming) {
-        return new WeightedTarget(shadow.label(), upstreams.apply(shadow.upstream()), shadow.model(), shadow.version(), naming);
+    static WeightedTarget of(
+            ModelConfig.ShadowConfig shadow, Function<String, Upstream> upstreams, UpstreamModelName naming) {
+        return new WeightedTarget(
+                shadow.label(), upstreams.apply(shadow.upstream()), shadow.model(), shadow.version(), naming);
     }
 
-    static WeightedTarget of(ModelConfig.Fallback fallback, Function<String, Upstream> upstreams, UpstreamModelName naming) {
-        return new WeightedTarget(FALLBACK, upstreams.apply(fallback.upstream()), fallback.model(), fallback.version(), naming);
+    static WeightedTarget of(
+            ModelConfig.Fallback fallback, Function<String, Upstream> upstreams, UpstreamModelName naming) {
+        return new WeightedTarget(
+                FALLBACK, upstreams.apply(fallback.upstream()), fallback.model(), fallback.version(), naming);
     }
 
     Target target(ModelRef asked) {

@@ -49,7 +49,8 @@ public final class WeightedTargets {
             throw new IllegalArgumentException("targets need names that differ, got "
                     + arms.stream().map(WeightedTarget::name).toList());
         }
-        this.weights = sorted.stream().mapToInt(ModelConfig.TargetConfig::weight).toArray();
+        this.weights =
+                sorted.stream().mapToInt(ModelConfig.TargetConfig::weight).toArray();
         this.shares = configured();
     }
 

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.compare.TensorComparison;
 import io.netty.buffer.ByteBufAllocator;

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.shadow;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;

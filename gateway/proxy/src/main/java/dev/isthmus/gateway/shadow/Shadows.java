@@ -2,8 +2,8 @@ package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.Transcoder;

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.upstream;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -132,7 +132,8 @@ public final class UnaryStream implements UpstreamStream {
             } else if (answer instanceof ReplyMessage.Inference inference
                     && !upstream.peer().dialect().takesId(request.id())) {
                 reply.message(new ReplyMessage.Inference(inference.message(), request.id()));
-            } else if (answer instanceof ReplyMessage.StreamError error && error.id().isEmpty()) {
+            } else if (answer instanceof ReplyMessage.StreamError error
+                    && error.id().isEmpty()) {
                 reply.message(new ReplyMessage.StreamError(error.failure(), request.id()));
             } else {
                 reply.message(answer);

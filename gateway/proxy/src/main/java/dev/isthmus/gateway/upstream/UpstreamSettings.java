@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BooleanSupplier;

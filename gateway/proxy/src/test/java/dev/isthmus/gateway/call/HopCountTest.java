@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import java.util.List;
@@ -46,6 +46,7 @@ class HopCountTest {
     void header_isNeverPassedOnAsAClientSentIt() {
         assertThat(HeaderAllowList.of(List.of("isthmus-*", "x-a")).contains(HopCount.NAME))
                 .isFalse();
-        assertThatThrownBy(() -> HeaderAllowList.of(List.of(HopCount.NAME))).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> HeaderAllowList.of(List.of(HopCount.NAME)))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 }

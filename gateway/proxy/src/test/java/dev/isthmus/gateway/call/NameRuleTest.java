@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.gateway.settings.NameGrammar;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

@@ -2,9 +2,9 @@ package dev.isthmus.gateway.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.JsonCheck;
@@ -48,8 +48,8 @@ class PassThroughBodyTest {
     void body_inPartsOfOneByte_hasFewParts() {
         String json = "{\"text_input\":\"" + "x".repeat(50_000) + "\"}";
         List<Integer> parts = new ArrayList<>();
-        PassThroughBody body =
-                new PassThroughBody(ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
+        PassThroughBody body = new PassThroughBody(
+                ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
                     assertThat(all.toString(StandardCharsets.US_ASCII)).isEqualTo(json);
                     parts.add(all.nioBufferCount());
                     all.release();
@@ -68,8 +68,8 @@ class PassThroughBodyTest {
         for (int i = 0; i < 1000; i++) {
             json.append("\"").append(i).append("\":0,");
         }
-        PassThroughBody body =
-                new PassThroughBody(ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
+        PassThroughBody body = new PassThroughBody(
+                ByteBufAllocator.DEFAULT, JsonCheck.passed(WireLimits.DEFAULT), new NoReply(), all -> {
                     all.release();
                     return Subscription.NONE;
                 });

@@ -2,9 +2,9 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.fleet.FleetBench.Seen;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
 import dev.isthmus.transcoder.Wire;

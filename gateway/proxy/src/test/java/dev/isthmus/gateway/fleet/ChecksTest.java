@@ -196,7 +196,8 @@ class ChecksTest {
         try (GrpcTestServer first = GrpcTestServer.on(0, (request, call) -> GrpcTestServer.answer(call, READY))) {
             port = first.port();
             set.close();
-            set = start(TestConfigs.upstream(UpstreamProtocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
+            set = start(
+                    TestConfigs.upstream(UpstreamProtocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
             awaitReady(true);
         }
         awaitReady(false);

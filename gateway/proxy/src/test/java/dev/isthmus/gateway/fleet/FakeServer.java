@@ -2,14 +2,14 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.upstream.UpstreamStream;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

@@ -3,12 +3,12 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
-import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.buffer.ByteBuf;

@@ -3,6 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ServerAddress;
@@ -10,7 +11,6 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Balance;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
-import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.upstream.Upstream;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -263,7 +263,8 @@ class ReplicaMembershipTest {
 
     private final class ByHand implements Discovery {
         @Override
-        public Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> toTell) {
+        public Registration watch(
+                List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> toTell) {
             listener = toTell;
             return new Registration() {
                 @Override

@@ -129,8 +129,8 @@ class RetryOverGrpcTest {
     void slowTry_isCancelled_andNotRepeatedWithoutOptIn() throws Exception {
         try (var one = GrpcTestServer.silent();
                 var two = GrpcTestServer.silent()) {
-            Cluster cluster =
-                    fleet.cluster(UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
+            Cluster cluster = fleet.cluster(
+                    UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             assertThat(fleet.infer(cluster).failure().message())
                     .matches("upstream 'triton' did not answer within (4\\d\\d|500) ms");
             assertThat(one.requests() + two.requests()).isLessThanOrEqualTo(1);
@@ -141,7 +141,8 @@ class RetryOverGrpcTest {
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = GrpcTestServer.silent();
                 var other = GrpcTestServer.echo()) {
-            answersFour(fleet.cluster(UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+            answersFour(fleet.cluster(
+                    UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
     }
 

@@ -126,8 +126,8 @@ class RetryOverRestTest {
     void slowTry_isCancelled_andNotRepeatedWithoutOptIn() throws Exception {
         try (var one = silent();
                 var two = silent()) {
-            Cluster cluster =
-                    fleet.cluster(UpstreamProtocol.REST, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
+            Cluster cluster = fleet.cluster(
+                    UpstreamProtocol.REST, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             OipException failure = fleet.infer(cluster).failure();
             assertThat(failure.message()).matches("upstream 'triton' did not answer within (4\\d\\d|500) ms");
             assertThat(executed.get()).isLessThanOrEqualTo(1);
@@ -138,7 +138,8 @@ class RetryOverRestTest {
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = silent();
                 var other = ScriptedServer.sending(ok("{}"))) {
-            answersFour(fleet.cluster(UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
+            answersFour(fleet.cluster(
+                    UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
     }
 

@@ -3,12 +3,12 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.fleet.FleetBench.Seen;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
-import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.Map;
 import java.util.stream.Stream;

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
@@ -89,7 +89,8 @@ final class Calls implements Service {
             }
             reply.only(new ReplyMessage.Inference(
                     switch (infer.form()) {
-                        case BodyForm.RestForm rest -> new InferMessage.RestMessage(new RestBody(body, rest.jsonLength()));
+                        case BodyForm.RestForm rest ->
+                            new InferMessage.RestMessage(new RestBody(body, rest.jsonLength()));
                         case BodyForm.ProtobufForm protobuf -> new InferMessage.ProtobufMessage(body);
                     }));
         }

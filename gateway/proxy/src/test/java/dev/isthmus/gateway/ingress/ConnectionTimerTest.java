@@ -2,13 +2,13 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionEvents;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOutboundBuffer;

@@ -56,7 +56,8 @@ class Http2HeadCacheTest {
     @Test
     void forwarded_otherNamesAllowed_isReadAnew() {
         Http2Head head = heads.of(grpc("x-a", "1", "x-b", "2", "x-b", "3", "te", "trailers"));
-        assertThat(head.forwarded(HeaderAllowList.of(List.of("x-a")))).isEqualTo(Map.of("x-a", "1", "isthmus-hops", "1"));
+        assertThat(head.forwarded(HeaderAllowList.of(List.of("x-a"))))
+                .isEqualTo(Map.of("x-a", "1", "isthmus-hops", "1"));
         assertThat(head.forwarded(HeaderAllowList.of(List.of("x-*"))))
                 .isEqualTo(Map.of("x-a", "1", "x-b", "2,3", "isthmus-hops", "1"));
         assertThat(head.forwarded(HeaderAllowList.of(List.of("*")))).doesNotContainKeys(":path", "te", "content-type");

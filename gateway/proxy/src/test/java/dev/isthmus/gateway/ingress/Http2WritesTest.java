@@ -2,13 +2,13 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -61,8 +61,8 @@ class Http2WritesTest {
 
     private void answerAll(int bytes) {
         for (Reply reply : waiting) {
-            reply.only(new ReplyMessage.Inference(
-                    new InferMessage.ProtobufMessage(Unpooled.directBuffer(bytes).writeZero(bytes))));
+            reply.only(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(
+                    Unpooled.directBuffer(bytes).writeZero(bytes))));
         }
         waiting.clear();
     }

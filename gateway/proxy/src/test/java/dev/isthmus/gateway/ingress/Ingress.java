@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;

@@ -2,10 +2,10 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;

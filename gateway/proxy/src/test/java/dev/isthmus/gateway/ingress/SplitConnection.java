@@ -1,14 +1,14 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.PackedReadAllocator;
+import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.InferMessage;
@@ -77,7 +77,8 @@ final class SplitConnection implements AutoCloseable {
         channel.config().setAllocator(allocator);
         IngressPipelines pipelines = new IngressPipelines(entry);
         pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);
-        reads = new BodyReadAllocator(new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
+        reads = new BodyReadAllocator(
+                        new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(64, 2048, 65_536)), landing)
                 .newHandle();
     }
 
@@ -105,8 +106,8 @@ final class SplitConnection implements AutoCloseable {
                 ByteBuf taken = body.take();
                 whole.add(taken.isDirect() && !(taken instanceof CompositeByteBuf));
                 body.add(taken);
-                answers.add(() -> reply.only(
-                        new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(body.take(), RestBody.ALL_JSON)))));
+                answers.add(() -> reply.only(new ReplyMessage.Inference(
+                        new InferMessage.RestMessage(new RestBody(body.take(), RestBody.ALL_JSON)))));
                 if (!later) {
                     answer();
                 }

@@ -34,7 +34,8 @@ class RampsTest {
     private static final long MINUTE = Duration.ofMinutes(1).toNanos();
     private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
     private static final Instant CHANGED = Instant.parse("2026-01-02T03:04:05Z");
-    private static final ModelConfig.TargetConfig CANARY = new ModelConfig.TargetConfig("canary", "mlserver", null, "4", 10);
+    private static final ModelConfig.TargetConfig CANARY =
+            new ModelConfig.TargetConfig("canary", "mlserver", null, "4", 10);
 
     private final AtomicLong now = new AtomicLong(-5);
     private final MeterRegistry registry = new SimpleMeterRegistry();

@@ -59,7 +59,8 @@ class RequestedVersionTest {
     void versionThatNoTargetHas_goesToTargetsWithoutOne() {
         Route route = tables.route(new Model().target("any", "a", null, null, 1).target("canary", "b", null, "4", 99));
         for (int i = 0; i < 100; i++) {
-            assertThat(target(route, "5", RequestAttributes.NONE).model().version()).isEqualTo("5");
+            assertThat(target(route, "5", RequestAttributes.NONE).model().version())
+                    .isEqualTo("5");
             assertThat(arm(route, "5")).isEqualTo("any");
             assertThat(arm(route, "4")).isEqualTo("canary");
         }
@@ -76,7 +77,8 @@ class RequestedVersionTest {
     @Test
     void label_isSplitAsNoVersionIs() {
         Route route = tables.route(versions());
-        assertThat(target(route, "next", RequestAttributes.NONE).model().version()).isEqualTo("3");
+        assertThat(target(route, "next", RequestAttributes.NONE).model().version())
+                .isEqualTo("3");
         assertThat(target(route, "next", CANARY).model().version()).isEqualTo("4");
     }
 

@@ -78,7 +78,8 @@ class RoutingRuleTest {
         Map<String, Parameter> c = Map.of("c", new Parameter.Int64(3));
         assertThat(arm(route, new RequestAttributes(Map.of("a", "1", "b", "2")::get, c, "")))
                 .isEqualTo("canary");
-        assertThat(arm(route, new RequestAttributes(Map.of("a", "1")::get, c, ""))).isEqualTo("stable");
+        assertThat(arm(route, new RequestAttributes(Map.of("a", "1")::get, c, "")))
+                .isEqualTo("stable");
         assertThat(arm(route, new RequestAttributes(Map.of("a", "1", "b", "2")::get, Map.of(), "")))
                 .isEqualTo("stable");
     }
@@ -102,7 +103,8 @@ class RoutingRuleTest {
         Model model =
                 onlyByRule().rule(Map.of("x-canary", "yes"), Map.of(), "canary").stickyHeader("x-user");
         Route route = tables.route(model);
-        RequestAttributes ruled = new RequestAttributes(Map.of("x-canary", "yes", "x-user", "alice")::get, Map.of(), "");
+        RequestAttributes ruled =
+                new RequestAttributes(Map.of("x-canary", "yes", "x-user", "alice")::get, Map.of(), "");
         TargetSelection pick = route.pick(Tables.M, ruled);
         assertThat(pick.target().arm()).isEqualTo("canary");
         assertThat(pick.affinity())

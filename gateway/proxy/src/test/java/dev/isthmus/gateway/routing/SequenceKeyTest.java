@@ -198,8 +198,8 @@ class SequenceKeyTest {
     void sequence_comesBeforeTheStickyKey() {
         Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
         TargetSelection alone = route.pick(Tables.M, sequence(7));
-        RequestAttributes both =
-                new RequestAttributes(Map.of("x-user", "alice")::get, sequence(7).parameters(), "");
+        RequestAttributes both = new RequestAttributes(
+                Map.of("x-user", "alice")::get, sequence(7).parameters(), "");
         assertThat(route.pick(Tables.M, both)).isEqualTo(alone);
     }
 

@@ -101,7 +101,8 @@ class StickyTest {
         Route route = tables.route(Model.split(50, 50).stickyHeader("x-user"));
         Set<String> arms = new HashSet<>();
         for (int i = 0; i < 100; i++) {
-            TargetSelection pick = route.pick(Tables.M, i % 2 == 0 ? RequestAttributes.NONE : Tables.header("x-user", ""));
+            TargetSelection pick =
+                    route.pick(Tables.M, i % 2 == 0 ? RequestAttributes.NONE : Tables.header("x-user", ""));
             assertThat(pick.affinity()).isEqualTo(Call.NO_AFFINITY);
             arms.add(pick.target().arm());
         }

@@ -47,7 +47,10 @@ class StreamSelectionsTest {
         StreamSelections stream = new StreamSelections();
         ModelRef n = ModelRef.of("n");
         assertThat(arm(table.route(Tables.M), stream, RequestAttributes.NONE)).isEqualTo("canary");
-        assertThat(table.route(n).pick(n, RequestAttributes.NONE, stream).target().arm())
+        assertThat(table.route(n)
+                        .pick(n, RequestAttributes.NONE, stream)
+                        .target()
+                        .arm())
                 .isEqualTo("stable");
     }
 

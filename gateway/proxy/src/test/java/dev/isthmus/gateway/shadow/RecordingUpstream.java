@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.shadow;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.Dialect;

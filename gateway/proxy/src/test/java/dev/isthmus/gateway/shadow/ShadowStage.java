@@ -6,8 +6,8 @@ import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.call.BodyForm;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
@@ -151,7 +151,8 @@ final class ShadowStage implements AutoCloseable {
     static InferMessage json(String output, String values, int count) {
         String text = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"" + output
                 + "\",\"datatype\":\"FP32\",\"shape\":[" + count + "],\"data\":[" + values + "]}]}";
-        return new InferMessage.RestMessage(new RestBody(buffer(text.getBytes(StandardCharsets.UTF_8)), RestBody.ALL_JSON));
+        return new InferMessage.RestMessage(
+                new RestBody(buffer(text.getBytes(StandardCharsets.UTF_8)), RestBody.ALL_JSON));
     }
 
     static InferMessage bools(int... values) {

@@ -6,10 +6,10 @@ import static dev.isthmus.gateway.shadow.ShadowStage.floats;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -36,7 +36,8 @@ class ShadowsTest {
     }
 
     private static ModelConfig.ShadowConfig shadow(double sample, boolean compare, int maxInFlight) {
-        return new ModelConfig.ShadowConfig(null, "next", null, null, sample, compare, Duration.ofSeconds(5), maxInFlight);
+        return new ModelConfig.ShadowConfig(
+                null, "next", null, null, sample, compare, Duration.ofSeconds(5), maxInFlight);
     }
 
     @Test

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.upstream;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;

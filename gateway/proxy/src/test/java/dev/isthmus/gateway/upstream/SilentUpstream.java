@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;

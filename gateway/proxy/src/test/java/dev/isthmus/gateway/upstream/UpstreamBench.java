@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.net.Transport;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.EventLoop;

@@ -287,8 +287,8 @@ public record GatewayConfig(
                     + " place of them, the full ones going to the log (generic). What the gateway says of a request"
                     + " itself is always seen.")
             ErrorTexts errors) {
-        public static final ResponseConfig DEFAULT =
-                new ResponseConfig(NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
+        public static final ResponseConfig DEFAULT = new ResponseConfig(
+                NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */

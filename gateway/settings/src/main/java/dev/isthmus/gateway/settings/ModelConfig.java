@@ -224,7 +224,8 @@ public record ModelConfig(
             @Doc("Copied calls under way at once; more are left out.") @Range(min = 1, max = 10_000)
             int maxInFlight) {
         /** All that has a default; without an upstream. */
-        public static final ShadowConfig DEFAULT = new ShadowConfig(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
+        public static final ShadowConfig DEFAULT =
+                new ShadowConfig(null, "", null, null, 1, false, Duration.ofSeconds(5), 16);
 
         /** What it is called. */
         public String label() {

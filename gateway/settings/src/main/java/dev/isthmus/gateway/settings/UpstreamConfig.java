@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;

@@ -68,7 +68,10 @@ sealed interface ValueShape {
      * @param parts the reverse, in an order that is always the same
      */
     record Items(
-            ValueShape item, boolean notEmpty, Function<List<Object>, Object> whole, Function<Object, List<Object>> parts)
+            ValueShape item,
+            boolean notEmpty,
+            Function<List<Object>, Object> whole,
+            Function<Object, List<Object>> parts)
             implements ValueShape {
         @Override
         public Object written(Object value) {

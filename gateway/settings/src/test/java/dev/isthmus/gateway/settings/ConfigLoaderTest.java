@@ -7,8 +7,8 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.Listener;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig.Fallback;
 import dev.isthmus.gateway.settings.ModelConfig.RampConfig;
 import dev.isthmus.gateway.settings.ModelConfig.Rate;
@@ -118,7 +118,8 @@ class ConfigLoaderTest {
                         2048, 64 << 10, 100, 7, 10_000, 0.5, 300, 5, GatewayConfig.Http2Abuse.DEFAULT));
         assertThat(config.upstreams().get("m"))
                 .isEqualTo(TestConfigs.with(
-                        TestConfigs.upstream(UpstreamProtocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
+                        TestConfigs.upstream(
+                                UpstreamProtocol.REST, new Endpoint("::1", 8001), new Endpoint("h.example", 2)),
                         Map.of(
                                 "dialect",
                                 ServerDialect.KSERVE,

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.settings;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.settings.ModelNames.MatchKind;
 import dev.isthmus.gateway.settings.ModelNames.Match;
+import dev.isthmus.gateway.settings.ModelNames.MatchKind;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

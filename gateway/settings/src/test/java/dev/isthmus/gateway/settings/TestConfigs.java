@@ -13,8 +13,9 @@ public final class TestConfigs {
 
     /** An upstream of these servers with everything else at its default. */
     public static UpstreamConfig upstream(UpstreamProtocol protocol, Endpoint... servers) {
-        List<ServerAddress> addresses =
-                Stream.of(servers).<ServerAddress>map(ServerAddress.HostAddress::new).toList();
+        List<ServerAddress> addresses = Stream.of(servers)
+                .<ServerAddress>map(ServerAddress.HostAddress::new)
+                .toList();
         return with(UpstreamConfig.DEFAULT, Map.of("protocol", protocol, "endpoints", addresses));
     }
 

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet.discovery;
 
-import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.fleet.Discovery;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.ServerAddress;
 import io.netty.channel.EventLoop;
 import io.netty.resolver.dns.DnsNameResolver;
 import io.netty.resolver.dns.DnsNameResolverBuilder;

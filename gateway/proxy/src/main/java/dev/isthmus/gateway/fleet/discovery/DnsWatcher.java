@@ -31,7 +31,10 @@ final class DnsWatcher implements Registration {
     private volatile boolean closed;
 
     DnsWatcher(
-            ScheduledExecutorService loop, List<NameLookup> lookups, Duration refresh, Consumer<List<DiscoveredServer>> listener) {
+            ScheduledExecutorService loop,
+            List<NameLookup> lookups,
+            Duration refresh,
+            Consumer<List<DiscoveredServer>> listener) {
         this.loop = loop;
         this.names = lookups.stream().map(WatchedName::new).toList();
         this.refresh = refresh.toNanos();

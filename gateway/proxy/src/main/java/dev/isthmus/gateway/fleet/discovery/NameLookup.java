@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet.discovery;
 
+import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.ServerAddress;
-import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import io.netty.handler.codec.dns.DefaultDnsQuestion;
 import io.netty.handler.codec.dns.DnsRecord;
 import io.netty.handler.codec.dns.DnsRecordType;
@@ -52,7 +52,8 @@ final class NameLookup {
     void start(LookupHandler outcome) {
         timeToLive.reset();
         switch (name) {
-            case ServerAddress.HostAddress at -> host(at.endpoint(), at.endpoint().authority(), new AddressCollector(1, outcome));
+            case ServerAddress.HostAddress at ->
+                host(at.endpoint(), at.endpoint().authority(), new AddressCollector(1, outcome));
             case ServerAddress.SrvAddress service -> service(service.name(), outcome);
         }
     }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.fleet.discovery;
 
-import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.fleet.QueueDepthSource;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.Endpoint;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;

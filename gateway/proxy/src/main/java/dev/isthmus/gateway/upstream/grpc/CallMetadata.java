@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.handler.codec.http2.Http2Headers;
 import java.util.Base64;
 import java.util.LinkedHashMap;

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.http2.AbusePolicy;
-import dev.isthmus.gateway.upstream.UpstreamTransport;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.UpstreamTransport;
 import dev.isthmus.oip.OipException;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;

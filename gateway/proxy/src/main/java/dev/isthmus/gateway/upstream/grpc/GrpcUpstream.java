@@ -3,21 +3,21 @@ package dev.isthmus.gateway.upstream.grpc;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.http2.HeaderFieldList;
-import dev.isthmus.gateway.upstream.UpstreamStream;
-import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.PerLoop;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UnaryStream;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -65,7 +65,10 @@ public final class GrpcUpstream implements Upstream {
     }
 
     GrpcUpstream(
-            UpstreamSettings settings, ServerCapabilities knowledge, ConnectionRules rules, ByteBufAllocator allocator) {
+            UpstreamSettings settings,
+            ServerCapabilities knowledge,
+            ConnectionRules rules,
+            ByteBufAllocator allocator) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
@@ -165,8 +168,8 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Subscription serverReady(Call call, Reply reply) {
-        GrpcResponseReader reader = message ->
-                new ReplyMessage.Ready(parse(ServerReadyResponse.parser(), message).getReady());
+        GrpcResponseReader reader = message -> new ReplyMessage.Ready(
+                parse(ServerReadyResponse.parser(), message).getReady());
         return ask(call, methods.serverReady(), ServerReadyRequest.getDefaultInstance(), reader, reply);
     }
 
@@ -225,12 +228,14 @@ public final class GrpcUpstream implements Upstream {
         return parsed;
     }
 
-    private Subscription ask(Call call, GrpcMethods.MethodHead method, MessageLite request, GrpcResponseReader reader, Reply reply) {
+    private Subscription ask(
+            Call call, GrpcMethods.MethodHead method, MessageLite request, GrpcResponseReader reader, Reply reply) {
         return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
     }
 
     /** Takes the message. */
-    private Subscription send(Call call, GrpcMethods.MethodHead method, ByteBuf message, GrpcResponseReader reader, Reply reply) {
+    private Subscription send(
+            Call call, GrpcMethods.MethodHead method, ByteBuf message, GrpcResponseReader reader, Reply reply) {
         UnaryCall unary = open(call, method, message, reader, reply);
         if (unary == null) {
             message.release();
@@ -242,7 +247,11 @@ public final class GrpcUpstream implements Upstream {
 
     /** A call that is not under way yet, which takes the message; null where it has failed. */
     private @Nullable UnaryCall open(
-            Call call, GrpcMethods.MethodHead method, @Nullable ByteBuf message, GrpcResponseReader reader, Reply reply) {
+            Call call,
+            GrpcMethods.MethodHead method,
+            @Nullable ByteBuf message,
+            GrpcResponseReader reader,
+            Reply reply) {
         boolean own = call.hasDeadline();
         try {
             HeaderFieldList head = head(call, own ? method.plain() : method.timed());

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Wire;

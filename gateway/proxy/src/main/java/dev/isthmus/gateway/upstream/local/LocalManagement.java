@@ -3,10 +3,10 @@ package dev.isthmus.gateway.upstream.local;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.LocalStatistics;
 import dev.isthmus.local.ModelStatus;
@@ -78,7 +78,8 @@ final class LocalManagement {
                 requireNoRepository(manage.resource());
                 backend.unload(
                         model,
-                        new LocalReply<>(call.loop(), reply, done -> RepositoryModelUnloadResponse.getDefaultInstance()));
+                        new LocalReply<>(
+                                call.loop(), reply, done -> RepositoryModelUnloadResponse.getDefaultInstance()));
             }
             case MODEL_STATISTICS ->
                 reply.only(document(statistics(manage.model()).toByteArray()));
@@ -167,7 +168,8 @@ final class LocalManagement {
     }
 
     /** Hands what the backend tells to the call's loop; a loop that is gone takes nothing. */
-    private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> answer) implements LocalBackend.Outcome<T> {
+    private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> answer)
+            implements LocalBackend.Outcome<T> {
 
         @Override
         public void done(T value) {

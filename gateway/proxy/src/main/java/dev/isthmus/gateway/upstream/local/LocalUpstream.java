@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.upstream.local;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.oip.InferResponse;
@@ -89,7 +89,8 @@ public final class LocalUpstream implements Upstream {
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         backend.metadata(model)
                 .ifPresentOrElse(
-                        metadata -> reply.only(new ReplyMessage.Model(metadata)), () -> reply.fail(backend.notFound(model)));
+                        metadata -> reply.only(new ReplyMessage.Model(metadata)),
+                        () -> reply.fail(backend.notFound(model)));
         return Subscription.NONE;
     }
 

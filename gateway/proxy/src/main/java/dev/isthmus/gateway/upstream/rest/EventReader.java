@@ -2,8 +2,8 @@ package dev.isthmus.gateway.upstream.rest;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -42,7 +42,8 @@ final class EventReader implements PartReader {
 
     private void event(ByteBuf data) {
         if (!isError(data)) {
-            reply.message(new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(data, RestBody.ALL_JSON))));
+            reply.message(
+                    new ReplyMessage.Inference(new InferMessage.RestMessage(new RestBody(data, RestBody.ALL_JSON))));
             return;
         }
         try {

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;

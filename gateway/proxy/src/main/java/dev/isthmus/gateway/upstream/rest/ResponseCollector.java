@@ -65,7 +65,8 @@ final class ResponseCollector {
      *
      * @param memory counts what is gathered of its body
      */
-    ResponseCollector(UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, Readers readers) {
+    ResponseCollector(
+            UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, Readers readers) {
         this.failures = failures;
         this.readers = readers;
         this.maxBytes = maxBytes;

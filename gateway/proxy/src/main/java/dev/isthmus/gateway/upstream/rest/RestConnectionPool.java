@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.upstream.UpstreamTransport;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.UpstreamTransport;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -218,7 +218,8 @@ final class RestConnectionPool {
                     .setMaxInitialLineLength(MAX_HEAD)
                     .setMaxHeaderSize(MAX_HEAD)
                     .setMaxChunkSize(MAX_CHUNK);
-            LimitedReadAllocator reads = new LimitedReadAllocator(channel.config().getRecvByteBufAllocator());
+            LimitedReadAllocator reads =
+                    new LimitedReadAllocator(channel.config().getRecvByteBufAllocator());
             channel.config().setRecvByteBufAllocator(reads);
             connection = new RestConnection(RestConnectionPool.this, channel, reads);
             channel.pipeline()

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;

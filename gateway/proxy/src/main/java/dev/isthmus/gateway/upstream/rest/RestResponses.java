@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.upstream.rest;
 
+import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;

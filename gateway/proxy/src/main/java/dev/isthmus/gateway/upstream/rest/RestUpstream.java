@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.PerLoop;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -107,7 +107,8 @@ public final class RestUpstream implements Upstream {
         if (!knowledge.dialect().eventsOverRest()) {
             return infer(call, model, message, reply);
         }
-        return infer(call, model, "/infer_stream", message, new EventStreamReader(call, answers::inference, false), reply);
+        return infer(
+                call, model, "/infer_stream", message, new EventStreamReader(call, answers::inference, false), reply);
     }
 
     @Override

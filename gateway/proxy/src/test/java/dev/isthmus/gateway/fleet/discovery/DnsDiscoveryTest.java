@@ -3,11 +3,11 @@ package dev.isthmus.gateway.fleet.discovery;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.settings.ServerAddress;
 import dev.isthmus.gateway.fleet.Discovery.DiscoveredServer;
 import dev.isthmus.gateway.fleet.Discovery.Registration;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.ServerAddress;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.resolver.dns.SingletonDnsServerAddressStreamProvider;
 import java.time.Duration;

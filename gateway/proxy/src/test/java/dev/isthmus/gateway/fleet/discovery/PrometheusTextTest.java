@@ -18,7 +18,8 @@ class PrometheusTextTest {
 
     @Test
     void metricOfSeveralModels_isSummed() {
-        assertThat(PrometheusText.sum(TRITON, "nv_inference_pending_request_count")).hasValue(7);
+        assertThat(PrometheusText.sum(TRITON, "nv_inference_pending_request_count"))
+                .hasValue(7);
     }
 
     @Test

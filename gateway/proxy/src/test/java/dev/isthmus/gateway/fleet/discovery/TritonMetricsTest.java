@@ -3,8 +3,8 @@ package dev.isthmus.gateway.fleet.discovery;
 import static dev.isthmus.gateway.fleet.QueueDepthSource.UNKNOWN;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.util.concurrent.BlockingQueue;

@@ -3,10 +3,10 @@ package dev.isthmus.gateway.upstream.grpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
@@ -79,7 +79,8 @@ class AnswerInPartsTest {
         Parts parts = new Parts();
         parts.writable = writable;
         calls.bench.loop().execute(() -> {
-            InferMessage request = new InferMessage.ProtobufMessage(Unpooled.buffer(1).writeByte(0));
+            InferMessage request =
+                    new InferMessage.ProtobufMessage(Unpooled.buffer(1).writeByte(0));
             parts.started.complete(upstream.infer(call, ModelRef.of("simple"), request, parts));
         });
         return parts;

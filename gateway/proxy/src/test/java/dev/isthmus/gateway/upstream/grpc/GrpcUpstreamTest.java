@@ -5,10 +5,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
@@ -222,7 +222,8 @@ class GrpcUpstreamTest {
                         other.allocator())) {
             ByteBuf body = direct(new byte[16]);
             bodies.add(body);
-            assertThat(other.send(reply -> upstream.infer(other.call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
+            assertThat(other.send(reply ->
+                                    upstream.infer(other.call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
                             .protobuf())
                     .hasSize(16);
         }

@@ -8,11 +8,11 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.UpstreamStream;
-import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -225,7 +225,8 @@ public abstract class PeerContract {
     void stream_cancelledWhileItFloods_endsQuietly() throws Exception {
         StreamReply reply = new StreamReply(3);
         UpstreamStream stream = open(call("flood"), reply);
-        bench.loop().execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
+        bench.loop()
+                .execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(1, 1)))));
         await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == 3);
         bench.loop().submit(stream::cancel).get(20, TimeUnit.SECONDS);
         assertThat(infer(bench.call(), random(5, 5)).protobuf()).hasSize(5);
@@ -236,7 +237,8 @@ public abstract class PeerContract {
     void stream_thatFails_tellsWhatCameBefore() throws Exception {
         StreamReply reply = new StreamReply(Integer.MAX_VALUE);
         UpstreamStream stream = open(call("fail"), reply);
-        bench.loop().execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
+        bench.loop()
+                .execute(() -> stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(random(9, 1)))));
         assertThat(reply.outcome()).isEqualTo("FAILED_PRECONDITION: 50% of \"é\"\n");
         assertThat(reply.messages).containsExactly(random(9, 1));
     }

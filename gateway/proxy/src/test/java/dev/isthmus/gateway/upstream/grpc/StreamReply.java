@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;

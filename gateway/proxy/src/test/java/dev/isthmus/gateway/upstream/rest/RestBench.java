@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.net.Transport;
-import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ModelRef;
@@ -54,7 +54,11 @@ final class RestBench implements AutoCloseable {
     RestUpstream upstream(PoolLimits pool, BinaryTensorData binary, Duration timeout, int maxBytes, Endpoint endpoint) {
         var settings = UpstreamSettings.of("triton", endpoint, timeout, Duration.ofSeconds(2), maxBytes);
         RestUpstream upstream = new RestUpstream(
-                settings, new ServerCapabilities(ServerDialect.AUTO, binary, false), pool, bench.allocator(), nanoTime::get);
+                settings,
+                new ServerCapabilities(ServerDialect.AUTO, binary, false),
+                pool,
+                bench.allocator(),
+                nanoTime::get);
         upstreams.add(upstream);
         return upstream;
     }

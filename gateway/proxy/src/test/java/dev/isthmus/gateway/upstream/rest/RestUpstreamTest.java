@@ -193,7 +193,8 @@ class RestUpstreamTest {
         ByteBuf body = rest.buffer(new byte[1]);
         RestUpstream upstream = upstream();
         var failure = rest.bench()
-                .send(reply -> upstream.infer(rest.bench().call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
+                .send(reply ->
+                        upstream.infer(rest.bench().call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' takes REST, got PROTOBUF");
         assertThat(body.refCnt()).isZero();
@@ -260,7 +261,8 @@ class RestUpstreamTest {
         SERVER.stubFor(get("/v2").willReturn(okJson("""
                 {"name":"mlserver","version":"1.7.1","extensions":[]}""")));
         var reply = ask((upstream, r) -> upstream.serverMetadata(rest.bench().call(), r));
-        assertThat(reply.answer()).isEqualTo(new ReplyMessage.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
+        assertThat(reply.answer())
+                .isEqualTo(new ReplyMessage.Server(new ServerMetadata("mlserver", "1.7.1", List.of())));
     }
 
     @Test
@@ -291,8 +293,8 @@ class RestUpstreamTest {
         SERVER.stubFor(get("/v2/models/simple").willReturn(okJson("""
                 {"name":"identity","versions":null,"platform":null,"inputs":[],"outputs":null,"parameters":{}}""")));
         assertThat(modelMetadata().answer())
-                .isEqualTo(
-                        new ReplyMessage.Model(new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
+                .isEqualTo(new ReplyMessage.Model(
+                        new ModelMetadata("identity", List.of(), "", List.of(), List.of(), Map.of())));
     }
 
     @ParameterizedTest

@@ -157,6 +157,13 @@ public final class MemoryBudget {
             answer = bytes;
         }
 
+        /** The answer has come as a whole, and is written as the client takes it: it holds this instead of what has come. */
+        public void written(long bytes) {
+            holds(gathered + request + bytes, true);
+            answer = 0;
+            source = bytes;
+        }
+
         /** Bytes of an answer that has come as a whole, and is written as the client takes it. */
         public void source(long bytes) {
             holds(gathered + request + answer + bytes, true);

@@ -63,7 +63,7 @@ final class Questions implements AutoCloseable {
 
         /** Status and body of the answer. */
         String ask(String head, String body) throws IOException {
-            out.write((head + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
+            out.write((head + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
                     .getBytes(StandardCharsets.US_ASCII));
             String status = line();
             int length = 0;

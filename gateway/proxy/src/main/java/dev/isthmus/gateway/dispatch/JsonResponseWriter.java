@@ -30,8 +30,7 @@ final class JsonResponseWriter {
      * @throws dev.isthmus.oip.OipException OVERLOADED where there is no room
      */
     void begin() {
-        memory.answer(0);
-        memory.source(text.bytes());
+        memory.written(text.bytes());
         write();
     }
 

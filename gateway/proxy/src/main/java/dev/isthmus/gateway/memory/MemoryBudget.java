@@ -23,6 +23,11 @@ public final class MemoryBudget {
     private static final int LOOK_BITS = 16;
 
     private static final long LOOK_NANOS = 1_000_000;
+    /** A part of the bytes that only small calls may have, so that large ones never keep them out: one of so many. */
+    private static final int SMALL_CALLS = 16;
+    /** What a small call holds at most, in bytes. */
+    private static final long SMALL_CALL = 64 << 10;
+
     /** Health and errors are told however much buffers take, in bytes. */
     private static final long LIGHT_ANSWER = 16 << 10;
 
@@ -79,11 +84,16 @@ public final class MemoryBudget {
         return new MemoryReservation(this);
     }
 
-    /** @param light so little that it keeps no buffer worth speaking of: it fits as long as its bytes do */
-    private boolean reserved(long bytes, boolean light) {
+    /**
+     * @param bytes more than the call held
+     * @param total what it holds then
+     * @param light so little that it keeps no buffer worth speaking of: it fits as long as its bytes do
+     */
+    private boolean reserved(long bytes, long total, boolean light) {
+        long room = total > SMALL_CALL ? most - most / SMALL_CALLS : most;
         long before = used.get();
         if (light || !crowded(before, bytes)) {
-            while (before + bytes <= most) {
+            while (before + bytes <= room) {
                 if (used.compareAndSet(before, before + bytes)) {
                     return true;
                 }
@@ -157,6 +167,13 @@ public final class MemoryBudget {
             answer = bytes;
         }
 
+        /** The answer has come as a whole, and is written as the client takes it: it holds this instead of what has come. */
+        public void written(long bytes) {
+            holds(gathered + request + bytes, true);
+            answer = 0;
+            source = bytes;
+        }
+
         /** Bytes of an answer that has come as a whole, and is written as the client takes it. */
         public void source(long bytes) {
             holds(gathered + request + answer + bytes, true);
@@ -170,7 +187,7 @@ public final class MemoryBudget {
             }
             if (more < 0) {
                 budget.used.addAndGet(more);
-            } else if (!budget.reserved(more, executed ? more <= LIGHT_ANSWER : bytes < SmallParts.SMALL)) {
+            } else if (!budget.reserved(more, bytes, executed ? more <= LIGHT_ANSWER : bytes < SmallParts.SMALL)) {
                 throw executed
                         ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
                         : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);

@@ -36,6 +36,18 @@ class MemoryBudgetTest {
     }
 
     @Test
+    void largeCalls_leaveASixteenthToSmallOnes() {
+        budget.limit(16 << 20, Long.MAX_VALUE);
+        budget.hold().request(15 << 20);
+        assertThat(refusal(budget.hold(), (64 << 10) + 1).code()).isEqualTo(ErrorCode.OVERLOADED);
+        for (int i = 0; i < 16; i++) {
+            budget.hold().request(64 << 10);
+        }
+        assertThat(used()).isEqualTo(16 << 20);
+        assertThat(refusal(budget.hold(), 1).code()).isEqualTo(ErrorCode.OVERLOADED);
+    }
+
+    @Test
     void bytesUpToTheLimit_fit() {
         budget.hold().request(60);
         budget.hold().request(40);

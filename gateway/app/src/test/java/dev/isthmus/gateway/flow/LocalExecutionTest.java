@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What clients see of the local backend's queue, with one thread and a model that runs until it is ended. */
 class LocalExecutionTest {
-    private static final Path MODEL = Path.of("../local-backend/src/test/resources/execution/turns.onnx");
+    private static final Path MODEL = Path.of("../../local-backend/src/test/resources/execution/turns.onnx");
     private static final Metadata.Key<String> RETRY_AFTER =
             Metadata.Key.of("retry-after", Metadata.ASCII_STRING_MARSHALLER);
     private static final String INFER = "/v2/models/turns/infer";

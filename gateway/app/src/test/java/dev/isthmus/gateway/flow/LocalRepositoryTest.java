@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class LocalRepositoryTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(20);
-    private static final Path MODELS = Path.of("../local-backend/src/main/resources/models");
+    private static final Path MODELS = Path.of("../../local-backend/src/main/resources/models");
     private static final String INFER = """
             {"inputs": [{"name": "INPUT0", "datatype": "INT32", "shape": [1, 16],
                          "data": [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]},

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Test;
 class ArchitectureTest {
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            // What modules lend to each other's tests.
+            .withImportOption(location -> !location.contains("-tests.jar"))
             .importPackages("dev.isthmus");
 
     @Test

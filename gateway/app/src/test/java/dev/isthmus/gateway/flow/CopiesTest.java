@@ -24,7 +24,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 @ParameterizedClass
 @EnumSource(Transport.class)
 class CopiesTest {
-    private static final Path MODEL = Path.of("../../local-backend/src/test/resources/models/identity_fp32/1/model.onnx");
+    private static final Path MODEL =
+            Path.of("../../local-backend/src/test/resources/models/identity_fp32/1/model.onnx");
     private static final String PATH = "/v2/models/identity_fp32/infer";
     private static final int TENSOR = 1 << 20;
     /** What is copied of a request: the JSON in front of the tensors, heads. */

@@ -2,6 +2,10 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
 import io.netty.buffer.Unpooled;
 
 /** A tensor's {@code data} that comes before its datatype: its text, kept until it can be read. */

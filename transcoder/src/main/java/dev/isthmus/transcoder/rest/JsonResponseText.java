@@ -3,6 +3,7 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.json.JsonWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;

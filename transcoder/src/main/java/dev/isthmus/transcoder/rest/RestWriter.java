@@ -9,6 +9,7 @@ import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.json.JsonWriter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;

@@ -7,6 +7,7 @@ import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.json.ValueReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;

@@ -2,6 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.Map;
 
 /** Reads a tensor's object into its draft. */

@@ -5,6 +5,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.json.JsonWriter;
+import dev.isthmus.transcoder.number.HalfFloat;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.charset.StandardCharsets;

@@ -29,7 +29,7 @@ import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.JsonCheck;
+import dev.isthmus.transcoder.json.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;

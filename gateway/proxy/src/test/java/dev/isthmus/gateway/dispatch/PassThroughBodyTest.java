@@ -7,7 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.JsonCheck;
+import dev.isthmus.transcoder.json.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.nio.charset.StandardCharsets;

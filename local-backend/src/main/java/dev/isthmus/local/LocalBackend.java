@@ -2,12 +2,13 @@ package dev.isthmus.local;
 
 import dev.isthmus.local.LocalSettings.ModelControlMode;
 import dev.isthmus.local.ModelVersions.Served;
+import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.run.LocalExecutor;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
-import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -38,27 +39,6 @@ public final class LocalBackend implements AutoCloseable {
     private static final String ALL = "*";
     private static final int CHANGES = 1024;
     private static final int LISTINGS = 64;
-
-    /** Takes the outcome of a request, on a worker thread or at once. */
-    public interface Callback {
-        /**
-         * The run begins.
-         *
-         * @param first of the requests that are run together, or the only one
-         */
-        default void started(boolean first) {}
-
-        /** The answer (taken). */
-        void done(InferResponse response);
-
-        void failed(OipException failure);
-    }
-
-    /** Ends a request whose outcome nobody waits for; its callback is called all the same. From any thread. */
-    @FunctionalInterface
-    public interface Cancellable {
-        void cancel();
-    }
 
     /** Takes what was asked for, on a thread of the backend or at once. */
     public interface Outcome<T> {
@@ -244,7 +224,7 @@ public final class LocalBackend implements AutoCloseable {
      * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
      *     CANCELLED or INTERNAL
      */
-    public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
+    public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback) {
         Served served = models.use(request.model());
         if (served == null) {
             request.release();

@@ -1,9 +1,9 @@
 package dev.isthmus.transcoder.json;
 
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.json.JsonTokenizer.JsonException;
 import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.Deque;

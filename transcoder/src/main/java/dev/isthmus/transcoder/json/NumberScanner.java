@@ -1,6 +1,6 @@
 package dev.isthmus.transcoder.json;
 
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.ArrayView;
 
 /**

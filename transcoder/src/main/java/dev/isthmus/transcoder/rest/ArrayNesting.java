@@ -2,8 +2,8 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
 import dev.isthmus.transcoder.json.ArrayListener;
+import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Arrays;
 
 /**

@@ -4,7 +4,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.json.JsonCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

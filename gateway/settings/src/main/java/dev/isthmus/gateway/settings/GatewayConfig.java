@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.buffer;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;

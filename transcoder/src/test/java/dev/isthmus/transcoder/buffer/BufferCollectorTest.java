@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.buffer;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;

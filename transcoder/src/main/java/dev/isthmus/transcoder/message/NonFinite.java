@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.message;
 
 /** How NaN and the infinities are written as JSON, which has no numbers for them. */
 public enum NonFinite {

@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.message;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;

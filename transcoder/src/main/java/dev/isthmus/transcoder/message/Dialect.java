@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.message;
 
 import java.util.List;
 import java.util.Locale;

@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.message;
 
 /**
  * What a message may hold at the most; more is refused before memory is spent on it.

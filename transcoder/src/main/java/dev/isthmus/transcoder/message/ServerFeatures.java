@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.message;
 
 /**
  * What the server understands that a request goes to.

@@ -1,4 +1,4 @@
-package dev.isthmus.transcoder;
+package dev.isthmus.transcoder.message;
 
 /** A form in which inference messages travel. */
 public enum Wire {

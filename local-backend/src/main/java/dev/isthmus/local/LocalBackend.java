@@ -1,6 +1,5 @@
 package dev.isthmus.local;
 
-import dev.isthmus.local.LocalSettings.ModelControlMode;
 import dev.isthmus.local.ModelVersions.Served;
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
@@ -66,8 +65,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private Collection<String> atStart() {
-        boolean all =
-                settings.control() == ModelControlMode.NONE || settings.load().contains(ALL);
+        boolean all = !settings.explicitControl() || settings.load().contains(ALL);
         return all ? repository.names() : settings.load();
     }
 
@@ -206,7 +204,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private void change(String name, Outcome<String> outcome, Function<String, String> change) {
-        if (settings.control() != ModelControlMode.EXPLICIT) {
+        if (!settings.explicitControl()) {
             outcome.failed(new OipException(
                     ErrorCode.FAILED_PRECONDITION,
                     "the local backend loads and unloads with 'model_control: explicit' only, and has 'none'"));

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -34,7 +35,7 @@ final class EchoServer implements AutoCloseable {
             100,
             HeaderAllowList.of(List.of()),
             5,
-            IngressSettings.IngressStreamForm.OIP,
+            StreamMessageForm.OIP,
             IngressSettings.HealthResponses.DEFAULT,
             -1,
             AbusePolicy.NONE,

@@ -4,7 +4,6 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.catalogue.ServerReadiness;
 import dev.isthmus.gateway.dispatch.Dispatcher;
 import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.dispatch.InferRules;
@@ -25,7 +24,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
@@ -149,11 +148,6 @@ final class Generation {
     }
 
     private Catalogue catalogue(ModelLocations places, boolean readyBefore) {
-        ServerReadiness policy = switch (config.health().serverReady()) {
-            case ALL -> ServerReadiness.ALL;
-            case ANY -> ServerReadiness.ANY;
-            case MODELS -> ServerReadiness.MODELS;
-        };
         Set<Upstream> discovering = config.upstreams().entrySet().stream()
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
@@ -163,7 +157,10 @@ final class Generation {
                 upstreams.all(),
                 places,
                 new Catalogue.Settings(
-                        new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, readyBefore, discovering),
+                        new ServerMetadata("isthmus", Version.current(), EXTENSIONS),
+                        config.health().serverReady(),
+                        readyBefore,
+                        discovering),
                 new Catalogue.CatalogueResources(
                         ground.loops().next(),
                         around.allocator(),
@@ -189,7 +186,7 @@ final class Generation {
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 config.limits().maxHops(),
-                IngressSettings.IngressStreamForm.valueOf(answers.streamForm().name()),
+                answers.streamForm(),
                 new IngressSettings.HealthResponses(
                         answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
                 answers.compress() ? answers.compressAbove() : -1,

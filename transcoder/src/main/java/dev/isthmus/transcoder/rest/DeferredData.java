@@ -1,7 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.Unpooled;
 
 /** A tensor's {@code data} that comes before its datatype: its text, kept until it can be read. */

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -65,7 +66,7 @@ public final class Catalogue implements AutoCloseable {
      * @param discovering the upstreams whose models are all routed to them
      */
     public record Settings(
-            ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
+            ServerMetadata self, ServerReadyPolicy policy, boolean readyBefore, Set<Upstream> discovering) {
 
         public Settings {
             discovering = Set.copyOf(discovering);

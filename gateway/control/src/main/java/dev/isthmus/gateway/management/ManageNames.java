@@ -7,7 +7,7 @@ import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.proto.ModelStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;
-import dev.isthmus.transcoder.MessageSplice;
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;

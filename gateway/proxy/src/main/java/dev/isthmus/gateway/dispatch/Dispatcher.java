@@ -15,7 +15,7 @@ import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.rest.JsonCheck;
+import dev.isthmus.transcoder.json.JsonCheck;
 import java.util.Map;
 import java.util.function.Function;
 

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.transcoder.ResponseForm;
-import dev.isthmus.transcoder.SmallParts;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestResponseReader;
 import io.netty.buffer.ByteBuf;

@@ -11,12 +11,12 @@ import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
-import dev.isthmus.gateway.ingress.IngressSettings.IngressStreamForm;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -49,7 +49,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             Http2Head head,
             GrpcRequestHead said,
             long deadline,
-            IngressStreamForm form,
+            StreamMessageForm form,
             GrpcDeframer deframer,
             UnaryRequest request,
             Service calls) {
@@ -75,7 +75,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead said = head.call();
-            IngressStreamForm asked = said.form();
+            StreamMessageForm asked = said.form();
             GrpcDeframer deframer =
                     new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
             OpenedCall call = new OpenedCall(
@@ -88,7 +88,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     calls);
             opened = call;
             if (call.stream()) {
-                sink = start(call, new Operation.InferStream(call.form() == IngressStreamForm.TRITON));
+                sink = start(call, new Operation.InferStream(call.form() == StreamMessageForm.TRITON));
             }
         } catch (OipException failure) {
             fail(failure);
@@ -282,7 +282,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         unanswered = Math.max(0, unanswered - 1);
         if (answer instanceof ReplyMessage.StreamError error) {
-            if (call.form() == IngressStreamForm.OIP || call.said().statusOfErrors()) {
+            if (call.form() == StreamMessageForm.OIP || call.said().statusOfErrors()) {
                 stop(error.failure());
             } else {
                 send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
@@ -296,7 +296,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         ByteBuf message = GrpcResponses.encode(answer);
         send(
                 call,
-                call.stream() && call.form() == IngressStreamForm.TRITON
+                call.stream() && call.form() == StreamMessageForm.TRITON
                         ? StreamEnvelope.wrap(channel.alloc(), message)
                         : message);
     }

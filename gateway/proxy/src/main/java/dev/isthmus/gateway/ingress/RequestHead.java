@@ -10,7 +10,7 @@ import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.ArrayList;

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -33,7 +34,7 @@ class Http2WritesTest {
                     200,
                     GatewayConfig.Headers.DEFAULT.forwarded(),
                     5,
-                    IngressSettings.IngressStreamForm.TRITON,
+                    StreamMessageForm.TRITON,
                     IngressSettings.HealthResponses.DEFAULT,
                     -1,
                     AbusePolicy.NONE,

@@ -167,8 +167,8 @@ class MaxTensorsTest {
     @CsvSource({"4, 0, inputs", "1, 4, requested outputs"})
     void protobufInParts(int inputs, int outputs, String what) throws Exception {
         byte[] message = Infer.framed(raw("grpc", inputs, outputs, LARGE));
-        try (FramePeer client = FramePeer.client(port())) {
-            FramePeer.Stream call = client.infer();
+        try (RecordingHttp2Peer client = RecordingHttp2Peer.client(port())) {
+            RecordingHttp2Peer.Stream call = client.infer();
             call.data(message, 0, message.length / 2, false);
             assertThat(call.status()).isEqualTo("3");
             assertThat(call.fields.getOrDefault("grpc-message", "").replace("%20", " "))

@@ -67,8 +67,8 @@ class Http2WritesTest {
         waiting.clear();
     }
 
-    private static FrameClient client(ListenerContext entry, int largestFrame) {
-        FrameClient client = new FrameClient(
+    private static EmbeddedHttp2Client client(ListenerContext entry, int largestFrame) {
+        EmbeddedHttp2Client client = new EmbeddedHttp2Client(
                 entry,
                 Http2CodecUtil.SETTINGS_INITIAL_WINDOW_SIZE,
                 WINDOW,
@@ -78,7 +78,7 @@ class Http2WritesTest {
         return client;
     }
 
-    private void ask(FrameClient client, int streams) throws Exception {
+    private void ask(EmbeddedHttp2Client client, int streams) throws Exception {
         List<ByteBuf> calls = new ArrayList<>();
         for (int i = 0; i < streams; i++) {
             calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
@@ -90,11 +90,11 @@ class Http2WritesTest {
 
     @Test
     void answersOfOneTurn_areOneFlush() throws Exception {
-        try (FrameClient client = client(entry, FRAME)) {
+        try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, STREAMS);
             client.turn(() -> answerAll(16));
             assertThat(client.takeFlushes()).isEqualTo(1);
-            assertThat(client.frames().stream().filter(FrameClient.Frame::last)).hasSize(STREAMS);
+            assertThat(client.frames().stream().filter(EmbeddedHttp2Client.Frame::last)).hasSize(STREAMS);
         }
     }
 
@@ -123,7 +123,7 @@ class Http2WritesTest {
                     };
                 },
                 entry.settings());
-        try (FrameClient client = client(atOnce, FRAME)) {
+        try (EmbeddedHttp2Client client = client(atOnce, FRAME)) {
             client.takeFlushes();
             List<ByteBuf> calls = new ArrayList<>();
             for (int i = 0; i < STREAMS; i++) {
@@ -131,18 +131,18 @@ class Http2WritesTest {
             }
             client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
             assertThat(client.takeFlushes()).isEqualTo(1);
-            assertThat(client.frames().stream().filter(FrameClient.Frame::last)).hasSize(STREAMS);
+            assertThat(client.frames().stream().filter(EmbeddedHttp2Client.Frame::last)).hasSize(STREAMS);
         }
     }
 
     @Test
     void answersOfTwoStreams_goOutInWholeFrames() throws Exception {
-        try (FrameClient client = client(entry, FRAME)) {
+        try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, 2);
             client.turn(() -> answerAll(LARGE));
-            List<FrameClient.Frame> data =
-                    client.frames().stream().filter(FrameClient.Frame::data).toList();
-            assertThat(data.stream().mapToInt(FrameClient.Frame::length).sum()).isEqualTo(2 * (LARGE + 5));
+            List<EmbeddedHttp2Client.Frame> data =
+                    client.frames().stream().filter(EmbeddedHttp2Client.Frame::data).toList();
+            assertThat(data.stream().mapToInt(EmbeddedHttp2Client.Frame::length).sum()).isEqualTo(2 * (LARGE + 5));
             assertThat(data).allMatch(frame -> frame.length() <= FRAME);
             assertThat(data).hasSizeLessThanOrEqualTo(2 * (LARGE / FRAME + 2));
         }
@@ -150,12 +150,12 @@ class Http2WritesTest {
 
     @Test
     void answersOfTwoStreams_takeTurns() throws Exception {
-        try (FrameClient client = client(entry, FRAME)) {
+        try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, 2);
             client.turn(() -> answerAll(LARGE));
             List<Integer> streams = client.frames().stream()
-                    .filter(FrameClient.Frame::data)
-                    .map(FrameClient.Frame::stream)
+                    .filter(EmbeddedHttp2Client.Frame::data)
+                    .map(EmbeddedHttp2Client.Frame::stream)
                     .toList();
             // Each has had a part long before the other is through.
             assertThat(streams.subList(0, LARGE / FRAME)).contains(1, 3);
@@ -164,12 +164,12 @@ class Http2WritesTest {
 
     @Test
     void answer_toAClientThatTakesLargerFrames_isPutIntoFewer() throws Exception {
-        try (FrameClient client = client(entry, 1 << 20)) {
+        try (EmbeddedHttp2Client client = client(entry, 1 << 20)) {
             ask(client, 1);
             client.turn(() -> answerAll(LARGE));
-            List<FrameClient.Frame> data =
-                    client.frames().stream().filter(FrameClient.Frame::data).toList();
-            assertThat(data.stream().mapToInt(FrameClient.Frame::length).sum()).isEqualTo(LARGE + 5);
+            List<EmbeddedHttp2Client.Frame> data =
+                    client.frames().stream().filter(EmbeddedHttp2Client.Frame::data).toList();
+            assertThat(data.stream().mapToInt(EmbeddedHttp2Client.Frame::length).sum()).isEqualTo(LARGE + 5);
             assertThat(data).hasSizeLessThanOrEqualTo(LARGE / FRAME / 4);
         }
     }

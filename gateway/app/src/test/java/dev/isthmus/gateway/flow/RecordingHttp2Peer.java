@@ -34,7 +34,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * One end of a connection of HTTP/2 whose frames are sent by hand, and which takes on a stream what it is told to. All that the
  * other end does on a stream is kept.
  */
-final class FramePeer implements AutoCloseable {
+final class RecordingHttp2Peer implements AutoCloseable {
     static final int WINDOW = 65_535;
     private static final int FRAME = 16_384;
     private static final int DATA = 0;
@@ -133,17 +133,17 @@ final class FramePeer implements AutoCloseable {
         }
     }
 
-    private FramePeer(Socket socket, BlockingQueue<Stream> calls) throws IOException {
+    private RecordingHttp2Peer(Socket socket, BlockingQueue<Stream> calls) throws IOException {
         this.socket = socket;
         this.out = new DataOutputStream(socket.getOutputStream());
         this.calls = calls;
     }
 
     /** A connection to a server. */
-    static FramePeer client(int port) throws IOException {
+    static RecordingHttp2Peer client(int port) throws IOException {
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
         socket.setTcpNoDelay(true);
-        FramePeer peer = new FramePeer(socket, new LinkedBlockingQueue<>());
+        RecordingHttp2Peer peer = new RecordingHttp2Peer(socket, new LinkedBlockingQueue<>());
         peer.out.write(ByteBufUtil.getBytes(Http2CodecUtil.connectionPrefaceBuf()));
         peer.frame(SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER);
         Thread.ofVirtual().start(() -> peer.read(0));
@@ -280,7 +280,7 @@ final class FramePeer implements AutoCloseable {
     static final class Server implements AutoCloseable {
         private static final int PREFACE = 24;
         private final ServerSocket listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        private final List<FramePeer> connections = new CopyOnWriteArrayList<>();
+        private final List<RecordingHttp2Peer> connections = new CopyOnWriteArrayList<>();
         /** Calls of ModelInfer in the order in which they came. */
         final BlockingQueue<Stream> calls = new LinkedBlockingQueue<>();
 
@@ -301,7 +301,7 @@ final class FramePeer implements AutoCloseable {
                 while (true) {
                     Socket socket = listening.accept();
                     socket.setTcpNoDelay(true);
-                    FramePeer peer = new FramePeer(socket, calls);
+                    RecordingHttp2Peer peer = new RecordingHttp2Peer(socket, calls);
                     connections.add(peer);
                     peer.frame(SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER);
                     Thread.ofVirtual().start(() -> peer.read(PREFACE));
@@ -315,7 +315,7 @@ final class FramePeer implements AutoCloseable {
         @Override
         public void close() throws IOException {
             listening.close();
-            for (FramePeer connection : connections) {
+            for (RecordingHttp2Peer connection : connections) {
                 connection.close();
             }
         }

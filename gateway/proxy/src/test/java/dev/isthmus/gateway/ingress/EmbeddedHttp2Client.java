@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A client of HTTP/2 that sees every frame and every flush; its connection is no socket, and its loop runs when told to. */
-final class FrameClient implements AutoCloseable {
+final class EmbeddedHttp2Client implements AutoCloseable {
     static final int END_STREAM = 1;
     private static final int END_HEADERS = 4;
     private static final int HEAD = 9;
@@ -41,7 +41,7 @@ final class FrameClient implements AutoCloseable {
      *
      * @param settings what the client announces, identifiers and values in turn
      */
-    FrameClient(ListenerContext entry, int... settings) {
+    EmbeddedHttp2Client(ListenerContext entry, int... settings) {
         channel.pipeline().addLast(new Edge()).addLast(new IngressPipelines(entry));
         ByteBuf hello = Http2CodecUtil.connectionPrefaceBuf();
         ByteBuf payload = Unpooled.buffer();

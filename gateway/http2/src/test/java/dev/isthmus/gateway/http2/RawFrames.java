@@ -12,14 +12,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A peer that writes frames byte by byte, right or wrong, and writes down in words the frames it gets. */
-final class Raw {
+final class RawFrames {
     /** A request's fields, all in the static table or literals: :method POST, :scheme http, :path /. */
     static final String REQUEST = "83" + "86" + "84";
 
     /** :status 200. */
     static final String RESPONSE = "88";
 
-    private Raw() {}
+    private RawFrames() {}
 
     static ByteBuf hex(String hex) {
         return Unpooled.wrappedBuffer(ByteBufUtil.decodeHexDump(hex.replace(" ", "")));

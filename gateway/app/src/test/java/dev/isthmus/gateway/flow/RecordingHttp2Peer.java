@@ -3,29 +3,26 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.isthmus.gateway.http2.RawFrame;
+import dev.isthmus.gateway.http2.RawFrames;
+import dev.isthmus.gateway.http2.RawHttp2Connection;
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.TestConfigs;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
-import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2Exception;
+import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -37,18 +34,9 @@ import java.util.concurrent.atomic.AtomicLong;
 final class RecordingHttp2Peer implements AutoCloseable {
     static final int WINDOW = 65_535;
     private static final int FRAME = 16_384;
-    private static final int DATA = 0;
-    private static final int HEADERS = 1;
-    private static final int RST_STREAM = 3;
-    private static final int SETTINGS = 4;
-    private static final int PING = 6;
-    private static final int WINDOW_UPDATE = 8;
-    private static final int END_STREAM = 1;
-    private static final int END_HEADERS = 4;
     private static final int NOT_RESET = -1;
 
-    private final Socket socket;
-    private final DataOutputStream out;
+    private final RawHttp2Connection connection;
     private final BlockingQueue<Stream> calls;
     private final Map<Integer, Stream> streams = new ConcurrentHashMap<>();
     private final AtomicInteger pongs = new AtomicInteger();
@@ -93,23 +81,23 @@ final class RecordingHttp2Peer implements AutoCloseable {
         void data(byte[] bytes, int from, int to, boolean end) {
             int at = from;
             while (to - at > FRAME) {
-                frame(DATA, 0, id, Unpooled.wrappedBuffer(bytes, at, FRAME));
+                write(RawFrames.data(id, Unpooled.wrappedBuffer(bytes, at, FRAME), false));
                 at += FRAME;
             }
-            frame(DATA, end ? END_STREAM : 0, id, Unpooled.wrappedBuffer(bytes, at, to - at));
+            write(RawFrames.data(id, Unpooled.wrappedBuffer(bytes, at, to - at), end));
         }
 
         /** Lets the other end send so many bytes more. */
         void open(int bytes) {
-            frame(WINDOW_UPDATE, 0, id, Unpooled.buffer().writeInt(bytes));
+            write(RawFrames.windowUpdate(id, bytes));
         }
 
         void headers(boolean end, String... namesAndValues) {
-            frame(HEADERS, END_HEADERS | (end ? END_STREAM : 0), id, block(namesAndValues));
+            write(RawFrames.headers(id, end, namesAndValues));
         }
 
         void reset() {
-            frame(RST_STREAM, 0, id, Unpooled.buffer().writeInt(8));
+            write(RawFrames.frame(Http2FrameTypes.RST_STREAM, 0, id, Unpooled.buffer().writeInt(8)));
         }
 
         /** Waits until the other side has reset it, which did not end it before. */
@@ -133,20 +121,22 @@ final class RecordingHttp2Peer implements AutoCloseable {
         }
     }
 
-    private RecordingHttp2Peer(Socket socket, BlockingQueue<Stream> calls) throws IOException {
-        this.socket = socket;
-        this.out = new DataOutputStream(socket.getOutputStream());
+    private RecordingHttp2Peer(RawHttp2Connection connection, BlockingQueue<Stream> calls) {
+        this.connection = connection;
         this.calls = calls;
     }
 
     /** A connection to a server. */
     static RecordingHttp2Peer client(int port) throws IOException {
-        Socket socket = new Socket(InetAddress.getLoopbackAddress(), port);
-        socket.setTcpNoDelay(true);
-        RecordingHttp2Peer peer = new RecordingHttp2Peer(socket, new LinkedBlockingQueue<>());
-        peer.out.write(ByteBufUtil.getBytes(Http2CodecUtil.connectionPrefaceBuf()));
-        peer.frame(SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER);
-        Thread.ofVirtual().start(() -> peer.read(0));
+        RecordingHttp2Peer peer = new RecordingHttp2Peer(RawHttp2Connection.connect(port), new LinkedBlockingQueue<>());
+        Thread.ofVirtual().start(() -> {
+            try {
+                peer.read();
+            } catch (IOException e) {
+                // The gateway has gone, or the test is over.
+                return;
+            }
+        });
         return peer;
     }
 
@@ -154,21 +144,14 @@ final class RecordingHttp2Peer implements AutoCloseable {
     Stream infer(String... namesAndValues) {
         opened += 2;
         Stream stream = stream(opened);
-        String[] fields = {
-            ":method", "POST", ":scheme", "http", ":path", "/inference.GRPCInferenceService/ModelInfer",
-            ":authority", "a", "content-type", "application/grpc", "te", "trailers"
-        };
-        stream.headers(
-                false,
-                java.util.stream.Stream.concat(List.of(fields).stream(), List.of(namesAndValues).stream())
-                        .toArray(String[]::new));
+        write(RawFrames.call(stream.id, "ModelInfer", namesAndValues));
         return stream;
     }
 
     /** Waits until the other end has read what was sent. */
     void ping() {
         int before = pongs.get();
-        frame(PING, 0, 0, Unpooled.buffer().writeLong(before));
+        write(RawFrames.frame(Http2FrameTypes.PING, 0, 0, Unpooled.buffer().writeLong(before)));
         await().atMost(Duration.ofSeconds(30)).until(() -> pongs.get() > before);
     }
 
@@ -176,84 +159,51 @@ final class RecordingHttp2Peer implements AutoCloseable {
         return streams.computeIfAbsent(id, Stream::new);
     }
 
-    private static ByteBuf block(String... namesAndValues) {
-        ByteBuf block = Unpooled.buffer();
-        for (int i = 0; i < namesAndValues.length; i += 2) {
-            block.writeByte(0);
-            for (String text : List.of(namesAndValues[i], namesAndValues[i + 1])) {
-                block.writeByte(text.length()).writeCharSequence(text, StandardCharsets.ISO_8859_1);
-            }
-        }
-        return block;
-    }
-
-    private synchronized void frame(int type, int flags, int stream, ByteBuf payload) {
+    private void write(ByteBuf bytes) {
         try {
-            out.writeInt(payload.readableBytes() << 8 | type);
-            out.writeByte(flags);
-            out.writeInt(stream);
-            payload.readBytes(out, payload.readableBytes());
-            out.flush();
+            connection.write(bytes);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
-    private void read(int preface) {
-        try (socket) {
-            DataInputStream in = new DataInputStream(socket.getInputStream());
-            DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder();
-            in.skipNBytes(preface);
+    private void read() throws IOException {
+        DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder();
+        try (connection) {
             while (true) {
-                int lengthAndType = in.readInt();
-                int flags = in.readUnsignedByte();
-                int stream = in.readInt();
-                byte[] payload = in.readNBytes(lengthAndType >>> 8);
-                heard(decoder, lengthAndType & 0xff, flags, stream, payload);
+                heard(decoder, connection.next());
             }
-        } catch (IOException | UncheckedIOException | Http2Exception e) {
-            // The other end has gone, or the test is over.
-            return;
+        } catch (Http2Exception e) {
+            throw new IOException(e);
         }
     }
 
-    private void heard(DefaultHttp2HeadersDecoder decoder, int type, int flags, int id, byte[] payload)
-            throws Http2Exception {
-        switch (type) {
-            case DATA -> {
-                stream(id).add(payload);
+    private void heard(DefaultHttp2HeadersDecoder decoder, RawFrame frame) throws IOException, Http2Exception {
+        Stream stream = stream(frame.streamId());
+        switch (frame.type()) {
+            case Http2FrameTypes.DATA -> {
+                stream.add(ByteBufUtil.getBytes(frame.payload()));
                 // The connection's window is never what is waited for.
-                if (payload.length > 0) {
-                    frame(WINDOW_UPDATE, 0, 0, Unpooled.buffer().writeInt(payload.length));
+                if (frame.length() > 0) {
+                    connection.write(RawFrames.windowUpdate(0, frame.length()));
                 }
             }
-            case HEADERS -> {
+            case Http2FrameTypes.HEADERS -> {
                 Map<String, String> fields = new HashMap<>();
-                decoder.decodeHeaders(id, Unpooled.wrappedBuffer(payload))
+                decoder.decodeHeaders(stream.id, frame.payload())
                         .forEach(field -> fields.put(
                                 field.getKey().toString(), field.getValue().toString()));
-                fields(stream(id), fields);
+                fields(stream, fields);
             }
-            case RST_STREAM ->
-                stream(id).reset = Unpooled.wrappedBuffer(payload).readUnsignedInt();
-            case SETTINGS -> {
-                if ((flags & 1) == 0) {
-                    frame(SETTINGS, 1, 0, Unpooled.EMPTY_BUFFER);
-                }
-            }
-            case PING -> {
-                if ((flags & 1) == 0) {
-                    frame(PING, 1, 0, Unpooled.wrappedBuffer(payload));
-                } else {
-                    pongs.incrementAndGet();
-                }
-            }
-            case WINDOW_UPDATE ->
-                stream(id).credit.addAndGet(Unpooled.wrappedBuffer(payload).readInt());
+            case Http2FrameTypes.RST_STREAM ->
+                stream.reset = frame.payload().readUnsignedInt();
+            case Http2FrameTypes.PING -> pongs.addAndGet(frame.isAck() ? 1 : 0);
+            case Http2FrameTypes.WINDOW_UPDATE ->
+                stream.credit.addAndGet(frame.payload().readInt());
             default -> {}
         }
-        if ((type == DATA || type == HEADERS) && (flags & END_STREAM) != 0) {
-            stream(id).ended = true;
+        if (frame.endsStream()) {
+            stream.ended = true;
         }
     }
 
@@ -273,51 +223,32 @@ final class RecordingHttp2Peer implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        socket.close();
+        connection.close();
     }
 
     /** A server on such connections. */
     static final class Server implements AutoCloseable {
-        private static final int PREFACE = 24;
-        private final ServerSocket listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        private final List<RecordingHttp2Peer> connections = new CopyOnWriteArrayList<>();
         /** Calls of ModelInfer in the order in which they came. */
         final BlockingQueue<Stream> calls = new LinkedBlockingQueue<>();
 
-        Server() throws IOException {
-            Thread.ofVirtual().start(this::accept);
-        }
+        private final RawHttp2Server server = new RawHttp2Server(connection -> {
+            connection.hello();
+            new RecordingHttp2Peer(connection, calls).read();
+        });
+
+        Server() throws IOException {}
 
         Endpoint endpoint() {
-            return new Endpoint("127.0.0.1", listening.getLocalPort());
+            return TestConfigs.loopback(server.port());
         }
 
         Stream call() throws InterruptedException {
             return OipServer.next(calls);
         }
 
-        private void accept() {
-            try {
-                while (true) {
-                    Socket socket = listening.accept();
-                    socket.setTcpNoDelay(true);
-                    RecordingHttp2Peer peer = new RecordingHttp2Peer(socket, calls);
-                    connections.add(peer);
-                    peer.frame(SETTINGS, 0, 0, Unpooled.EMPTY_BUFFER);
-                    Thread.ofVirtual().start(() -> peer.read(PREFACE));
-                }
-            } catch (IOException e) {
-                // Closed: the test is over.
-                return;
-            }
-        }
-
         @Override
         public void close() throws IOException {
-            listening.close();
-            for (RecordingHttp2Peer connection : connections) {
-                connection.close();
-            }
+            server.close();
         }
     }
 }

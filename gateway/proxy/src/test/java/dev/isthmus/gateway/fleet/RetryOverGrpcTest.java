@@ -1,7 +1,10 @@
 package dev.isthmus.gateway.fleet;
 
+import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http2.RawHttp2Connection;
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
@@ -12,6 +15,9 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import io.grpc.Status;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -23,6 +29,23 @@ import org.junit.jupiter.params.provider.EnumSource;
 class RetryOverGrpcTest {
     private static final Set<RetryOn> DEFAULT = Retry.DEFAULT.on();
     private static final Set<RetryOn> ALL = EnumSet.allOf(RetryOn.class);
+
+    /** What a server does to every stream. */
+    private enum Fault implements RawHttp2Server.Answering {
+        REFUSED_STREAM,
+        GOAWAY,
+        RESET_CONNECTION;
+
+        @Override
+        public void answer(RawHttp2Connection connection, int streamId) throws IOException {
+            switch (this) {
+                case REFUSED_STREAM ->
+                    connection.words(Http2FrameTypes.RST_STREAM, streamId, (int) Http2Error.REFUSED_STREAM.code());
+                case GOAWAY -> connection.words(Http2FrameTypes.GO_AWAY, 0, 0, 0);
+                case RESET_CONNECTION -> connection.reset();
+            }
+        }
+    }
 
     private final ClusterBench fleet = new ClusterBench();
 
@@ -58,46 +81,46 @@ class RetryOverGrpcTest {
 
     @ParameterizedTest
     @EnumSource(
-            value = Http2Fault.Kind.class,
+            value = Fault.class,
             names = {"REFUSED_STREAM", "GOAWAY"})
-    void streamThatTheServerHasNotBegun_isSentToAnother(Http2Fault.Kind kind) throws Exception {
-        try (var bad = new Http2Fault(kind);
+    void streamThatTheServerHasNotBegun_isSentToAnother(Fault kind) throws Exception {
+        try (var bad = RawHttp2Server.answering(kind);
                 var other = GrpcTestServer.echo()) {
-            answersFour(cluster(DEFAULT, bad.endpoint(), other.endpoint()));
+            answersFour(cluster(DEFAULT, loopback(bad.port()), other.endpoint()));
         }
     }
 
     @ParameterizedTest
     @EnumSource(
-            value = Http2Fault.Kind.class,
+            value = Fault.class,
             names = {"REFUSED_STREAM", "GOAWAY"})
-    void streamThatNoServerBegins_failsAfterAFewMore(Http2Fault.Kind kind) throws Exception {
-        try (var one = new Http2Fault(kind);
-                var two = new Http2Fault(kind)) {
-            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+    void streamThatNoServerBegins_failsAfterAFewMore(Fault kind) throws Exception {
+        try (var one = RawHttp2Server.answering(kind);
+                var two = RawHttp2Server.answering(kind)) {
+            OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
             assertThat(failure).hasMessage("upstream 'triton' takes no more requests");
             assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(10);
-            assertThat(one.streams() + two.streams()).isEqualTo(11);
+            assertThat(one.requests() + two.requests()).isEqualTo(11);
         }
     }
 
     @Test
     void lostConnection_isNotTriedAgain_withoutOptIn() throws Exception {
-        try (var one = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION);
-                var two = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION)) {
-            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+        try (var one = RawHttp2Server.answering(Fault.RESET_CONNECTION);
+                var two = RawHttp2Server.answering(Fault.RESET_CONNECTION)) {
+            OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
-            assertThat(one.streams() + two.streams()).isEqualTo(1);
+            assertThat(one.requests() + two.requests()).isEqualTo(1);
         }
     }
 
     @Test
     void lostConnection_isPassedOver_withOptIn() throws Exception {
-        try (var bad = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION);
+        try (var bad = RawHttp2Server.answering(Fault.RESET_CONNECTION);
                 var other = GrpcTestServer.echo()) {
-            answersFour(cluster(ALL, bad.endpoint(), other.endpoint()));
+            answersFour(cluster(ALL, loopback(bad.port()), other.endpoint()));
         }
     }
 

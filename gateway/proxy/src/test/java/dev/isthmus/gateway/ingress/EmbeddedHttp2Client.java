@@ -1,40 +1,18 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.http2.RawFrame;
+import dev.isthmus.gateway.http2.RawFrames;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.embedded.EmbeddedChannel;
-import io.netty.handler.codec.http2.DefaultHttp2Headers;
-import io.netty.handler.codec.http2.DefaultHttp2HeadersEncoder;
-import io.netty.handler.codec.http2.Http2CodecUtil;
-import io.netty.handler.codec.http2.Http2Exception;
-import io.netty.handler.codec.http2.Http2FrameTypes;
-import io.netty.handler.codec.http2.Http2Headers;
-import java.util.ArrayList;
 import java.util.List;
 
 /** A client of HTTP/2 that sees every frame and every flush; its connection is no socket, and its loop runs when told to. */
 final class EmbeddedHttp2Client implements AutoCloseable {
-    static final int END_STREAM = 1;
-    private static final int END_HEADERS = 4;
-    private static final int HEAD = 9;
-
     private final EmbeddedChannel channel = new EmbeddedChannel();
-    private final DefaultHttp2HeadersEncoder headers = new DefaultHttp2HeadersEncoder();
-    private final ByteBuf received = Unpooled.buffer();
     private int flushes;
-
-    /** A frame from the server. */
-    record Frame(int type, int flags, int stream, int length) {
-        boolean data() {
-            return type == Http2FrameTypes.DATA;
-        }
-
-        boolean last() {
-            return (type == Http2FrameTypes.DATA || type == Http2FrameTypes.HEADERS) && (flags & END_STREAM) != 0;
-        }
-    }
 
     /**
      * Says hello.
@@ -43,51 +21,22 @@ final class EmbeddedHttp2Client implements AutoCloseable {
      */
     EmbeddedHttp2Client(ListenerContext entry, int... settings) {
         channel.pipeline().addLast(new Edge()).addLast(new IngressPipelines(entry));
-        ByteBuf hello = Http2CodecUtil.connectionPrefaceBuf();
-        ByteBuf payload = Unpooled.buffer();
-        for (int i = 0; i < settings.length; i += 2) {
-            payload.writeShort(settings[i]).writeInt(settings[i + 1]);
-        }
-        receive(Unpooled.wrappedBuffer(hello, frame(Http2FrameTypes.SETTINGS, 0, 0, payload)));
+        receive(Unpooled.wrappedBuffer(RawFrames.preface(), RawFrames.settings(settings)));
         frames();
-    }
-
-    static ByteBuf frame(int type, int flags, int stream, ByteBuf payload) {
-        ByteBuf head = Unpooled.buffer(HEAD);
-        head.writeMedium(payload.readableBytes())
-                .writeByte(type)
-                .writeByte(flags)
-                .writeInt(stream);
-        return Unpooled.wrappedBuffer(head, payload);
     }
 
     /** Lets the server send so many bytes more on the connection. */
     void openWindow(int bytes) {
-        receive(frame(
-                Http2FrameTypes.WINDOW_UPDATE,
-                0,
-                0,
-                Unpooled.buffer(Integer.BYTES).writeInt(bytes)));
+        receive(RawFrames.windowUpdate(0, bytes));
     }
 
     /** The frames of a call of one message. */
-    ByteBuf call(int stream, String method, byte[] message) throws Http2Exception {
-        Http2Headers head = new DefaultHttp2Headers()
-                .method("POST")
-                .scheme("http")
-                .path("/inference.GRPCInferenceService/" + method)
-                .authority("a")
-                .set("content-type", "application/grpc")
-                .set("te", "trailers");
-        ByteBuf block = Unpooled.buffer();
-        headers.encodeHeaders(stream, head, block);
+    static ByteBuf call(int stream, String method, byte[] message) {
         ByteBuf data = Unpooled.buffer(message.length + 5)
                 .writeByte(0)
                 .writeInt(message.length)
                 .writeBytes(message);
-        return Unpooled.wrappedBuffer(
-                frame(Http2FrameTypes.HEADERS, END_HEADERS, stream, block),
-                frame(Http2FrameTypes.DATA, END_STREAM, stream, data));
+        return Unpooled.wrappedBuffer(RawFrames.call(stream, method), RawFrames.data(stream, data, true));
     }
 
     /** Has the server read this at once, and do what there is to do then. */
@@ -142,26 +91,13 @@ final class EmbeddedHttp2Client implements AutoCloseable {
         return taken;
     }
 
-    /** The whole frames that have come since the last call. */
-    List<Frame> frames() {
-        for (ByteBuf part = channel.readOutbound(); part != null; part = channel.readOutbound()) {
-            received.writeBytes(part);
-            part.release();
-        }
-        List<Frame> frames = new ArrayList<>();
-        while (received.readableBytes() >= HEAD
-                && received.readableBytes() >= HEAD + received.getUnsignedMedium(received.readerIndex())) {
-            int length = received.readUnsignedMedium();
-            frames.add(new Frame(received.readUnsignedByte(), received.readUnsignedByte(), received.readInt(), length));
-            received.skipBytes(length);
-        }
-        received.discardReadBytes();
-        return frames;
+    /** The frames that have come since the last call. */
+    List<RawFrame> frames() {
+        return RawFrames.frames(RawFrames.written(channel));
     }
 
     @Override
     public void close() {
-        headers.close();
         channel.finishAndReleaseAll();
     }
 }

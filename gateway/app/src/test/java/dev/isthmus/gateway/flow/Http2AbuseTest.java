@@ -26,7 +26,7 @@ class Http2AbuseTest {
     private static final int CALLS = 2000;
 
     /** Gives as many answers as the request says; none to "silent". */
-    private static final OipServer.Script COUNTING = new OipServer.Script() {
+    private static final FakeGrpcServer.Script COUNTING = new FakeGrpcServer.Script() {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             for (int i = 0; i < Infer.value(Infer.request(message)); i++) {
@@ -35,12 +35,12 @@ class Http2AbuseTest {
         }
     };
 
-    private OipServer server;
+    private FakeGrpcServer server;
     private Stage stage;
 
     @BeforeEach
     void start() throws Exception {
-        server = new OipServer(COUNTING);
+        server = new FakeGrpcServer(COUNTING);
         stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
     }
 

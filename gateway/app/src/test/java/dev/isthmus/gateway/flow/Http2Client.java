@@ -71,7 +71,7 @@ public final class Http2Client implements AutoCloseable {
         }
 
         String part() throws InterruptedException {
-            return OipServer.next(parts);
+            return FakeGrpcServer.next(parts);
         }
 
         /** What came at the end; the head, where nothing did. */

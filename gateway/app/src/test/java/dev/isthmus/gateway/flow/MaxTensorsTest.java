@@ -6,7 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.flow.BinaryRequest.Body;
 import dev.isthmus.gateway.settings.ConfigLoader;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.rest.FakeRestServer;
 import dev.isthmus.proto.InferTensorContents;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
@@ -30,8 +30,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MaxTensorsTest {
     private static final int LARGE = 400_000;
 
-    private OipServer grpc;
-    private ScriptedServer rest;
+    private FakeGrpcServer grpc;
+    private FakeRestServer rest;
     private Gateway gateway;
     private ManagedChannel channel;
     private Http1Client http1;
@@ -52,12 +52,12 @@ class MaxTensorsTest {
 
     @BeforeEach
     void start() throws Exception {
-        grpc = new OipServer((call, message) ->
+        grpc = new FakeGrpcServer((call, message) ->
                 call.sendMessage(answer(Infer.request(message)).toByteArray()));
-        rest = ScriptedServer.that((seen, out) -> {
+        rest = FakeRestServer.that((seen, out) -> {
             int count = seen.body().contains("\"4\"") ? 4 : 1;
-            ScriptedServer.write(
-                    out, ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
+            FakeRestServer.write(
+                    out, FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
             return true;
         });
         gateway = Gateway.start(ConfigLoader.parse(

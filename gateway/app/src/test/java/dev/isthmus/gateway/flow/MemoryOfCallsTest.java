@@ -32,7 +32,7 @@ class MemoryOfCallsTest {
     private static final int MIB = 1 << 20;
     private static final int BUDGET = 4 * MIB;
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
-    private static final String GRPC = "/" + OipServer.SERVICE + "/";
+    private static final String GRPC = "/" + FakeGrpcServer.SERVICE + "/";
     private static final String REST = "/v2/models/m/infer";
     private static final String JSON =
             "{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[1]}]}";

@@ -73,7 +73,7 @@ final class PartsServer implements AutoCloseable {
     }
 
     Inference next() throws InterruptedException {
-        return OipServer.next(inferences);
+        return FakeGrpcServer.next(inferences);
     }
 
     @Override

@@ -98,7 +98,7 @@ class ProbesTest {
 
     @Test
     void oneUpstreamOfTwoIsGone_defaultPolicyIsReady() throws Exception {
-        try (FleetServer server = FleetServer.grpc();
+        try (FakeV2Server server = FakeV2Server.grpc();
                 Gateway gateway = Gateway.start(inFrontOf(Map.of("there", server.endpoint(), "gone", nobody())))) {
             awaitAsked(gateway);
             assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(200);

@@ -243,7 +243,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
         }
 
         Stream call() throws InterruptedException {
-            return OipServer.next(calls);
+            return FakeGrpcServer.next(calls);
         }
 
         @Override

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.rest.FakeRestServer;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;
@@ -141,8 +141,8 @@ class ServersThatLeaveTest {
     @Test
     void closeAfterEveryAnswerOverRest_failsNone() throws Exception {
         String answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{\"outputs\":[]}";
-        try (var server = ScriptedServer.that((request, out) -> {
-            ScriptedServer.write(out, answer);
+        try (var server = FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(out, answer);
             return false;
         })) {
             Cluster cluster = fleet.cluster(UpstreamProtocol.REST, Retry.DEFAULT.on(), null, server.endpoint());

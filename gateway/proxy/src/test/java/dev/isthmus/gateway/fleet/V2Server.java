@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.rest.FakeRestServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.Map;
@@ -13,7 +13,7 @@ final class V2Server implements AutoCloseable {
 
     private final String name;
     private final Map<String, Integer> asked = new ConcurrentHashMap<>();
-    private final ScriptedServer server;
+    private final FakeRestServer server;
     private final Endpoint endpoint;
     private volatile boolean ready = true;
     private volatile boolean mute;
@@ -21,7 +21,7 @@ final class V2Server implements AutoCloseable {
 
     private V2Server(int port, String name) throws IOException {
         this.name = name;
-        this.server = ScriptedServer.on(port, this::answer);
+        this.server = FakeRestServer.on(port, this::answer);
         this.endpoint = server.endpoint();
     }
 
@@ -34,7 +34,7 @@ final class V2Server implements AutoCloseable {
         return new V2Server(port, name);
     }
 
-    private boolean answer(ScriptedServer.Seen request, OutputStream out) throws IOException {
+    private boolean answer(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String path = request.head().split(" ", -1)[1];
         asked.merge(path, 1, Integer::sum);
         if (mute) {
@@ -42,7 +42,7 @@ final class V2Server implements AutoCloseable {
         }
         boolean bad = path.equals(notReady) || (path.equals("/v2/health/ready") && !ready);
         String description = "{\"name\":\"" + name + "\",\"version\":\"1\",\"extensions\":[]}";
-        ScriptedServer.write(out, bad ? NOT_READY : ScriptedServer.ok(path.equals("/v2") ? description : ""));
+        FakeRestServer.write(out, bad ? NOT_READY : FakeRestServer.ok(path.equals("/v2") ? description : ""));
         return true;
     }
 

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.rest.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.rest.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -41,7 +41,7 @@ class RestPoolTest {
     @ParameterizedTest
     @EnumSource(Transport.class)
     void upstream_onEveryTransport_answers(Transport transport) throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"));
+        try (var server = FakeRestServer.sending(ok("{}"));
                 var other = new RestBench(transport)) {
             assertThat(RestBench.text(other.infer(other.upstream(server.endpoint()))))
                     .isEqualTo("{}");
@@ -59,7 +59,7 @@ class RestPoolTest {
     @Test
     void cancel_whileWaiting_leavesThePlaceToTheNext() throws Exception {
         var go = new CountDownLatch(1);
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             awaitQuietly(go);
             write(out, ok("{}"));
             return true;
@@ -84,7 +84,7 @@ class RestPoolTest {
     @Test
     void pool_thatIsFull_queuesAndThenRefuses() throws Exception {
         var go = new CountDownLatch(1);
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             awaitQuietly(go);
             write(out, ok("{}"));
             return true;
@@ -107,7 +107,7 @@ class RestPoolTest {
 
     @Test
     void connection_thatNobodyUses_isClosed() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             var pool = new PoolLimits(1, 1, Duration.ofMillis(50));
             RestUpstream upstream = rest.upstream(pool, BinaryTensorData.FALSE, MINUTE, 1000, server.endpoint());
             RestBench.bytes(rest.infer(upstream));
@@ -155,13 +155,13 @@ class RestPoolTest {
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
         int port;
         RestUpstream upstream;
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             port = server.endpoint().port();
             upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
         }
         rest.infer(upstream).failure();
-        try (var again = ScriptedServer.on(port, (request, out) -> {
+        try (var again = FakeRestServer.on(port, (request, out) -> {
             write(out, ok("{}"));
             return true;
         })) {
@@ -173,7 +173,7 @@ class RestPoolTest {
 
     @Test
     void close_endsCallsUnderWayAndWaiting_andRefusesNewOnes() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> true)) {
+        try (var server = FakeRestServer.that((request, out) -> true)) {
             RestUpstream upstream = pooled(1, 1, server.endpoint());
             RecordedReply underWay = rest.infer(upstream);
             RecordedReply waiting = rest.infer(upstream);

@@ -4,7 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.rest.FakeRestServer;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;
@@ -33,7 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** A server of models of either protocol, which says of them what a test wants, and counts what it is asked. */
-final class FleetServer implements AutoCloseable {
+final class FakeV2Server implements AutoCloseable {
     private static final List<String> EXTENSIONS = List.of("model_repository", "statistics", "classification");
 
     private final UpstreamProtocol protocol;
@@ -52,34 +52,34 @@ final class FleetServer implements AutoCloseable {
     volatile boolean holding;
     volatile int inferences;
 
-    private FleetServer(UpstreamProtocol protocol, int port) throws IOException {
+    private FakeV2Server(UpstreamProtocol protocol, int port) throws IOException {
         this.protocol = protocol;
         if (protocol == UpstreamProtocol.GRPC) {
-            OipServer grpc = OipServer.complete(new Grpc(), port);
+            FakeGrpcServer grpc = FakeGrpcServer.complete(new Grpc(), port);
             server = grpc::close;
             endpoint = grpc.endpoint();
         } else {
-            ScriptedServer rest = ScriptedServer.on(port, this::rest);
+            FakeRestServer rest = FakeRestServer.on(port, this::rest);
             server = rest::close;
             endpoint = rest.endpoint();
         }
     }
 
-    static FleetServer grpc() throws IOException {
-        return new FleetServer(UpstreamProtocol.GRPC, 0);
+    static FakeV2Server grpc() throws IOException {
+        return new FakeV2Server(UpstreamProtocol.GRPC, 0);
     }
 
-    static FleetServer rest() throws IOException {
-        return new FleetServer(UpstreamProtocol.REST, 0);
+    static FakeV2Server rest() throws IOException {
+        return new FakeV2Server(UpstreamProtocol.REST, 0);
     }
 
     /** @param port 0 for any */
-    static FleetServer on(UpstreamProtocol protocol, int port) throws IOException {
-        return new FleetServer(protocol, port);
+    static FakeV2Server on(UpstreamProtocol protocol, int port) throws IOException {
+        return new FakeV2Server(protocol, port);
     }
 
     /** A model that is ready. */
-    FleetServer with(String model, String datatype) {
+    FakeV2Server with(String model, String datatype) {
         models.put(model, datatype);
         ready.add(model);
         return this;
@@ -109,7 +109,7 @@ final class FleetServer implements AutoCloseable {
         held.forEach(call -> call.close(Status.NOT_FOUND.withDescription("no such model"), new Metadata()));
     }
 
-    private final class Grpc implements OipServer.Script {
+    private final class Grpc implements FakeGrpcServer.Script {
         @Override
         public boolean describes() {
             return true;
@@ -213,20 +213,20 @@ final class FleetServer implements AutoCloseable {
                 .build();
     }
 
-    private boolean rest(ScriptedServer.Seen request, OutputStream out) throws IOException {
+    private boolean rest(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String path = request.head().split(" ", -1)[1];
-        ScriptedServer.write(out, rest(path));
+        FakeRestServer.write(out, rest(path));
         return true;
     }
 
     private String rest(String path) {
         String[] parts = path.split("/", -1);
         if (path.equals("/v2")) {
-            return ScriptedServer.ok("{\"name\":\"test\",\"version\":\"\",\"extensions\":[\""
+            return FakeRestServer.ok("{\"name\":\"test\",\"version\":\"\",\"extensions\":[\""
                     + String.join("\",\"", EXTENSIONS) + "\"]}");
         }
         if (path.equals("/v2/health/ready")) {
-            return ScriptedServer.ok("{}");
+            return FakeRestServer.ok("{}");
         }
         if (path.equals("/v2/repository/index")) {
             count("RepositoryIndex");
@@ -234,26 +234,26 @@ final class FleetServer implements AutoCloseable {
             index().getModelsList()
                     .forEach(model -> entries.add("{\"name\":\"" + model.getName() + "\",\"version\":\"1\",\"state\":\""
                             + model.getState() + "\"}"));
-            return ScriptedServer.ok(entries.toString());
+            return FakeRestServer.ok(entries.toString());
         }
         if (path.endsWith("/load")) {
             loaded.add(parts[4]);
-            return loads ? ScriptedServer.ok("") : notFound();
+            return loads ? FakeRestServer.ok("") : notFound();
         }
         String model = parts[3];
         if (path.endsWith("/stats")) {
-            return ScriptedServer.ok("{\"model_stats\":[{\"name\":\"" + model
+            return FakeRestServer.ok("{\"model_stats\":[{\"name\":\"" + model
                     + "\",\"version\":\"1\",\"inference_count\":" + inferences + "}]}");
         }
         if (path.endsWith("/ready")) {
-            return ready.contains(model) ? ScriptedServer.ok("{}") : notFound();
+            return ready.contains(model) ? FakeRestServer.ok("{}") : notFound();
         }
         count("ModelMetadata " + model);
         String datatype = models.get(model);
         String version = parts.length > 5 && parts[4].equals("versions") ? parts[5] : "1";
         return datatype == null
                 ? notFound()
-                : ScriptedServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"" + version + "\"],\"platform\":\"p\","
+                : FakeRestServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"" + version + "\"],\"platform\":\"p\","
                         + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + datatype
                         + "\",\"shape\":[2]}],\"outputs\":[]}");
     }

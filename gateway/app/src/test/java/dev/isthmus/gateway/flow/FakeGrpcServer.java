@@ -27,7 +27,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A real gRPC server that does what a script says; what else it is asked, it answers UNIMPLEMENTED. */
-final class OipServer implements AutoCloseable {
+final class FakeGrpcServer implements AutoCloseable {
     static final String SERVICE = "inference.GRPCInferenceService";
     private static final List<String> METHODS = List.of(
             "ModelInfer",
@@ -48,7 +48,7 @@ final class OipServer implements AutoCloseable {
             "CudaSharedMemoryUnregister");
 
     /** A call as it was opened. */
-    record Seen(String method, Metadata headers, @Nullable Deadline deadline) {}
+    record OpenedCall(String method, Metadata headers, @Nullable Deadline deadline) {}
 
     /** What is done with the calls. All happens on the server's transport thread. */
     interface Script {
@@ -77,26 +77,26 @@ final class OipServer implements AutoCloseable {
     /** Sent before the first answer of each call. */
     Metadata answerHeaders = new Metadata();
 
-    final BlockingQueue<Seen> opened = new LinkedBlockingQueue<>();
+    final BlockingQueue<OpenedCall> opened = new LinkedBlockingQueue<>();
     final BlockingQueue<byte[]> messages = new LinkedBlockingQueue<>();
     final BlockingQueue<String> halfClosed = new LinkedBlockingQueue<>();
     final BlockingQueue<String> cancelled = new LinkedBlockingQueue<>();
 
-    OipServer(Script script) throws IOException {
+    FakeGrpcServer(Script script) throws IOException {
         this(script, List.of(), 0);
     }
 
     /** A server that does not even answer for itself whether it is ready, and what it is. */
-    static OipServer complete(Script script) throws IOException {
+    static FakeGrpcServer complete(Script script) throws IOException {
         return complete(script, 0);
     }
 
     /** @param port 0 for any */
-    static OipServer complete(Script script, int port) throws IOException {
-        return new OipServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"), port);
+    static FakeGrpcServer complete(Script script, int port) throws IOException {
+        return new FakeGrpcServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"), port);
     }
 
-    private OipServer(Script script, List<String> further, int port) throws IOException {
+    private FakeGrpcServer(Script script, List<String> further, int port) throws IOException {
         this.script = script;
         var service = ServerServiceDefinition.builder(SERVICE);
         Stream.concat(METHODS.stream(), further.stream())
@@ -127,7 +127,7 @@ final class OipServer implements AutoCloseable {
             call.close(Status.UNIMPLEMENTED, new Metadata());
             return new ServerCall.Listener<>() {};
         }
-        opened.add(new Seen(method, headers, deadline));
+        opened.add(new OpenedCall(method, headers, deadline));
         call.request(1);
         return new ServerCall.Listener<>() {
             private boolean answering;

@@ -14,6 +14,7 @@ import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelStatisticsRequest;
 import dev.isthmus.proto.ModelStatisticsResponse;

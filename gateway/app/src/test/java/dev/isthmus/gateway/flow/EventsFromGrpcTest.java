@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.flow.FakeGrpcServer.next;
+import static dev.isthmus.gateway.upstream.FakeGrpcServer.next;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;

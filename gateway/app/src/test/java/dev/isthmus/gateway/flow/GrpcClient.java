@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.ManagedChannel;

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.ModelReadyRequest;
 import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerReadyResponse;

@@ -6,7 +6,7 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import org.junit.jupiter.api.Test;
 
 /** Servers that are configured by name. */

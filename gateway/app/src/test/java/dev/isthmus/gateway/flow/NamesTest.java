@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.upstream.rest.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelConfigRequest;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelReadyRequest;

@@ -14,6 +14,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

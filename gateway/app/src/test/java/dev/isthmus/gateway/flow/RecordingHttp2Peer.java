@@ -9,6 +9,7 @@ import dev.isthmus.gateway.http2.RawHttp2Connection;
 import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -9,8 +9,8 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
-import dev.isthmus.gateway.upstream.grpc.GrpcTestServer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
@@ -66,7 +66,7 @@ class RetryOverGrpcTest {
 
     @Test
     void refusedConnection_isPassedOver() throws Exception {
-        try (var other = GrpcTestServer.echo()) {
+        try (var other = FakeGrpcServer.echo()) {
             answersFour(cluster(DEFAULT, ClusterBench.dead(), other.endpoint()));
         }
     }
@@ -85,7 +85,7 @@ class RetryOverGrpcTest {
             names = {"REFUSED_STREAM", "GOAWAY"})
     void streamThatTheServerHasNotBegun_isSentToAnother(Fault kind) throws Exception {
         try (var bad = RawHttp2Server.answering(kind);
-                var other = GrpcTestServer.echo()) {
+                var other = FakeGrpcServer.echo()) {
             answersFour(cluster(DEFAULT, loopback(bad.port()), other.endpoint()));
         }
     }
@@ -119,15 +119,15 @@ class RetryOverGrpcTest {
     @Test
     void lostConnection_isPassedOver_withOptIn() throws Exception {
         try (var bad = RawHttp2Server.answering(Fault.RESET_CONNECTION);
-                var other = GrpcTestServer.echo()) {
+                var other = FakeGrpcServer.echo()) {
             answersFour(cluster(ALL, loopback(bad.port()), other.endpoint()));
         }
     }
 
     @Test
     void unavailable_isTriedElsewhereOnce() throws Exception {
-        try (var one = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("full"));
-                var two = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("full"))) {
+        try (var one = FakeGrpcServer.failing(Status.UNAVAILABLE.withDescription("full"));
+                var two = FakeGrpcServer.failing(Status.UNAVAILABLE.withDescription("full"))) {
             OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
                     .failure();
             assertThat(failure).hasMessage("full");
@@ -138,8 +138,8 @@ class RetryOverGrpcTest {
 
     @Test
     void errorOfTheRequest_isExecutedOnce() throws Exception {
-        try (var one = GrpcTestServer.failing(Status.INTERNAL);
-                var two = GrpcTestServer.failing(Status.INTERNAL)) {
+        try (var one = FakeGrpcServer.failing(Status.INTERNAL);
+                var two = FakeGrpcServer.failing(Status.INTERNAL)) {
             assertThat(fleet.infer(cluster(ALL, one.endpoint(), two.endpoint()))
                             .failure()
                             .code())
@@ -150,8 +150,8 @@ class RetryOverGrpcTest {
 
     @Test
     void slowTry_isCancelled_andNotRepeatedWithoutOptIn() throws Exception {
-        try (var one = GrpcTestServer.silent();
-                var two = GrpcTestServer.silent()) {
+        try (var one = FakeGrpcServer.silent();
+                var two = FakeGrpcServer.silent()) {
             Cluster cluster = fleet.cluster(
                     UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             assertThat(fleet.infer(cluster).failure().message())
@@ -162,8 +162,8 @@ class RetryOverGrpcTest {
 
     @Test
     void slowTry_isPassedOver_withOptIn() throws Exception {
-        try (var slow = GrpcTestServer.silent();
-                var other = GrpcTestServer.echo()) {
+        try (var slow = FakeGrpcServer.silent();
+                var other = FakeGrpcServer.echo()) {
             answersFour(fleet.cluster(
                     UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
@@ -171,7 +171,7 @@ class RetryOverGrpcTest {
 
     @Test
     void cancel_whileAServerIsSilent_reachesIt() throws Exception {
-        try (var one = GrpcTestServer.silent()) {
+        try (var one = FakeGrpcServer.silent()) {
             RecordedReply reply = fleet.infer(cluster(ALL, one.endpoint()));
             one.request();
             reply.cancel();

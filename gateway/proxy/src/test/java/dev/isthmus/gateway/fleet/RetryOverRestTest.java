@@ -1,14 +1,14 @@
 package dev.isthmus.gateway.fleet;
 
-import static dev.isthmus.gateway.upstream.rest.FakeRestServer.ok;
-import static dev.isthmus.gateway.upstream.rest.FakeRestServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
-import dev.isthmus.gateway.upstream.rest.FakeRestServer;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import java.time.Duration;

@@ -8,7 +8,7 @@ import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
-import dev.isthmus.gateway.upstream.rest.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.oip.OipException;
 import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.upstream.rest;
+package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.settings.Endpoint;
 import java.io.BufferedInputStream;
@@ -73,7 +73,7 @@ public final class FakeRestServer implements AutoCloseable {
         return new Endpoint("127.0.0.1", socket.getLocalPort());
     }
 
-    int connections() {
+    public int connections() {
         return connections.get();
     }
 
@@ -90,7 +90,7 @@ public final class FakeRestServer implements AutoCloseable {
         return seen;
     }
 
-    int unread() {
+    public int unread() {
         return requests.size();
     }
 
@@ -166,7 +166,7 @@ public final class FakeRestServer implements AutoCloseable {
     }
 
     /** Closes every open connection, but goes on listening. */
-    void closeConnections() throws IOException {
+    public void closeConnections() throws IOException {
         for (Socket connection : open) {
             connection.close();
         }

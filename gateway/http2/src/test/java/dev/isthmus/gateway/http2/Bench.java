@@ -60,9 +60,9 @@ final class Bench implements AutoCloseable {
     /** Exchanges prefaces and SETTINGS. */
     Bench ready() {
         if (connection.isServer()) {
-            send(Raw.preface());
+            send(RawFrames.preface());
         }
-        send(Raw.settings());
+        send(RawFrames.settings());
         written();
         return this;
     }
@@ -90,7 +90,7 @@ final class Bench implements AutoCloseable {
 
     List<String> written() {
         channel.runPendingTasks();
-        return Raw.written(channel, decoder);
+        return RawFrames.written(channel, decoder);
     }
 
     @Override

@@ -27,17 +27,17 @@ class SendingTest {
     }
 
     private Http2Stream open(int id) {
-        bench.send(Raw.request(id, true));
+        bench.send(RawFrames.request(id, true));
         return requireNonNull(bench.request(bench.requests() - 1).stream);
     }
 
     private void settings(String hex) {
-        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, hex));
+        bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, hex));
         bench.written();
     }
 
     private void window(int streamId, int by) {
-        bench.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, streamId, String.format("%08x", by)));
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, streamId, String.format("%08x", by)));
     }
 
     private static ByteBuf bytes(int size) {
@@ -95,8 +95,8 @@ class SendingTest {
             public void closed(StreamEnd end) {}
         };
         try (Bench receiver = Bench.server(stream -> listener)) {
-            receiver.ready().send(Raw.request(1, false));
-            ByteBuf read = Unpooled.directBuffer().writeBytes(Raw.data(1, 10_000, false));
+            receiver.ready().send(RawFrames.request(1, false));
+            ByteBuf read = Unpooled.directBuffer().writeBytes(RawFrames.data(1, 10_000, false));
             long start = read.memoryAddress();
             ByteBuf rest = read.retainedSlice(5_000, read.readableBytes() - 5_000);
             receiver.send(read.writerIndex(5_000), rest);
@@ -124,7 +124,7 @@ class SendingTest {
     @Test
     void responsesOfOneRead_areFlushedOnce() {
         try (Bench echo = Bench.server(Echo::new)) {
-            echo.ready().send(Unpooled.wrappedBuffer(Raw.request(1, true), Raw.request(3, true), Raw.request(5, true)));
+            echo.ready().send(Unpooled.wrappedBuffer(RawFrames.request(1, true), RawFrames.request(3, true), RawFrames.request(5, true)));
             assertThat(echo.channel.outboundMessages()).hasSize(1);
             assertThat(echo.written()).hasSize(6);
         }
@@ -229,7 +229,7 @@ class SendingTest {
         Http2Stream stream = open(1);
         stream.data(bytes(1000), false);
         stream.headers(Echo.TRAILERS, true);
-        bench.send(Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+        bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
         stream.data(bytes(1000), true);
         settings("000400010000");
         assertThat(data()).isEmpty();
@@ -262,11 +262,11 @@ class SendingTest {
 
     @Test
     void halfOfAWindowConsumed_isGivenBack_6_9() {
-        bench.send(Raw.request(1, false));
+        bench.send(RawFrames.request(1, false));
         Heard heard = bench.request(0);
         heard.consumes = false;
         for (int i = 0; i < 32; i++) {
-            bench.send(Raw.data(1, 16_384, false));
+            bench.send(RawFrames.data(1, 16_384, false));
         }
         assertThat(bench.written()).isEmpty();
         requireNonNull(heard.stream).consumed(1 << 19);

@@ -78,21 +78,21 @@ class SuddenEndsTest {
             Random random = new Random(seed);
             try (Bench bench = Bench.server(Echo::new)) {
                 ByteBuf input = Unpooled.copiedBuffer(
-                        Raw.settings(),
-                        Raw.request(1, false),
-                        Raw.data(1, 40, false),
-                        Raw.frame(FrameType.HEADERS, 0x28, 3, "02" + "0000000010" + "838684" + "0000"),
-                        Raw.frame(FrameType.CONTINUATION, 4, 3, "400161" + "0162"),
-                        Raw.frame(FrameType.DATA, 8, 3, "02616263640000"),
-                        Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000100"),
-                        Raw.frame(FrameType.PING, 0, 0, "0000000000000000"),
-                        Raw.frame(FrameType.SETTINGS, 0, 0, "000400001000"),
-                        Raw.data(1, 40, true),
-                        Raw.frame(FrameType.RST_STREAM, 0, 3, "00000008"));
+                        RawFrames.settings(),
+                        RawFrames.request(1, false),
+                        RawFrames.data(1, 40, false),
+                        RawFrames.frame(FrameType.HEADERS, 0x28, 3, "02" + "0000000010" + "838684" + "0000"),
+                        RawFrames.frame(FrameType.CONTINUATION, 4, 3, "400161" + "0162"),
+                        RawFrames.frame(FrameType.DATA, 8, 3, "02616263640000"),
+                        RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000100"),
+                        RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"),
+                        RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400001000"),
+                        RawFrames.data(1, 40, true),
+                        RawFrames.frame(FrameType.RST_STREAM, 0, 3, "00000008"));
                 for (int i = random.nextInt(4); i >= 0; i--) {
                     input.setByte(random.nextInt(input.readableBytes()), random.nextInt(256));
                 }
-                bench.send(Raw.preface());
+                bench.send(RawFrames.preface());
                 while (input.isReadable() && bench.channel.isOpen()) {
                     int length = Math.min(input.readableBytes(), 1 + random.nextInt(100));
                     bench.send(Unpooled.copiedBuffer(input.readSlice(length)));

@@ -1,10 +1,10 @@
-package dev.isthmus.gateway.flow;
+package dev.isthmus.gateway.upstream;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;
@@ -33,68 +33,92 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** A server of models of either protocol, which says of them what a test wants, and counts what it is asked. */
-final class FleetServer implements AutoCloseable {
+public final class FakeV2Server implements AutoCloseable {
+    private static final String NOT_READY = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
     private static final List<String> EXTENSIONS = List.of("model_repository", "statistics", "classification");
 
     private final UpstreamProtocol protocol;
+    private final String name;
     private final Closeable server;
     private final Endpoint endpoint;
     private final Map<String, AtomicInteger> asked = new ConcurrentHashMap<>();
     private final List<ServerCall<byte[], byte[]>> held = new CopyOnWriteArrayList<>();
     /** The models that it has, by name, with the datatype of their one input. */
-    final Map<String, String> models = new ConcurrentHashMap<>();
+    public final Map<String, String> models = new ConcurrentHashMap<>();
 
-    final Set<String> ready = ConcurrentHashMap.newKeySet();
+    /** The models that are ready. */
+    public final Set<String> ready = ConcurrentHashMap.newKeySet();
     /** Which models were loaded. */
-    final List<String> loaded = new CopyOnWriteArrayList<>();
+    public final List<String> loaded = new CopyOnWriteArrayList<>();
 
-    volatile boolean loads = true;
-    volatile boolean holding;
-    volatile int inferences;
+    /** Whether it is ready itself. */
+    public volatile boolean serverReady = true;
 
-    private FleetServer(UpstreamProtocol protocol, int port) throws IOException {
+    /** Whether it reads what it is asked but answers nothing. */
+    public volatile boolean mute;
+
+    /** Whether it loads models that it is told to. */
+    public volatile boolean loads = true;
+
+    /** Whether questions for models that it has not wait until {@link #release}. */
+    public volatile boolean holding;
+
+    public volatile int inferences;
+
+    private FakeV2Server(UpstreamProtocol protocol, int port, String name) throws IOException {
         this.protocol = protocol;
+        this.name = name;
         if (protocol == UpstreamProtocol.GRPC) {
-            OipServer grpc = OipServer.complete(new Grpc(), port);
+            FakeGrpcServer grpc = FakeGrpcServer.complete(new Grpc(), port);
             server = grpc::close;
             endpoint = grpc.endpoint();
         } else {
-            ScriptedServer rest = ScriptedServer.on(port, this::rest);
+            FakeRestServer rest = FakeRestServer.on(port, this::rest);
             server = rest::close;
             endpoint = rest.endpoint();
         }
     }
 
-    static FleetServer grpc() throws IOException {
-        return new FleetServer(UpstreamProtocol.GRPC, 0);
+    public static FakeV2Server grpc() throws IOException {
+        return on(UpstreamProtocol.GRPC, 0);
     }
 
-    static FleetServer rest() throws IOException {
-        return new FleetServer(UpstreamProtocol.REST, 0);
+    public static FakeV2Server rest() throws IOException {
+        return on(UpstreamProtocol.REST, 0);
     }
 
     /** @param port 0 for any */
-    static FleetServer on(UpstreamProtocol protocol, int port) throws IOException {
-        return new FleetServer(protocol, port);
+    public static FakeV2Server on(UpstreamProtocol protocol, int port) throws IOException {
+        return on(protocol, port, "test");
+    }
+
+    /**
+     * A server that is ready and has no models.
+     *
+     * @param port 0 for any
+     * @param name in its metadata
+     */
+    public static FakeV2Server on(UpstreamProtocol protocol, int port, String name) throws IOException {
+        return new FakeV2Server(protocol, port, name);
     }
 
     /** A model that is ready. */
-    FleetServer with(String model, String datatype) {
+    public FakeV2Server with(String model, String datatype) {
         models.put(model, datatype);
         ready.add(model);
         return this;
     }
 
-    UpstreamProtocol protocol() {
+    public UpstreamProtocol protocol() {
         return protocol;
     }
 
-    Endpoint endpoint() {
+    public Endpoint endpoint() {
         return endpoint;
     }
 
     /** How often it was asked: the method of gRPC, and the model where it is about one. */
-    int asked(String question) {
+    public int asked(String question) {
         AtomicInteger count = asked.get(question);
         return count == null ? 0 : count.get();
     }
@@ -104,12 +128,12 @@ final class FleetServer implements AutoCloseable {
     }
 
     /** Answers what was held back. */
-    void release() {
+    public void release() {
         holding = false;
         held.forEach(call -> call.close(Status.NOT_FOUND.withDescription("no such model"), new Metadata()));
     }
 
-    private final class Grpc implements OipServer.Script {
+    private final class Grpc implements FakeGrpcServer.Script {
         @Override
         public boolean describes() {
             return true;
@@ -132,7 +156,9 @@ final class FleetServer implements AutoCloseable {
         String full = call.getMethodDescriptor().getFullMethodName();
         try {
             Message answer = answer(full.substring(full.indexOf('/') + 1), message);
-            if (answer != null) {
+            if (mute) {
+                held.add(call);
+            } else if (answer != null) {
                 call.sendMessage(answer.toByteArray());
             } else if (holding) {
                 held.add(call);
@@ -146,13 +172,17 @@ final class FleetServer implements AutoCloseable {
 
     private @Nullable Message answer(String method, byte[] message) throws InvalidProtocolBufferException {
         return switch (method) {
-            case "ServerReady" ->
-                ServerReadyResponse.newBuilder().setReady(true).build();
-            case "ServerMetadata" ->
-                ServerMetadataResponse.newBuilder()
-                        .setName("test")
+            case "ServerReady" -> {
+                count(method);
+                yield ServerReadyResponse.newBuilder().setReady(serverReady).build();
+            }
+            case "ServerMetadata" -> {
+                count(method);
+                yield ServerMetadataResponse.newBuilder()
+                        .setName(name)
                         .addAllExtensions(EXTENSIONS)
                         .build();
+            }
             case "ModelReady" -> {
                 String model = ModelReadyRequest.parseFrom(message).getName();
                 yield ModelReadyResponse.newBuilder()
@@ -213,20 +243,25 @@ final class FleetServer implements AutoCloseable {
                 .build();
     }
 
-    private boolean rest(ScriptedServer.Seen request, OutputStream out) throws IOException {
+    private boolean rest(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String path = request.head().split(" ", -1)[1];
-        ScriptedServer.write(out, rest(path));
+        String answer = rest(path);
+        if (!mute) {
+            FakeRestServer.write(out, answer);
+        }
         return true;
     }
 
     private String rest(String path) {
         String[] parts = path.split("/", -1);
         if (path.equals("/v2")) {
-            return ScriptedServer.ok("{\"name\":\"test\",\"version\":\"\",\"extensions\":[\""
+            count("ServerMetadata");
+            return FakeRestServer.ok("{\"name\":\"" + name + "\",\"version\":\"\",\"extensions\":[\""
                     + String.join("\",\"", EXTENSIONS) + "\"]}");
         }
         if (path.equals("/v2/health/ready")) {
-            return ScriptedServer.ok("{}");
+            count("ServerReady");
+            return serverReady ? FakeRestServer.ok("{}") : NOT_READY;
         }
         if (path.equals("/v2/repository/index")) {
             count("RepositoryIndex");
@@ -234,26 +269,26 @@ final class FleetServer implements AutoCloseable {
             index().getModelsList()
                     .forEach(model -> entries.add("{\"name\":\"" + model.getName() + "\",\"version\":\"1\",\"state\":\""
                             + model.getState() + "\"}"));
-            return ScriptedServer.ok(entries.toString());
+            return FakeRestServer.ok(entries.toString());
         }
         if (path.endsWith("/load")) {
             loaded.add(parts[4]);
-            return loads ? ScriptedServer.ok("") : notFound();
+            return loads ? FakeRestServer.ok("") : notFound();
         }
         String model = parts[3];
         if (path.endsWith("/stats")) {
-            return ScriptedServer.ok("{\"model_stats\":[{\"name\":\"" + model
+            return FakeRestServer.ok("{\"model_stats\":[{\"name\":\"" + model
                     + "\",\"version\":\"1\",\"inference_count\":" + inferences + "}]}");
         }
         if (path.endsWith("/ready")) {
-            return ready.contains(model) ? ScriptedServer.ok("{}") : notFound();
+            return ready.contains(model) ? FakeRestServer.ok("{}") : models.containsKey(model) ? NOT_READY : notFound();
         }
         count("ModelMetadata " + model);
         String datatype = models.get(model);
         String version = parts.length > 5 && parts[4].equals("versions") ? parts[5] : "1";
         return datatype == null
                 ? notFound()
-                : ScriptedServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"" + version + "\"],\"platform\":\"p\","
+                : FakeRestServer.ok("{\"name\":\"" + model + "\",\"versions\":[\"" + version + "\"],\"platform\":\"p\","
                         + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + datatype
                         + "\",\"shape\":[2]}],\"outputs\":[]}");
     }

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.upstream.rest;
+package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.gateway.settings.Endpoint;
 import java.io.BufferedInputStream;
@@ -19,41 +19,41 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A server that does to its sockets what real servers do on a bad day. */
-public final class ScriptedServer implements AutoCloseable {
+public final class FakeRestServer implements AutoCloseable {
 
     /** One request as it was read. */
-    public record Seen(int connection, String head, String body) {}
+    public record RestRequest(int connection, String head, String body) {}
 
     /** What is done with a request. Throwing or returning false closes the connection. */
     @FunctionalInterface
     public interface Script {
-        boolean answer(Seen request, OutputStream out) throws IOException;
+        boolean answer(RestRequest request, OutputStream out) throws IOException;
     }
 
     private final ServerSocket socket;
     private final Script script;
     private final Thread acceptor;
-    private final BlockingQueue<Seen> requests = new LinkedBlockingQueue<>();
+    private final BlockingQueue<RestRequest> requests = new LinkedBlockingQueue<>();
     private final BlockingQueue<Integer> closed = new LinkedBlockingQueue<>();
     private final AtomicInteger connections = new AtomicInteger();
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
 
-    private ScriptedServer(int port, Script script) throws IOException {
+    private FakeRestServer(int port, Script script) throws IOException {
         this.script = script;
         this.socket = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
         this.acceptor = Thread.ofVirtual().start(this::accept);
     }
 
-    public static ScriptedServer that(Script script) throws IOException {
-        return new ScriptedServer(0, script);
+    public static FakeRestServer that(Script script) throws IOException {
+        return new FakeRestServer(0, script);
     }
 
-    public static ScriptedServer on(int port, Script script) throws IOException {
-        return new ScriptedServer(port, script);
+    public static FakeRestServer on(int port, Script script) throws IOException {
+        return new FakeRestServer(port, script);
     }
 
     /** Answers everything with the same bytes and keeps the connection. */
-    public static ScriptedServer sending(String response) throws IOException {
+    public static FakeRestServer sending(String response) throws IOException {
         return that((request, out) -> {
             write(out, response);
             return true;
@@ -73,7 +73,7 @@ public final class ScriptedServer implements AutoCloseable {
         return new Endpoint("127.0.0.1", socket.getLocalPort());
     }
 
-    int connections() {
+    public int connections() {
         return connections.get();
     }
 
@@ -82,15 +82,15 @@ public final class ScriptedServer implements AutoCloseable {
         return open.size();
     }
 
-    public Seen request() throws InterruptedException {
-        Seen seen = requests.poll(20, TimeUnit.SECONDS);
+    public RestRequest request() throws InterruptedException {
+        RestRequest seen = requests.poll(20, TimeUnit.SECONDS);
         if (seen == null) {
             throw new AssertionError("the server saw no request");
         }
         return seen;
     }
 
-    int unread() {
+    public int unread() {
         return requests.size();
     }
 
@@ -129,8 +129,8 @@ public final class ScriptedServer implements AutoCloseable {
                 if (head.isEmpty()) {
                     break;
                 }
-                Seen seen =
-                        new Seen(number, head, new String(in.readNBytes(length(head)), StandardCharsets.ISO_8859_1));
+                RestRequest seen =
+                        new RestRequest(number, head, new String(in.readNBytes(length(head)), StandardCharsets.ISO_8859_1));
                 requests.add(seen);
                 more = script.answer(seen, accepted.getOutputStream());
             }
@@ -166,7 +166,7 @@ public final class ScriptedServer implements AutoCloseable {
     }
 
     /** Closes every open connection, but goes on listening. */
-    void closeConnections() throws IOException {
+    public void closeConnections() throws IOException {
         for (Socket connection : open) {
             connection.close();
         }

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.flow;
+package dev.isthmus.gateway.upstream;
 
 import static org.awaitility.Awaitility.await;
 
@@ -23,12 +23,13 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A real gRPC server that does what a script says; what else it is asked, it answers UNIMPLEMENTED. */
-final class OipServer implements AutoCloseable {
-    static final String SERVICE = "inference.GRPCInferenceService";
+public final class FakeGrpcServer implements AutoCloseable {
+    public static final String SERVICE = "inference.GRPCInferenceService";
     private static final List<String> METHODS = List.of(
             "ModelInfer",
             "ModelStreamInfer",
@@ -48,15 +49,20 @@ final class OipServer implements AutoCloseable {
             "CudaSharedMemoryUnregister");
 
     /** A call as it was opened. */
-    record Seen(String method, Metadata headers, @Nullable Deadline deadline) {}
+    public record ReceivedCall(String method, Metadata headers, @Nullable Deadline deadline) {}
 
     /** What is done with the calls. All happens on the server's transport thread. */
-    interface Script {
+    public interface Script {
         /** Takes a message. */
         void message(ServerCall<byte[], byte[]> call, byte[] message);
 
         /** Whether the next message is wanted at once. */
         default boolean eager() {
+            return true;
+        }
+
+        /** Whether the head of the answer goes out before the first message is looked at. */
+        default boolean answersAtOnce() {
             return true;
         }
 
@@ -72,31 +78,91 @@ final class OipServer implements AutoCloseable {
         }
     }
 
+    /** Does this with the one message of each call, and nothing else. */
+    private record Unary(BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour) implements Script {
+        @Override
+        public void message(ServerCall<byte[], byte[]> call, byte[] message) {
+            behaviour.accept(message, call);
+        }
+
+        @Override
+        public boolean eager() {
+            return false;
+        }
+
+        @Override
+        public boolean describes() {
+            return true;
+        }
+
+        @Override
+        public boolean answersAtOnce() {
+            return false;
+        }
+
+        @Override
+        public void ended(ServerCall<byte[], byte[]> call) {}
+    }
+
     private final Server server;
     private final Script script;
+    private final Endpoint endpoint;
     /** Sent before the first answer of each call. */
-    Metadata answerHeaders = new Metadata();
+    public Metadata answerHeaders = new Metadata();
 
-    final BlockingQueue<Seen> opened = new LinkedBlockingQueue<>();
-    final BlockingQueue<byte[]> messages = new LinkedBlockingQueue<>();
-    final BlockingQueue<String> halfClosed = new LinkedBlockingQueue<>();
-    final BlockingQueue<String> cancelled = new LinkedBlockingQueue<>();
+    public final BlockingQueue<ReceivedCall> opened = new LinkedBlockingQueue<>();
+    public final BlockingQueue<byte[]> messages = new LinkedBlockingQueue<>();
+    public final BlockingQueue<String> halfClosed = new LinkedBlockingQueue<>();
+    public final BlockingQueue<String> cancelled = new LinkedBlockingQueue<>();
 
-    OipServer(Script script) throws IOException {
+    public FakeGrpcServer(Script script) throws IOException {
         this(script, List.of(), 0);
     }
 
-    /** A server that does not even answer for itself whether it is ready, and what it is. */
-    static OipServer complete(Script script) throws IOException {
-        return complete(script, 0);
+    /**
+     * A server whose script answers for itself whether the server is ready, and what it is.
+     *
+     * @param port 0 for any
+     */
+    static FakeGrpcServer complete(Script script, int port) throws IOException {
+        return new FakeGrpcServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"), port);
     }
 
     /** @param port 0 for any */
-    static OipServer complete(Script script, int port) throws IOException {
-        return new OipServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"), port);
+    public static FakeGrpcServer unary(int port, BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour)
+            throws IOException {
+        return complete(new Unary(behaviour), port);
     }
 
-    private OipServer(Script script, List<String> further, int port) throws IOException {
+    /** A server that does this with the one message of each call. */
+    public static FakeGrpcServer unary(BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour) throws IOException {
+        return unary(0, behaviour);
+    }
+
+    public static FakeGrpcServer answering(byte[] message) throws IOException {
+        return unary((request, call) -> answer(call, message));
+    }
+
+    public static FakeGrpcServer echo() throws IOException {
+        return unary((request, call) -> answer(call, request));
+    }
+
+    public static FakeGrpcServer failing(Status status) throws IOException {
+        return unary((request, call) -> call.close(status, new Metadata()));
+    }
+
+    public static FakeGrpcServer silent() throws IOException {
+        return unary((request, call) -> {});
+    }
+
+    /** All of a good answer. */
+    public static void answer(ServerCall<byte[], byte[]> call, byte[] message) {
+        call.sendHeaders(new Metadata());
+        call.sendMessage(message);
+        call.close(Status.OK, new Metadata());
+    }
+
+    private FakeGrpcServer(Script script, List<String> further, int port) throws IOException {
         this.script = script;
         var service = ServerServiceDefinition.builder(SERVICE);
         Stream.concat(METHODS.stream(), further.stream())
@@ -107,10 +173,11 @@ final class OipServer implements AutoCloseable {
                 .addService(service.build())
                 .build()
                 .start();
+        endpoint = new Endpoint("127.0.0.1", server.getPort());
     }
 
     /** Bidirectional, so that a script may send no message, or two. */
-    static MethodDescriptor<byte[], byte[]> bytes(String method) {
+    public static MethodDescriptor<byte[], byte[]> bytes(String method) {
         return MethodDescriptor.newBuilder(new Bytes(), new Bytes())
                 .setType(MethodDescriptor.MethodType.BIDI_STREAMING)
                 .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, method))
@@ -127,7 +194,7 @@ final class OipServer implements AutoCloseable {
             call.close(Status.UNIMPLEMENTED, new Metadata());
             return new ServerCall.Listener<>() {};
         }
-        opened.add(new Seen(method, headers, deadline));
+        opened.add(new ReceivedCall(method, headers, deadline));
         call.request(1);
         return new ServerCall.Listener<>() {
             private boolean answering;
@@ -135,7 +202,7 @@ final class OipServer implements AutoCloseable {
             @Override
             public void onMessage(byte[] message) {
                 messages.add(message);
-                if (!answering) {
+                if (!answering && script.answersAtOnce()) {
                     answering = true;
                     // gRPC writes into what it sends, and calls come on several threads.
                     Metadata answer = new Metadata();
@@ -166,11 +233,35 @@ final class OipServer implements AutoCloseable {
         };
     }
 
-    Endpoint endpoint() {
-        return new Endpoint("127.0.0.1", server.getPort());
+    public int port() {
+        return endpoint.port();
     }
 
-    static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
+    public Endpoint endpoint() {
+        return endpoint;
+    }
+
+    /** Waits for the next call; its headers. */
+    public Metadata headers() throws InterruptedException {
+        return next(opened).headers();
+    }
+
+    /** Waits for the next message. */
+    public byte[] request() throws InterruptedException {
+        return next(messages);
+    }
+
+    /** Messages that have come and were not taken. */
+    public int requests() {
+        return messages.size();
+    }
+
+    public void awaitCancelled() throws InterruptedException {
+        next(cancelled);
+    }
+
+    /** Waits for the next element, for 20 s at most. */
+    public static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
         T next = queue.poll(20, TimeUnit.SECONDS);
         if (next == null) {
             throw new AssertionError("nothing came");
@@ -184,12 +275,12 @@ final class OipServer implements AutoCloseable {
     }
 
     /** Ends at once, calls under way included. */
-    void stop() {
+    public void stop() {
         server.shutdownNow();
         await().atMost(Duration.ofSeconds(20)).until(server::isTerminated);
     }
 
-    private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+    public static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
         @Override
         public InputStream stream(byte[] value) {
             return new ByteArrayInputStream(value);

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.management;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.proto.ModelStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;

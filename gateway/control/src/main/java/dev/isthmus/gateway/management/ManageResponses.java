@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.Message;
-import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.proto.CudaSharedMemoryStatusResponse;
 import dev.isthmus.proto.LogSettingsResponse;
 import dev.isthmus.proto.ModelConfigResponse;

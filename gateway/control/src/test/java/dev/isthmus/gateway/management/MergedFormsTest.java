@@ -3,12 +3,12 @@ package dev.isthmus.gateway.management;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.catalogue.Golden;
 import dev.isthmus.gateway.catalogue.IndexListing;
 import dev.isthmus.gateway.catalogue.MergedStatistics;
 import dev.isthmus.gateway.catalogue.RepositoryIndex;
 import dev.isthmus.gateway.catalogue.ServerId;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import java.io.IOException;

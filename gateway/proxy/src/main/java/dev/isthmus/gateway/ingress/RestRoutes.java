@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ErrorCode;

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.call;
+package dev.isthmus.gateway.extension;
 
 /** The operations of the management extensions (Triton's protocol documents; MLServer has those of the repository). */
 public enum Extension {
@@ -28,7 +28,7 @@ public enum Extension {
     }
 
     /** Whether it is asked of one model, and never of the whole server. */
-    boolean ofOneModel() {
+    public boolean ofOneModel() {
         return this == MODEL_CONFIG || this == REPOSITORY_LOAD || this == REPOSITORY_UNLOAD;
     }
 

@@ -14,6 +14,7 @@ import io.netty.handler.codec.http.HttpVersion;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Where the paths of the management extensions lead. */
@@ -65,6 +66,21 @@ class RestRoutesTest {
         assertThat(route(method, path))
                 .isEqualTo(new PathRoute(
                         allow, new Operation.Manage(extension, asked, orEmpty(resource), change, true)));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void pathAtAServer_leadsBack(Extension extension) {
+        ModelRef model = new ModelRef("m", extension.paths().getLast().version() < 0 ? "" : "2");
+        String path = extension.path(model, "r", (what, name) -> name);
+        String method = extension.allow().equals("GET") ? "GET" : "POST";
+        assertThat(route(method, path).operation())
+                .isEqualTo(new Operation.Manage(
+                        extension,
+                        extension.paths().getLast().model() < 0 ? ModelRef.of("") : model,
+                        extension.paths().getLast().resource() < 0 ? "" : "r",
+                        method.equals("POST"),
+                        true));
     }
 
     @Test

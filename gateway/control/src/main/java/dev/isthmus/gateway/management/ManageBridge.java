@@ -3,11 +3,13 @@ package dev.isthmus.gateway.management;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.extension.ManagementJson;
+import dev.isthmus.gateway.extension.RepositoryJson;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -44,11 +46,11 @@ final class ManageBridge implements Reply {
         }
         try {
             ByteBuf turned = manage.json()
-                    ? ManageRequests.toProtobuf(manage, body)
-                    : ManageRequests.toJson(manage.extension(), body);
+                    ? ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), body)
+                    : ManagementJson.toJson(manage.extension(), body);
             return upstream.manage(call, manage.as(!manage.json()), turned, this);
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
-            client.fail(ManageRequests.malformed(e));
+            client.fail(ManagementJson.malformed(e));
         } catch (IOException e) {
             client.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
         } catch (OipException e) {
@@ -93,11 +95,11 @@ final class ManageBridge implements Reply {
 
     private byte[] turned(byte[] content) throws IOException {
         if (!crossed) {
-            return ManageResponses.plainStates(content);
+            return RepositoryJson.plainStates(content);
         }
         return manage.json()
-                ? ManageResponses.toJson(manage.extension(), content)
-                : ManageResponses.toProtobuf(manage.extension(), content);
+                ? ManagementJson.toJson(manage.extension(), content)
+                : ManagementJson.toProtobuf(manage.extension(), content);
     }
 
     @Override

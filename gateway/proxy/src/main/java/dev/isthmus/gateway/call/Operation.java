@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 

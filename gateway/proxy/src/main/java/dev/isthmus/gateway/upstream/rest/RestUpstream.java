@@ -124,7 +124,7 @@ public final class RestUpstream implements Upstream {
         RestResponseHandler reader = (status, headers, content) -> answers.document(status, content);
         if (!manage.change()) {
             body.release();
-            return ask(call, () -> ManagePath.of(manage), reader, reply);
+            return ask(call, () -> path(manage), reader, reply);
         }
         // MLServer wants a body where Triton wants none.
         ByteBuf json = body;
@@ -132,7 +132,11 @@ public final class RestUpstream implements Upstream {
             body.release();
             json = Unpooled.copiedBuffer("{}", StandardCharsets.US_ASCII);
         }
-        return post(call, () -> ManagePath.of(manage), json, reader, reply);
+        return post(call, () -> path(manage), json, reader, reply);
+    }
+
+    private static String path(Operation.Manage manage) {
+        return manage.extension().path(manage.model(), manage.resource(), ModelPath::segment);
     }
 
     /** KServe's server refuses every path with a version. */

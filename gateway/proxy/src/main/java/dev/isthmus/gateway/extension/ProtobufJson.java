@@ -1,5 +1,6 @@
-package dev.isthmus.gateway.management;
+package dev.isthmus.gateway.extension;
 
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -17,10 +18,18 @@ import java.util.List;
  * as numbers, zeros written.
  */
 final class ProtobufJson {
-    private static final ObjectMapper JSON = new ObjectMapper();
+    static final ObjectMapper JSON = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
     private static final BigInteger UINT64 = BigInteger.ONE.shiftLeft(64);
 
     private ProtobufJson() {}
+
+    static ObjectNode object() {
+        return JSON.createObjectNode();
+    }
+
+    static ArrayNode array() {
+        return JSON.createArrayNode();
+    }
 
     static ObjectNode write(Message message) {
         ObjectNode json = JSON.createObjectNode();

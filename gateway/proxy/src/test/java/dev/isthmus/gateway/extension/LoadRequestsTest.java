@@ -1,13 +1,10 @@
-package dev.isthmus.gateway.management;
+package dev.isthmus.gateway.extension;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.google.protobuf.ByteString;
 import com.sun.management.ThreadMXBean;
-import dev.isthmus.gateway.call.Extension;
-import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.RepositoryModelLoadRequest;
 import io.netty.buffer.ByteBuf;
@@ -20,8 +17,10 @@ import org.junit.jupiter.api.Test;
 
 class LoadRequestsTest {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private static final Operation.Manage LOAD =
-            new Operation.Manage(Extension.REPOSITORY_LOAD, ModelRef.of("m"), "r", true, true);
+
+    private static RepositoryModelLoadRequest.Builder load() {
+        return RepositoryModelLoadRequest.newBuilder().setRepositoryName("r").setModelName("m");
+    }
 
     private static ByteBuf text(String text) {
         return ByteBufAllocator.DEFAULT.directBuffer().writeBytes(text.getBytes(StandardCharsets.UTF_8));
@@ -30,7 +29,7 @@ class LoadRequestsTest {
     private static RepositoryModelLoadRequest turned(String json) throws Exception {
         ByteBuf body = text(json);
         try {
-            ByteBuf turned = LoadRequests.toProtobuf(LOAD, body);
+            ByteBuf turned = LoadRequests.toProtobuf(load(), body);
             try {
                 return RepositoryModelLoadRequest.parseFrom(turned.nioBuffer());
             } finally {
@@ -79,9 +78,9 @@ class LoadRequestsTest {
         new Random(3).nextBytes(file);
         ByteBuf body =
                 text("{\"parameters\":{\"file:a\":\"" + Base64.getEncoder().encodeToString(file) + "\"}}");
-        LoadRequests.toProtobuf(LOAD, body).release();
+        LoadRequests.toProtobuf(load(), body).release();
         long before = THREADS.getCurrentThreadAllocatedBytes();
-        ByteBuf message = LoadRequests.toProtobuf(LOAD, body);
+        ByteBuf message = LoadRequests.toProtobuf(load(), body);
         assertThat(THREADS.getCurrentThreadAllocatedBytes() - before).isLessThan(3L * file.length);
         before = THREADS.getCurrentThreadAllocatedBytes();
         ByteBuf back = LoadRequests.toJson(message);

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.management;
+package dev.isthmus.gateway.extension;
 
 import com.fasterxml.jackson.core.Base64Variant;
 import com.fasterxml.jackson.core.Base64Variants;
@@ -10,7 +10,6 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DiscardUnknownFieldsParser;
 import com.google.protobuf.Parser;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.ModelRepositoryParameter;
@@ -29,7 +28,7 @@ import java.util.Arrays;
  */
 final class LoadRequests {
     /** A parameter of this name holds the bytes of a file. */
-    private static final String FILE = "file:";
+    static final String FILE = "file:";
 
     private static final Base64Variant BASE64 =
             Base64Variants.MIME_NO_LINEFEEDS.withReadPadding(Base64Variant.PaddingReadBehaviour.PADDING_ALLOWED);
@@ -39,13 +38,15 @@ final class LoadRequests {
 
     private LoadRequests() {}
 
-    /** The request as protobuf, owned by the caller; {@code json} (borrowed) was checked. */
-    static ByteBuf toProtobuf(Operation.Manage manage, ByteBuf json) throws IOException {
-        var load = RepositoryModelLoadRequest.newBuilder()
-                .setRepositoryName(manage.resource())
-                .setModelName(manage.model().name());
+    /**
+     * The request as protobuf, owned by the caller.
+     *
+     * @param load with the names of repository and model
+     * @param json borrowed; was checked
+     */
+    static ByteBuf toProtobuf(RepositoryModelLoadRequest.Builder load, ByteBuf json) throws IOException {
         try (InputStream in = new ByteBufInputStream(json.slice());
-                JsonParser parser = ManageSettings.JSON.createParser(in)) {
+                JsonParser parser = ProtobufJson.JSON.createParser(in)) {
             if (parser.nextToken() == JsonToken.START_OBJECT) {
                 while (parser.nextToken() == JsonToken.FIELD_NAME) {
                     boolean parameters = parser.currentName().equals("parameters");
@@ -109,7 +110,7 @@ final class LoadRequests {
         CodedInputStream in = CodedInputStream.newInstance(Arrays.asList(message.nioBuffers()));
         RepositoryModelLoadRequest load = MESSAGE.parseFrom(in);
         return written(message, out -> {
-            try (JsonGenerator json = ManageSettings.JSON.createGenerator(out)) {
+            try (JsonGenerator json = ProtobufJson.JSON.createGenerator(out)) {
                 json.writeStartObject();
                 json.writeObjectFieldStart("parameters");
                 for (var parameter : load.getParametersMap().entrySet()) {

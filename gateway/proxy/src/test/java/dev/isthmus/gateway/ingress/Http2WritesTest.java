@@ -29,7 +29,6 @@ class Http2WritesTest {
     private final List<Reply> waiting = new ArrayList<>();
     private final ListenerContext entry = new ListenerContext(
             this::open,
-            this::open,
             () -> new IngressSettings(
                     BodyLimits.of(1 << 20),
                     200,
@@ -103,7 +102,6 @@ class Http2WritesTest {
     @Test
     void answersOfOneRead_areOneFlush() {
         ListenerContext atOnce = new ListenerContext(
-                this::open,
                 (call, reply) -> {
                     RequestSink kept = open(call, reply);
                     return new RequestSink() {

@@ -53,7 +53,7 @@ class PipeliningTest {
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        new IngressPipelines(new ListenerContext(calls, calls, () -> settings))
+        new IngressPipelines(new ListenerContext(calls, () -> settings))
                 .http1(
                         channel.pipeline(),
                         new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),

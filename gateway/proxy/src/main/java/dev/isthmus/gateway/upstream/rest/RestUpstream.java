@@ -268,17 +268,12 @@ public final class RestUpstream implements Upstream {
 
     /** Takes the question. */
     private Subscription send(Call call, RestRequestSpec question, RestResponseHandler reader, Reply reply) {
-        if (!(call.loop() instanceof EventLoop loop)) {
-            question.release();
-            reply.fail(failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null));
-            return Subscription.NONE;
-        }
         if (call.hasDeadline()) {
             question.within(settings.nanosLeft(call));
         }
         RestConnectionPool pool;
         try {
-            pool = pools.of(loop);
+            pool = pools.of(call.loop());
         } catch (OipException e) {
             question.release();
             reply.fail(e);
@@ -286,7 +281,7 @@ public final class RestUpstream implements Upstream {
         }
         Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof EventStreamReader;
-        exchange.start(loop, stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
+        exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;
     }
 

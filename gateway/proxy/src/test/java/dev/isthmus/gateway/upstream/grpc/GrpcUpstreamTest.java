@@ -240,12 +240,4 @@ class GrpcUpstreamTest {
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' takes PROTOBUF, got REST");
     }
-
-    @Test
-    void call_outsideOfAnEventLoop_isRefusedAndReleased() throws Exception {
-        ByteBuf body = direct(new byte[1]);
-        Call call = new Call(new Operation.ServerReady(), Call.NO_DEADLINE, Map.of(), Runnable::run, bench.allocator());
-        var failure = infer(upstream(new Endpoint("127.0.0.1", 1)), call, body).failure();
-        assertThat(failure.code()).isEqualTo(ErrorCode.INTERNAL);
-    }
 }

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.metrics;
+package dev.isthmus.gateway.call;
 
 /** What a client speaks. */
 public enum ClientProtocol {
@@ -11,7 +11,8 @@ public enum ClientProtocol {
         this.label = label;
     }
 
-    String label() {
+    /** As metrics and logs name it. */
+    public String label() {
         return label;
     }
 }

@@ -41,8 +41,14 @@ public final class Turn {
     /** All that was read has been handled, or waits for the next turn. */
     public void readComplete() {
         if (!over) {
-            taken = 0;
+            begin();
         }
+    }
+
+    /** Begins a turn, though one may be over. */
+    public void begin() {
+        over = false;
+        taken = 0;
     }
 
     /** Whether nothing more may be taken. What is left over is called for by itself. */
@@ -71,8 +77,7 @@ public final class Turn {
     }
 
     private void goOn() {
-        over = false;
-        taken = 0;
+        begin();
         rest.run();
         readComplete();
     }

@@ -1,15 +1,23 @@
 package dev.isthmus.transcoder.rest;
 
+import dev.isthmus.transcoder.WireLimits;
 import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
-import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
-/** Keeps the text of a value. */
+/** Keeps the text of a value: from where the tokenizer was, with a colon and spaces that may stand before the value. */
 final class RetainedText implements ValueReader {
-    private final SkippedValue value;
-    private final ByteArrayOutputStream text = new ByteArrayOutputStream();
+    private static final byte[] NONE = {};
 
-    RetainedText(SkippedValue value) {
+    private final SkippedValue value;
+    private final HeldMemory held;
+    private byte[] text = NONE;
+    private int size;
+
+    /** @param held counts it, until {@link #release()} */
+    RetainedText(SkippedValue value, HeldMemory held) {
         this.value = value;
+        this.held = held;
     }
 
     @Override
@@ -29,7 +37,17 @@ final class RetainedText implements ValueReader {
 
     /** Adds what stands before that which will be read. */
     void add(byte[] window, int from, int to) {
-        text.write(window, from, to - from);
+        int needed = size + to - from + NumberRun.PADDING;
+        if (needed > text.length) {
+            resize(Math.max(needed, 2 * text.length));
+        }
+        System.arraycopy(window, from, text, size, to - from);
+        size += to - from;
+    }
+
+    private void resize(int length) {
+        held.data((long) length - text.length);
+        text = Arrays.copyOf(text, length);
     }
 
     /** Whether NaN or an infinity is in it, which are no JSON. */
@@ -37,12 +55,28 @@ final class RetainedText implements ValueReader {
         return value.hasWord();
     }
 
+    /** Bytes of the text. */
     int size() {
-        return text.size();
+        return size;
     }
 
-    /** It, from where the tokenizer was: with a colon and spaces that may stand before the value. */
-    byte[] utf8() {
-        return text.toByteArray();
+    String text() {
+        return new String(text, 0, size, StandardCharsets.UTF_8);
+    }
+
+    /** The tokens of the value, from its first, where a colon stands before it; a view of the text. */
+    JsonTokenizer tokens(WireLimits limits) {
+        int colon = 0;
+        while (text[colon] != ':') {
+            colon++;
+        }
+        return JsonTokenizer.of(limits, text, colon + 1, size);
+    }
+
+    /** It is not needed any more. */
+    void release() {
+        held.data(-text.length);
+        text = NONE;
+        size = 0;
     }
 }

@@ -75,11 +75,11 @@ public final class Fuzz implements Callable<Integer> {
         Path file = replay;
         if (isolate) {
             Iterable<Long> seeds = file != null ? new TreeSet<>(Sequences.seeds(file)) : alone(chosen);
-            return Isolate.play(home.toAbsolutePath().normalize(), chosen, seeds, out) ? 0 : 1;
+            return SingleSequences.play(home.toAbsolutePath().normalize(), chosen, seeds, out) ? 0 : 1;
         }
-        Run.Settings settings = new Run.Settings(
+        FuzzRun.Settings settings = new FuzzRun.Settings(
                 home.toAbsolutePath().normalize(), seconds, chosen, connections, patienceMillis, replay);
-        return new Run(settings, out).play(Run.ALONE) ? 0 : 1;
+        return new FuzzRun(settings, out).play(FuzzRun.ALONE) ? 0 : 1;
     }
 
     /** Those of one connection, as long as there is time. */
@@ -87,7 +87,7 @@ public final class Fuzz implements Callable<Integer> {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         return () -> LongStream.iterate(0, number -> number + 1)
                 .takeWhile(number -> System.nanoTime() < end)
-                .mapToObj(number -> Dice.mix(from, number))
+                .mapToObj(number -> SeededChoices.mix(from, number))
                 .iterator();
     }
 }

@@ -64,13 +64,13 @@ public final class Soak implements Callable<Integer> {
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
         long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
-        Run.Settings settings = new Run.Settings(
+        FuzzRun.Settings settings = new FuzzRun.Settings(
                 home.toAbsolutePath().normalize(), minutes * 60, chosen, connections, patienceMillis, null);
-        return new Run(settings, out).play(new Valid(out, chosen)) ? 0 : 1;
+        return new FuzzRun(settings, out).play(new Valid(out, chosen)) ? 0 : 1;
     }
 
     /** Valid load, and samples. */
-    private static final class Valid implements Run.Beside {
+    private static final class Valid implements FuzzRun.Beside {
         private final PrintWriter out;
         private final long seed;
         private final Samples samples;
@@ -84,13 +84,13 @@ public final class Soak implements Callable<Integer> {
         }
 
         @Override
-        public void tick(Site site, Sequences sequences) throws IOException, InterruptedException, BenchException {
+        public void tick(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException {
             if (load == null) {
-                load = new ValidLoad(site.port(), seed);
+                load = new ValidLoad(setup.port(), seed);
             }
             if (System.nanoTime() >= next) {
                 next = System.nanoTime() + PERIOD_NANOS;
-                samples.add(site, sequences);
+                samples.add(setup, sequences);
             }
         }
 

@@ -3,8 +3,8 @@ package dev.isthmus.gateway;
 import dev.isthmus.gateway.ingress.ListenerContext;
 
 /** What a gateway's own listeners lead to, for further ones. */
-public final class Entrance {
-    private Entrance() {}
+public final class ListenerContexts {
+    private ListenerContexts() {}
 
     public static ListenerContext of(Gateway gateway) {
         return new ListenerContext(

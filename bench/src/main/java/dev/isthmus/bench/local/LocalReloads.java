@@ -10,7 +10,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** A model that is loaded anew again and again while threads ask it. */
-final class Reloads {
+final class LocalReloads {
     static final int COUNT = 40;
     static final int THREADS = 4;
 
@@ -20,7 +20,7 @@ final class Reloads {
     private volatile boolean over;
 
     /** @param backend that loads when it is told to */
-    Reloads(LocalBackend backend) {
+    LocalReloads(LocalBackend backend) {
         this.backend = backend;
     }
 

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.Entrance;
+import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.ingress.CountedIngress;
 import dev.isthmus.gateway.net.Transport;
@@ -54,7 +54,7 @@ class GrpcCopiesTest {
                 """.formatted(
                         server.endpoint().port()));
         gateway = Gateway.start(ConfigLoader.load(config));
-        ingress = new CountedIngress(Transport.best(), Entrance.of(gateway));
+        ingress = new CountedIngress(Transport.best(), ListenerContexts.of(gateway));
         counted = channel(ingress.port());
         channel = channel(gateway.addresses().get(0).getPort());
     }

@@ -22,15 +22,15 @@ class AbuseTest {
     private static final AbuseLimits OF_SERVERS =
             new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, new BucketLimit(100_000, 10_000), 100, 100_000);
 
-    private final Bench bench = server(LIMITS);
+    private final EmbeddedHttp2Connection bench = server(LIMITS);
 
-    private static Bench server(AbuseLimits limits) {
-        return Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, limits))
+    private static EmbeddedHttp2Connection server(AbuseLimits limits) {
+        return EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, limits))
                 .ready();
     }
 
-    private static Bench client(AbuseLimits limits) {
-        return Bench.client(new Http2Options(100_000, 200_000, 16_384, 0, 8192, 100, limits))
+    private static EmbeddedHttp2Connection client(AbuseLimits limits) {
+        return EmbeddedHttp2Connection.client(new Http2Options(100_000, 200_000, 16_384, 0, 8192, 100, limits))
                 .ready();
     }
 
@@ -39,7 +39,7 @@ class AbuseTest {
         bench.close();
     }
 
-    private static void cut(Bench bench, AbuseRule rule) {
+    private static void cut(EmbeddedHttp2Connection bench, AbuseRule rule) {
         assertThat(bench.written().getLast()).matches("GOAWAY \\d+ 11");
         assertThat(bench.channel.isOpen()).isFalse();
         assertThat(bench.connectionEvents).contains("abused " + rule);
@@ -99,7 +99,7 @@ class AbuseTest {
     void answeredStreams_payForResets() {
         for (int i = 0; i < 20_000; i += 2) {
             bench.send(RawFrames.request(2 * i + 1, true));
-            stream(i).headers(Echo.HEAD, true);
+            stream(i).headers(EchoStreamListener.HEAD, true);
             reset(i + 1);
             bench.written();
         }
@@ -110,7 +110,7 @@ class AbuseTest {
     void answeredStreams_payForNoMoreThanABurst() {
         for (int i = 0; i < 6000; i++) {
             bench.send(RawFrames.request(2 * i + 1, true));
-            stream(i).headers(Echo.HEAD, true);
+            stream(i).headers(EchoStreamListener.HEAD, true);
             bench.written();
         }
         for (int i = 6000; i < 11_001; i++) {
@@ -123,7 +123,7 @@ class AbuseTest {
     void answersThatAreCancelledHalfWay_areNoAttack() {
         for (int i = 0; i < 6000; i++) {
             bench.send(RawFrames.request(2 * i + 1, true));
-            stream(i).headers(Echo.HEAD, false);
+            stream(i).headers(EchoStreamListener.HEAD, false);
             stream(i).data(Unpooled.wrappedBuffer(new byte[6]), false);
             bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000008"));
             bench.written();
@@ -202,7 +202,7 @@ class AbuseTest {
     @Test
     void twoWindowUpdatesForEachSmallAnswer_areNoFlood() {
         bench.send(RawFrames.request(1, true));
-        stream(0).headers(Echo.HEAD, false);
+        stream(0).headers(EchoStreamListener.HEAD, false);
         bench.written();
         for (int i = 0; i < 20_000; i++) {
             stream(0).data(Unpooled.wrappedBuffer(new byte[6]), false);
@@ -217,7 +217,7 @@ class AbuseTest {
     void windowUpdatesLongAfterTheAnswers_areNoFlood() {
         bench.send(RawFrames.request(1, true), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"));
         bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00100000"));
-        stream(0).headers(Echo.HEAD, false);
+        stream(0).headers(EchoStreamListener.HEAD, false);
         for (int i = 0; i < 20_000; i++) {
             stream(0).data(Unpooled.wrappedBuffer(new byte[6]), false);
         }
@@ -236,7 +236,7 @@ class AbuseTest {
     @Test
     void clientThatReadsNothing_isCut() {
         AbuseLimits limits = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 1000);
-        try (Bench deaf = server(limits)) {
+        try (EmbeddedHttp2Connection deaf = server(limits)) {
             deaf.channel.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
                 @Override
                 public void flush(ChannelHandlerContext ctx) {
@@ -252,7 +252,7 @@ class AbuseTest {
 
     @Test
     void limitsOfZero_takeEverything() {
-        try (Bench patient = server(AbuseLimits.NONE)) {
+        try (EmbeddedHttp2Connection patient = server(AbuseLimits.NONE)) {
             for (int i = 0; i < 20_000; i++) {
                 patient.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
                 patient.written();
@@ -264,8 +264,8 @@ class AbuseTest {
     /** Triton answers each call that has expired four times. */
     @Test
     void answersToCallsThatExpired_leaveOthersAlone() {
-        try (Bench towards = client(OF_SERVERS)) {
-            Heard healthy = towards.ask(false);
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
+            RecordingStreamListener healthy = towards.ask(false);
             for (int id = 3; id <= 40_001; id += 2) {
                 requireNonNull(towards.ask(true).stream).reset(8);
                 for (int i = 0; i < 4; i++) {
@@ -282,7 +282,7 @@ class AbuseTest {
 
     @Test
     void requestsWithoutAnswers_leaveTheStreamAlone() {
-        try (Bench towards = client(OF_SERVERS)) {
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             Http2Stream stream = requireNonNull(towards.ask(false).stream);
             for (int i = 0; i < 60_000; i++) {
                 stream.data(Unpooled.wrappedBuffer(new byte[6]), false);
@@ -297,7 +297,7 @@ class AbuseTest {
 
     @Test
     void serverThatResetsEveryStream_isNotCut() {
-        try (Bench towards = client(OF_SERVERS)) {
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             for (int id = 1; id <= 20_001; id += 2) {
                 towards.ask(true);
                 towards.send(RawFrames.frame(FrameType.RST_STREAM, 0, id, "00000002"));
@@ -309,7 +309,7 @@ class AbuseTest {
 
     @Test
     void serverThatFloods_isCut() {
-        try (Bench towards = client(OF_SERVERS)) {
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             for (int i = 0; i < 100_100 && towards.channel.isOpen(); i++) {
                 towards.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
                 towards.channel.releaseOutbound();

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a client makes of a server's frames, and both sides of a farewell. */
 class ClientTest {
-    private final Bench bench = Bench.client(BothRolesTest.OPTIONS).ready();
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready();
 
     @AfterEach
     void close() {
@@ -27,7 +27,7 @@ class ClientTest {
 
     @Test
     void hello_isPrefaceAndSettings_3_4() {
-        try (Bench fresh = Bench.client(BothRolesTest.OPTIONS)) {
+        try (EmbeddedHttp2Connection fresh = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS)) {
             assertThat(fresh.written()).containsExactly("PREFACE", "SETTINGS", "WINDOW 0 16711681");
             fresh.send(RawFrames.settings());
             assertThat(fresh.written()).containsExactly("SETTINGS ack");
@@ -37,7 +37,7 @@ class ClientTest {
 
     @Test
     void interimResponses_areSkipped() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.send(
                 RawFrames.frame(FrameType.HEADERS, 4, 1, RawFrames.block(":status", "103", "link", "a")),
                 response(1, false, RawFrames.RESPONSE),
@@ -58,7 +58,7 @@ class ClientTest {
         ":status=200 :status=200"
     })
     void malformedResponse_isReset_8_3_2(String fields) {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         boolean end = fields.endsWith(" end");
         String[] block = fields.replace(" end", "").split("[ =]");
         bench.send(RawFrames.frame(FrameType.HEADERS, end ? 5 : 4, 1, RawFrames.block(block)));
@@ -68,29 +68,29 @@ class ClientTest {
 
     @Test
     void dataBeforeTheHead_isReset_8_1() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.send(RawFrames.data(1, 5, false));
         assertThat(heard.events).containsExactly("closed VIOLATION 1");
     }
 
     @Test
     void refusedStream_isUnprocessed_8_7() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
         assertThat(requireNonNull(heard.closed).unprocessed()).isTrue();
     }
 
     @Test
     void refusalAfterTheHead_isNoneThatMayBeRepeated() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.send(response(1, false, RawFrames.RESPONSE), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
         assertThat(heard.events).containsExactly("headers", "closed RESET 7");
     }
 
     @Test
     void goAway_refusesLaterStreams_andLetsTheOthersEnd_6_8() {
-        Heard first = bench.ask(true);
-        Heard second = bench.ask(true);
+        RecordingStreamListener first = bench.ask(true);
+        RecordingStreamListener second = bench.ask(true);
         bench.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, "00000001" + "00000000"));
         assertThat(requireNonNull(second.closed).unprocessed()).isTrue();
         assertThat(first.closed).isNull();
@@ -105,7 +105,7 @@ class ClientTest {
 
     @Test
     void ownGoAway_waitsForOpenStreams() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.connection.goAway();
         assertThat(bench.connection.takesStreams()).isFalse();
         assertThat(bench.written()).contains("GOAWAY 0 0");
@@ -117,7 +117,7 @@ class ClientTest {
 
     @Test
     void serversGoAway_warnsFirst_thenNamesTheLastStream_6_8() {
-        try (Bench server = Bench.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection server = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             server.send(RawFrames.request(1, true));
             server.connection.goAway();
             assertThat(server.written()).containsExactly("GOAWAY 2147483647 0", "PING 7598544988165993216");
@@ -126,9 +126,9 @@ class ClientTest {
             assertThat(server.written()).containsExactly("GOAWAY 3 0");
             server.send(RawFrames.request(5, false), RawFrames.data(5, 10, true));
             assertThat(server.requests()).isEqualTo(2);
-            requireNonNull(server.request(0).stream).headers(Echo.HEAD, true);
+            requireNonNull(server.request(0).stream).headers(EchoStreamListener.HEAD, true);
             assertThat(server.channel.isOpen()).isTrue();
-            requireNonNull(server.request(1).stream).headers(Echo.HEAD, true);
+            requireNonNull(server.request(1).stream).headers(EchoStreamListener.HEAD, true);
             assertThat(server.channel.isOpen()).isFalse();
             assertThat(server.written()).hasSize(2);
         }
@@ -169,7 +169,7 @@ class ClientTest {
 
     @Test
     void framesAfterOurReset_areDropped_5_1() {
-        Heard heard = bench.ask(false);
+        RecordingStreamListener heard = bench.ask(false);
         requireNonNull(heard.stream).reset(8);
         bench.send(response(1, false, RawFrames.RESPONSE), RawFrames.data(1, 1000, false), response(1, true, RawFrames.RESPONSE));
         assertThat(heard.events).isEmpty();
@@ -178,7 +178,7 @@ class ClientTest {
 
     @Test
     void responseBeforeTheRequestHasEnded_leavesTheRequestOpen_8_1() {
-        Heard heard = bench.ask(false);
+        RecordingStreamListener heard = bench.ask(false);
         bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(bench.connection.openStreams()).isEqualTo(1);
         requireNonNull(heard.stream).data(Unpooled.EMPTY_BUFFER, true);
@@ -197,7 +197,7 @@ class ClientTest {
 
     @Test
     void resetInTheLastFrame_sendsNothing() {
-        Heard heard = new Heard() {
+        RecordingStreamListener heard = new RecordingStreamListener() {
             @Override
             public void headers(Http2Headers headers, boolean end) {
                 super.headers(headers, end);

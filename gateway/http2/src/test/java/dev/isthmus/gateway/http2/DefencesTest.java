@@ -22,7 +22,7 @@ class DefencesTest {
     private static final int COMPRESSION_ERROR = 9;
     private static final int CALM = 11;
 
-    private final Bench bench = Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
             .ready();
 
     @AfterEach
@@ -93,7 +93,7 @@ class DefencesTest {
     })
     void wrongFrame_failsTheConnection(int type, int flags, int streamId, String payload, int code) {
         bench.send(RawFrames.request(1, true));
-        Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
+        Objects.requireNonNull(bench.request(0).stream).headers(EchoStreamListener.HEAD, true);
         bench.written();
 
         bench.send(RawFrames.frame(type, flags, streamId, payload));
@@ -109,7 +109,7 @@ class DefencesTest {
 
     @Test
     void wrongPreface_failsTheConnection_3_4() {
-        try (Bench fresh = Bench.server(BothRolesTest.OPTIONS)) {
+        try (EmbeddedHttp2Connection fresh = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS)) {
             fresh.send(RawFrames.hex("505249202a20485454502f312e31"));
             assertThat(fresh.written().getLast()).isEqualTo("GOAWAY 0 " + PROTOCOL_ERROR);
             assertThat(fresh.channel.isOpen()).isFalse();
@@ -118,7 +118,7 @@ class DefencesTest {
 
     @Test
     void firstFrameNoSettings_failsTheConnection_3_4() {
-        try (Bench fresh = Bench.server(BothRolesTest.OPTIONS)) {
+        try (EmbeddedHttp2Connection fresh = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS)) {
             fresh.send(RawFrames.preface(), RawFrames.request(1, true));
             assertThat(fresh.written().getLast()).isEqualTo("GOAWAY 0 " + PROTOCOL_ERROR);
         }
@@ -329,7 +329,7 @@ class DefencesTest {
         AbuseLimits few = new AbuseLimits(
                 AbuseLimits.BucketLimit.ANY, new AbuseLimits.BucketLimit(2, 1), AbuseLimits.BucketLimit.ANY, 0, 0);
         Http2Options options = new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, few);
-        try (Bench limited = Bench.server(options).ready()) {
+        try (EmbeddedHttp2Connection limited = EmbeddedHttp2Connection.server(options).ready()) {
             for (int i = 0; i < 3; i++) {
                 limited.send(RawFrames.frame(FrameType.HEADERS, 5, 2 * i + 1, bomb(300)));
             }
@@ -363,7 +363,7 @@ class DefencesTest {
     /** One frame of 20 KB, which a client may send that was told of frames of 1 MiB. */
     @Test
     void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
-        try (Bench large = Bench.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
+        try (EmbeddedHttp2Connection large = EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
                 .ready()) {
             byte[] value = new byte[20_000];
             Arrays.fill(value, (byte) 'a');
@@ -373,9 +373,9 @@ class DefencesTest {
 
             Http2Stream refused = Objects.requireNonNull(large.request(1).stream);
             assertThat(refused.headTooLarge()).isTrue();
-            refused.headers(Echo.HEAD, true);
+            refused.headers(EchoStreamListener.HEAD, true);
             assertThat(large.written().getLast()).startsWith("HEADERS 3");
-            Objects.requireNonNull(large.request(0).stream).headers(Echo.HEAD, true);
+            Objects.requireNonNull(large.request(0).stream).headers(EchoStreamListener.HEAD, true);
             large.send(RawFrames.frame(FrameType.PING, 1, 0, "697374686d757300"));
             assertThat(large.written()).contains("GOAWAY 3 " + FRAME_SIZE_ERROR);
             assertThat(large.channel.isOpen()).isFalse();
@@ -437,7 +437,7 @@ class DefencesTest {
 
     private void answerEarly() {
         bench.send(RawFrames.request(1, false));
-        Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
+        Objects.requireNonNull(bench.request(0).stream).headers(EchoStreamListener.HEAD, true);
         assertThat(bench.written()).containsExactly("HEADERS 1 [:status=200 content-type=application/echo] end");
     }
 
@@ -469,7 +469,7 @@ class DefencesTest {
 
     @Test
     void listenerThatFails_costsItsStreamOnly() {
-        try (Bench failing = Bench.server(stream -> {
+        try (EmbeddedHttp2Connection failing = EmbeddedHttp2Connection.server(stream -> {
             throw new IllegalStateException("on purpose");
         })) {
             failing.ready().send(RawFrames.request(1, true));

@@ -37,20 +37,20 @@ class FrameTurnsTest {
     }
 
     /** As a loop that has not come to what is due. */
-    private static void read(Bench bench, ByteBuf in) {
+    private static void read(EmbeddedHttp2Connection bench, ByteBuf in) {
         bench.channel.pipeline().fireChannelRead(in).fireChannelReadComplete();
     }
 
-    private static boolean reads(Bench bench) {
+    private static boolean reads(EmbeddedHttp2Connection bench) {
         return bench.channel.config().isAutoRead();
     }
 
     @Test
     void framesOfOneRead_areHandledInTurns_inOrder() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
-            Heard heard = bench.request(0);
+            RecordingStreamListener heard = bench.request(0);
             assertThat(heard.parts).isEqualTo(MOST - 1);
             assertThat(reads(bench)).isFalse();
             // What the kernel had when the client closed its direction is read nevertheless.
@@ -66,7 +66,7 @@ class FrameTurnsTest {
 
     @Test
     void severalReads_areATurnEach() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             ByteBuf all = body(MANY);
             while (all.isReadable()) {
@@ -80,7 +80,7 @@ class FrameTurnsTest {
 
     @Test
     void aViolationInWhatIsLeftOver_endsTheConnection() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, Unpooled.wrappedBuffer(body(MANY), RawFrames.data(9, 1, false), RawFrames.request(3, true)));
             read(bench, RawFrames.request(5, true));
@@ -92,7 +92,7 @@ class FrameTurnsTest {
 
     @Test
     void aConnectionThatIsClosedMeanwhile_handlesNothingMore() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             bench.connection.close();
@@ -104,7 +104,7 @@ class FrameTurnsTest {
 
     @Test
     void aClientThatCloses_isNotHeardAnyMore() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             bench.channel.pipeline().close();
@@ -116,8 +116,8 @@ class FrameTurnsTest {
 
     @Test
     void aServerThatCloses_hasItsLastFramesHeard() {
-        try (Bench bench = Bench.client(BothRolesTest.OPTIONS).ready()) {
-            Heard heard = bench.ask(true);
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready()) {
+            RecordingStreamListener heard = bench.ask(true);
             bench.written();
             ByteBuf head = RawFrames.frame(FrameType.HEADERS, FrameType.END_HEADERS, 1, RawFrames.RESPONSE);
             read(bench, Unpooled.wrappedBuffer(head, body(MANY)));

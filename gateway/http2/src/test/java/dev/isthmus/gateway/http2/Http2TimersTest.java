@@ -19,8 +19,8 @@ class Http2TimersTest {
             seconds(10), seconds(30), 100, seconds(300), seconds(30), seconds(3600), seconds(60), seconds(20));
     private static final int CANCEL = 8;
 
-    private final Bench bench =
-            Bench.server(new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE));
+    private final EmbeddedHttp2Connection bench =
+            EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE));
     private final List<TimeoutRule> expired = new ArrayList<>();
     private long now = Long.MAX_VALUE - seconds(15);
 
@@ -52,9 +52,9 @@ class Http2TimersTest {
         }
     }
 
-    private Heard begun(int bytes) {
+    private RecordingStreamListener begun(int bytes) {
         bench.ready().send(RawFrames.request(1, false));
-        Heard heard = bench.request(0);
+        RecordingStreamListener heard = bench.request(0);
         heard.awaited = PeerWait.ANYTHING;
         if (bytes > 0) {
             heard.awaited = PeerWait.BODY;
@@ -102,7 +102,7 @@ class Http2TimersTest {
 
     @Test
     void bodyThatStops_isGivenUp() {
-        Heard heard = begun(1000);
+        RecordingStreamListener heard = begun(1000);
         pass(30);
         assertThat(heard.events).doesNotContain("timeout request_body");
         pass(2);
@@ -114,7 +114,7 @@ class Http2TimersTest {
 
     @Test
     void bodyInDrops_isGivenUp() {
-        Heard heard = begun(1);
+        RecordingStreamListener heard = begun(1);
         for (int i = 0; i < 32; i++) {
             bench.send(RawFrames.data(1, 90, false));
             pass(1);
@@ -142,7 +142,7 @@ class Http2TimersTest {
 
     @Test
     void streamOfWhichNothingComes_isGivenUpLater() {
-        Heard heard = begun(0);
+        RecordingStreamListener heard = begun(0);
         passAlive(299);
         assertThat(heard.events).containsExactly("headers");
         passAlive(3);

@@ -42,11 +42,11 @@ class SplitReadsTest {
     }
 
     private static List<String> heard(ByteBuf... reads) {
-        try (Bench bench = Bench.server(OPTIONS)) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(OPTIONS)) {
             bench.send(reads);
             List<String> all = new ArrayList<>(bench.written());
             for (int i = 0; i < bench.requests(); i++) {
-                Heard heard = bench.request(i);
+                RecordingStreamListener heard = bench.request(i);
                 all.add(heard.events + " " + heard.headers + " " + heard.body);
             }
             all.addAll(bench.connectionEvents);

@@ -28,16 +28,16 @@ class SuddenEndsTest {
     private static void endSuddenly(Loopback loopback, Random random) throws Exception {
         List<Http2Connection> ends = new ArrayList<>();
         int port = loopback.listen(() -> {
-            Http2Connection server = Http2Connection.server(BothRolesTest.OPTIONS, Echo::new, ConnectionListener.NONE);
+            Http2Connection server = Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE);
             ends.add(server);
             return server;
         });
         Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, ConnectionListener.NONE);
         Channel channel = loopback.connect(port, client);
-        List<Heard> all = new ArrayList<>();
+        List<RecordingStreamListener> all = new ArrayList<>();
         loopback.run(() -> {
             for (int i = 0; i < 20; i++) {
-                Heard heard = new Heard();
+                RecordingStreamListener heard = new RecordingStreamListener();
                 all.add(heard);
                 heard.stream = client.open(BothRolesTest.HEAD, false, heard);
                 requireNonNull(heard.stream).data(Unpooled.wrappedBuffer(new byte[random.nextInt(400_000)]), true);
@@ -63,7 +63,7 @@ class SuddenEndsTest {
                         random.nextInt(20),
                         TimeUnit.MILLISECONDS);
         killed.get(10, TimeUnit.SECONDS);
-        for (Heard heard : all) {
+        for (RecordingStreamListener heard : all) {
             heard.await();
         }
         channel.closeFuture().await(10, TimeUnit.SECONDS);
@@ -76,7 +76,7 @@ class SuddenEndsTest {
     void changedBytes_neverDoMoreThanFailTheConnection() {
         for (int seed = 0; seed < 3000; seed++) {
             Random random = new Random(seed);
-            try (Bench bench = Bench.server(Echo::new)) {
+            try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(EchoStreamListener::new)) {
                 ByteBuf input = Unpooled.copiedBuffer(
                         RawFrames.settings(),
                         RawFrames.request(1, false),

@@ -104,7 +104,7 @@ class ChecksTest {
     }
 
     private List<String> picked(ModelRef model) {
-        Call call = Pool.call(Call.NO_AFFINITY);
+        Call call = ReplicaFixture.call(Call.NO_AFFINITY);
         return Stream.generate(() -> set.pick(call, model, List.of()))
                 .limit(50)
                 .map(Replica::label)
@@ -185,7 +185,7 @@ class ChecksTest {
             watch(Set.of(), other, first);
             awaitReady(true, true);
             first.close();
-            Pool.fail(set.all().get(1), 5);
+            ReplicaFixture.fail(set.all().get(1), 5);
             awaitReady(true, false);
             assertThat(seen(1).ejected()).isTrue();
 

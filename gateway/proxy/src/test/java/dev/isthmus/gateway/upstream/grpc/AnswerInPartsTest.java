@@ -31,7 +31,7 @@ class AnswerInPartsTest {
     private static final int LENGTH = 300_000;
     private static final int PREFIX = 5;
 
-    private final Calls calls = new Calls();
+    private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
     @AfterEach
     void nothingIsHeld() {
@@ -79,7 +79,7 @@ class AnswerInPartsTest {
     }
 
     private Parts infer(RawHttp2Server server, Call call, boolean writable) {
-        GrpcUpstream upstream = calls.to(loopback(server.port()), ConnectionRules.of(Calls.LONG), LENGTH);
+        GrpcUpstream upstream = calls.to(loopback(server.port()), ConnectionRules.of(GrpcUpstreamCalls.LONG), LENGTH);
         Parts parts = new Parts();
         parts.writable = writable;
         calls.bench.loop().execute(() -> {

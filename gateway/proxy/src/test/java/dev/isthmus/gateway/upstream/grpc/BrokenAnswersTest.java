@@ -23,7 +23,7 @@ class BrokenAnswersTest {
     private static final String NOT_GRPC = "upstream 'triton' did not answer in gRPC";
     private static final String NO_STATUS = "upstream 'triton' ended its answer without a status";
 
-    private final Calls calls = new Calls();
+    private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
     @AfterEach
     void nothingIsHeld() {

@@ -26,7 +26,7 @@ class ConnectionsTest {
     private static final int MAX_CONCURRENT_STREAMS = 3;
     private static final Duration SHORT = Duration.ofMillis(200);
 
-    private final Calls calls = new Calls();
+    private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
     @AfterEach
     void nothingIsHeld() {
@@ -234,7 +234,7 @@ class ConnectionsTest {
                     peer.answer(stream);
                 }
             });
-            upstream = calls.to(loopback(server.port()), new ConnectionRules(1, 1, Calls.LONG, Calls.LONG));
+            upstream = calls.to(loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
             carried = calls.infer(upstream);
             assertThat(asked.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
             waiting = calls.infer(upstream, calls.bench.callWithin(patience), 1);
@@ -250,7 +250,7 @@ class ConnectionsTest {
 
     @Test
     void call_thatFindsNoRoom_waitsForIt() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             full.goOn.release(2);
             assertThat(full.carried.protobuf()).containsExactly(7);
             assertThat(full.waiting.protobuf()).containsExactly(7);
@@ -259,7 +259,7 @@ class ConnectionsTest {
 
     @Test
     void call_thatFindsTheQueueFull_isRefused() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             OipException failure = calls.infer(full.upstream).failure();
             assertThat(failure).hasMessage("upstream 'triton' is busy on all of its 1 connections");
             assertThat(failure.processed()).isEqualTo(Processed.NO);
@@ -270,7 +270,7 @@ class ConnectionsTest {
 
     @Test
     void call_cancelledInTheQueue_leavesItsPlace() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             full.waiting.cancel();
             RecordedReply next = calls.infer(full.upstream);
             full.goOn.release(2);
@@ -291,7 +291,7 @@ class ConnectionsTest {
 
     @Test
     void close_failsThoseThatWait() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             full.upstream.close();
             assertThat(full.waiting.failure()).hasMessage("upstream 'triton' was taken out of service");
             assertThat(full.carried.failure()).hasMessage("upstream 'triton' was taken out of service");

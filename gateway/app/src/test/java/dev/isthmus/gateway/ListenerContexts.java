@@ -9,8 +9,8 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.ingress.ListenerContext;
 
 /** What a gateway's own listeners lead to, for further ones. */
-public final class Entrance {
-    private Entrance() {}
+public final class ListenerContexts {
+    private ListenerContexts() {}
 
     public static ListenerContext of(Gateway gateway) {
         return new ListenerContext(

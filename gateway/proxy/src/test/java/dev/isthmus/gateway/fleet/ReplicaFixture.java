@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/** Servers that nobody hears of, a clock that stands still, and dice that fall the same each time. */
-final class Pool {
+/** Servers that nobody hears of, a clock that stands still, and random choices from one seed. */
+final class ReplicaFixture {
     /** Nothing runs on it. */
     private static final EventLoop LOOP = new EmbeddedChannel().eventLoop();
 
@@ -32,13 +32,13 @@ final class Pool {
     private final ReplicaSelection candidates;
     private long now = 1_000_000_007;
 
-    Pool(Outliers rules) {
+    ReplicaFixture(Outliers rules) {
         this.rules = rules;
         this.candidates = new ReplicaSelection(rules.panicThreshold(), random);
     }
 
-    static Pool of(int servers) {
-        Pool pool = new Pool(Outliers.DEFAULT);
+    static ReplicaFixture of(int servers) {
+        ReplicaFixture pool = new ReplicaFixture(Outliers.DEFAULT);
         for (int i = 0; i < servers; i++) {
             pool.add("10.0.0." + (i + 1) + ":8001");
         }

@@ -13,7 +13,7 @@ import java.util.List;
  * gateway's threads waited for a processor meanwhile is taken off. It is none at all where that was most of the time, or where a
  * byte that went through a socket of this process meanwhile, the control, was slow as well: then the machine was.
  */
-final class Bystander implements AutoCloseable {
+final class HealthProbes implements AutoCloseable {
     private static final int HEALTH_MILLIS = 150;
     private static final int INFERENCE_MILLIS = 200;
     private static final int CONTROL_MILLIS = 50;
@@ -23,7 +23,7 @@ final class Bystander implements AutoCloseable {
     private final ServerSocket echo = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     private final List<Probe> probes;
     private final Probe control;
-    private final Waits waits;
+    private final SchedulingDelay waits;
     private final List<Thread> threads = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
     /** When the control was last slow, by {@link System#nanoTime}. */
@@ -38,9 +38,9 @@ final class Bystander implements AutoCloseable {
      *
      * @param patienceMillis how long an answer may take
      */
-    Bystander(int port, int adminPort, long pid, int patienceMillis) throws IOException {
+    HealthProbes(int port, int adminPort, long pid, int patienceMillis) throws IOException {
         this.patienceMillis = patienceMillis;
-        waits = new Waits(pid);
+        waits = new SchedulingDelay(pid);
         questions = new Questions(port);
         probes = List.of(
                 new Probe(
@@ -63,7 +63,7 @@ final class Bystander implements AutoCloseable {
         });
         threads.add(Thread.ofPlatform().daemon().name("fuzz-control").start(() -> repeat(control)));
         probes.forEach(probe ->
-                threads.add(Thread.ofPlatform().daemon().name("fuzz-bystander").start(() -> repeat(probe))));
+                threads.add(Thread.ofPlatform().daemon().name("fuzz-probe").start(() -> repeat(probe))));
     }
 
     private void echo() {
@@ -141,7 +141,7 @@ final class Bystander implements AutoCloseable {
     public void close() throws IOException {
         ended = true;
         for (Thread thread : threads) {
-            Ends.join(thread, 1_000);
+            ThreadJoin.join(thread, 1_000);
         }
         questions.close();
         echo.close();

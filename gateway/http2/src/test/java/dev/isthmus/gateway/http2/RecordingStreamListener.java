@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Writes down what a stream's listener hears. */
-class Heard implements StreamListener {
-    final CompletableFuture<Heard> done = new CompletableFuture<>();
+class RecordingStreamListener implements StreamListener {
+    final CompletableFuture<RecordingStreamListener> done = new CompletableFuture<>();
     final List<Http2Headers> headers = new ArrayList<>();
     final ByteArrayOutputStream body = new ByteArrayOutputStream();
     final List<String> events = new ArrayList<>();
@@ -81,7 +81,7 @@ class Heard implements StreamListener {
     }
 
     /** Waits for the end. */
-    Heard await() throws Exception {
+    RecordingStreamListener await() throws Exception {
         return done.get(30, TimeUnit.SECONDS);
     }
 }

@@ -14,12 +14,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class RestExchangeTest {
+class RestClientExchangeTest {
     private static final int LIMIT_MILLIS = 100;
 
     private final List<Channel> idle = new ArrayList<>();
     private final List<Outcome> outcomes = new ArrayList<>();
-    private final RestExchange exchange = new RestExchange(idle::add);
+    private final RestClientExchange exchange = new RestClientExchange(idle::add);
     private final EmbeddedChannel channel = new EmbeddedChannel(new HttpClientCodec(), exchange);
 
     @BeforeEach

@@ -15,7 +15,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** A run against a gateway of its own, from its start to its verdict. */
-final class Run {
+final class FuzzRun {
     /**
      * What a run is made of.
      *
@@ -36,7 +36,7 @@ final class Run {
     /** What goes on beside the sequences. */
     interface Beside {
         /** Is called some five times a second. */
-        void tick(Site site, Sequences sequences) throws IOException, InterruptedException, BenchException;
+        void tick(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException;
 
         /** What was wrong, when the sequences have ended. */
         List<String> failures();
@@ -45,7 +45,7 @@ final class Run {
     /** Nothing beside. */
     static final Beside ALONE = new Beside() {
         @Override
-        public void tick(Site site, Sequences sequences) {}
+        public void tick(FuzzSetup setup, Sequences sequences) {}
 
         @Override
         public List<String> failures() {
@@ -65,7 +65,7 @@ final class Run {
     private final PrintWriter out;
     private final List<String> failures = new ArrayList<>();
 
-    Run(Settings settings, PrintWriter out) {
+    FuzzRun(Settings settings, PrintWriter out) {
         this.settings = settings;
         this.out = out;
     }
@@ -76,8 +76,8 @@ final class Run {
         out.flush();
         try (Scratch scratch = new Scratch();
                 Children children = new Children();
-                Site site = new Site(children, settings.home(), scratch.folder(), settings.seed())) {
-            play(site, beside);
+                FuzzSetup setup = new FuzzSetup(children, settings.home(), scratch.folder(), settings.seed())) {
+            play(setup, beside);
         }
         failures.forEach(failure -> out.println("FAILED: " + failure));
         out.println(failures.isEmpty() ? "passed" : "failed");
@@ -85,56 +85,56 @@ final class Run {
         return failures.isEmpty();
     }
 
-    private void play(Site site, Beside beside) throws IOException, InterruptedException, BenchException {
-        Bystander bystander =
-                new Bystander(site.port(), site.adminPort(), site.gateway().pid(), settings.patienceMillis());
-        try (bystander) {
+    private void play(FuzzSetup setup, Beside beside) throws IOException, InterruptedException, BenchException {
+        HealthProbes probes =
+                new HealthProbes(setup.port(), setup.adminPort(), setup.gateway().pid(), settings.patienceMillis());
+        try (probes) {
             Thread.sleep(SETTLED_SECONDS * 1_000L);
-            double heap = site.heap();
-            long descriptors = site.descriptors();
+            double heap = setup.heap();
+            long descriptors = setup.descriptors();
             Path replay = settings.replay();
             Sequences sequences = replay == null
-                    ? Sequences.random(site.port(), settings.seed(), settings.connections())
-                    : Sequences.replay(site.port(), replay);
+                    ? Sequences.random(setup.port(), settings.seed(), settings.connections())
+                    : Sequences.replay(setup.port(), replay);
             try (sequences) {
-                watch(site, bystander, sequences, beside);
+                watch(setup, probes, sequences, beside);
             }
             out.println(sequences.count() + " sequences in " + settings.seconds() + " s at most");
             failures.addAll(beside.failures());
-            if (site.gateway().alive()) {
-                bystander.close();
-                bystander.print(out);
-                atTheEnd(site);
-                grown("bytes of heap after a collection", heap, site.heap(), MOST_HEAP);
-                grown("descriptors", descriptors, site.descriptors(), MOST_DESCRIPTORS);
+            if (setup.gateway().alive()) {
+                probes.close();
+                probes.print(out);
+                atTheEnd(setup);
+                grown("bytes of heap after a collection", heap, setup.heap(), MOST_HEAP);
+                grown("descriptors", descriptors, setup.descriptors(), MOST_DESCRIPTORS);
             }
-            read(site.log());
+            read(setup.log());
             if (!failures.isEmpty()) {
                 save(sequences);
             }
         }
     }
 
-    private void watch(Site site, Bystander bystander, Sequences sequences, Beside beside)
+    private void watch(FuzzSetup setup, HealthProbes probes, Sequences sequences, Beside beside)
             throws IOException, InterruptedException, BenchException {
         long begun = System.nanoTime();
         long end = begun + Duration.ofSeconds(settings.seconds()).toNanos();
         while (System.nanoTime() < end && failures.isEmpty()) {
             Thread.sleep(200);
             if (System.nanoTime() - begun > COLD.toNanos()) {
-                bystander.judge();
+                probes.judge();
             }
             Throwable problem = sequences.problem();
             if (problem != null) {
                 throw new IllegalStateException("the sequences cannot be played", problem);
             }
-            if (site.gateway().alive()) {
-                beside.tick(site, sequences);
+            if (setup.gateway().alive()) {
+                beside.tick(setup, sequences);
             } else {
-                failures.add(String.valueOf(site.gateway().failure("died").getMessage()));
+                failures.add(String.valueOf(setup.gateway().failure("died").getMessage()));
             }
-            failures.addAll(bystander.failures());
-            failures.addAll(site.log().errors());
+            failures.addAll(probes.failures());
+            failures.addAll(setup.log().errors());
         }
     }
 
@@ -146,12 +146,12 @@ final class Run {
                 + " --replay " + file);
     }
 
-    private void atTheEnd(Site site) throws IOException, InterruptedException {
+    private void atTheEnd(FuzzSetup setup) throws IOException, InterruptedException {
         long end = System.nanoTime() + END.toNanos();
-        Map<String, Double> left = site.leftOver();
+        Map<String, Double> left = setup.leftOver();
         while (!left.isEmpty() && System.nanoTime() < end) {
             Thread.sleep(500);
-            left = site.leftOver();
+            left = setup.leftOver();
         }
         left.forEach((meter, value) ->
                 failures.add(meter + " is " + value + ", " + END.toSeconds() + " s after the last client went"));
@@ -164,7 +164,7 @@ final class Run {
         }
     }
 
-    private void read(Log log) {
+    private void read(GatewayLog log) {
         for (String error : log.errors()) {
             if (!failures.contains(error)) {
                 failures.add(error);

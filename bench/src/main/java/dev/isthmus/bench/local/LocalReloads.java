@@ -11,7 +11,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** A model that is loaded anew again and again while threads ask it. */
-final class Reloads {
+final class LocalReloads {
     static final int COUNT = 40;
     static final int THREADS = 4;
 
@@ -21,7 +21,7 @@ final class Reloads {
     private volatile boolean over;
 
     /** @param backend that loads when it is told to */
-    Reloads(LocalBackend backend) {
+    LocalReloads(LocalBackend backend) {
         this.backend = backend;
     }
 

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class LogTest {
-    private final Log log = new Log();
+class GatewayLogTest {
+    private final GatewayLog log = new GatewayLog();
 
     @Test
     void errorsAndStackTraces_areToldWithTheLineBefore() {

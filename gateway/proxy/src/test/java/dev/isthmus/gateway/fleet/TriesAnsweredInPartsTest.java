@@ -2,7 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
@@ -14,7 +14,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Tries whose answer is passed on as it comes: its first part is the answer. */
-class AnswerInPartsTest {
+class TriesAnsweredInPartsTest {
 
     private static FakeServer.Asked only(FleetBench bench) {
         return bench.onlyNew(List.of());
@@ -23,7 +23,7 @@ class AnswerInPartsTest {
     @Test
     void failureAfterAPartOfAnAnswer_isNotRepeated() {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).part();
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
@@ -36,7 +36,7 @@ class AnswerInPartsTest {
     @Test
     void timeoutOfAnAnswer_thatTheClientIsSlowToTake_isNoFailureOfTheServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).part();
             seen.writable = false;
             only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-class SiteTest {
+class FuzzSetupTest {
     private static final String METRICS = """
             # TYPE a gauge
             a 1.5
@@ -16,9 +16,9 @@ class SiteTest {
 
     @Test
     void metersAreSummedByName() {
-        assertThat(Site.sum(METRICS, "a", "")).isEqualTo(1.5);
-        assertThat(Site.sum(METRICS, "a_used", "")).isEqualTo(1006);
-        assertThat(Site.sum(METRICS, "a_used", "area=\"heap\"")).isEqualTo(1002);
-        assertThat(Site.sum(METRICS, "none", "")).isZero();
+        assertThat(FuzzSetup.sum(METRICS, "a", "")).isEqualTo(1.5);
+        assertThat(FuzzSetup.sum(METRICS, "a_used", "")).isEqualTo(1006);
+        assertThat(FuzzSetup.sum(METRICS, "a_used", "area=\"heap\"")).isEqualTo(1002);
+        assertThat(FuzzSetup.sum(METRICS, "none", "")).isZero();
     }
 }

@@ -13,17 +13,17 @@ import java.util.List;
  * @param drip what is sent twice a second
  * @param http2 whether that is HTTP/2
  */
-record Held(String name, byte[] begun, byte[] drip, boolean http2) implements Attack {
+record IdleConnections(String name, byte[] begun, byte[] drip, boolean http2) implements Attack {
     private static final int CONNECTIONS = 4_000;
     private static final long LIMIT_NANOS = 15_000_000_000L;
     private static final long PERIOD_MILLIS = 500;
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         long start = System.nanoTime();
         int count = target.connections(CONNECTIONS);
         List<Http1> wires = new ArrayList<>();
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         try {
             for (int i = 0; i < count; i++) {
                 Http1 wire = new Http1(http2 ? target.http2Port() : target.port());
@@ -55,7 +55,7 @@ record Held(String name, byte[] begun, byte[] drip, boolean http2) implements At
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof Held held && name.equals(held.name) && Arrays.equals(begun, held.begun);
+        return other instanceof IdleConnections held && name.equals(held.name) && Arrays.equals(begun, held.begun);
     }
 
     @Override

@@ -23,13 +23,13 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
 /** A V2 server over gRPC that answers each inference with its inputs, as outputs of the same names. It is always right. */
-final class EchoServer implements AutoCloseable {
+final class CorrectServer implements AutoCloseable {
     private static final int MAX_MESSAGE = 64 << 20;
     private static final int MAX_METADATA = 1 << 20;
 
     private final Server server;
 
-    EchoServer() throws IOException {
+    CorrectServer() throws IOException {
         MethodDescriptor<byte[], byte[]> stream = RawMethods.of("ModelStreamInfer").toBuilder()
                 .setType(MethodDescriptor.MethodType.BIDI_STREAMING)
                 .build();
@@ -38,8 +38,8 @@ final class EchoServer implements AutoCloseable {
                 .maxInboundMessageSize(MAX_MESSAGE)
                 .maxInboundMetadataSize(MAX_METADATA)
                 .addService(ServerServiceDefinition.builder(RawMethods.SERVICE)
-                        .addMethod(RawMethods.of("ModelInfer"), answering(EchoServer::echo, true))
-                        .addMethod(stream, answering(EchoServer::streamed, false))
+                        .addMethod(RawMethods.of("ModelInfer"), answering(CorrectServer::echo, true))
+                        .addMethod(stream, answering(CorrectServer::streamed, false))
                         .addMethod(
                                 RawMethods.of("ServerLive"),
                                 always(ServerLiveResponse.newBuilder()

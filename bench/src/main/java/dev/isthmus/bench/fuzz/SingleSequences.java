@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.Map;
 
 /** Plays sequences one after the other, each alone, and tells those that left something over or cost much. */
-final class Isolate {
+final class SingleSequences {
     private static final int LIMIT_MILLIS = 8_000;
     /** More is worth a look: a health check would wait for it. */
     private static final int MOST_LOOP_MILLIS = 250;
 
-    private Isolate() {}
+    private SingleSequences() {}
 
     /**
      * Plays, and prints what it finds.
@@ -29,25 +29,25 @@ final class Isolate {
         List<Long> found = new ArrayList<>();
         try (Scratch scratch = new Scratch();
                 Children children = new Children();
-                Site site = new Site(children, home, scratch.folder(), seed);
-                Player player = new Player(site.port())) {
+                FuzzSetup setup = new FuzzSetup(children, home, scratch.folder(), seed);
+                Player player = new Player(setup.port())) {
             Map<String, Double> known = Map.of();
             int told = 0;
             for (long next : seeds) {
                 Script script = Script.of(next);
-                long before = site.loopMillis();
+                long before = setup.loopMillis();
                 player.play(script);
-                Map<String, Double> left = site.leftOver();
+                Map<String, Double> left = setup.leftOver();
                 for (int waited = 0; !left.equals(known) && waited < LIMIT_MILLIS; waited += 50) {
                     Thread.sleep(50);
-                    left = site.leftOver();
+                    left = setup.leftOver();
                 }
-                long busy = site.loopMillis() - before;
+                long busy = setup.loopMillis() - before;
                 if (busy > MOST_LOOP_MILLIS) {
                     out.println(next + " (" + script.kind().text() + "): " + busy + " ms of CPU on the event loops");
                     out.flush();
                 }
-                List<String> errors = site.log().errors();
+                List<String> errors = setup.log().errors();
                 if (!left.equals(known) || errors.size() > told) {
                     known = left;
                     found.add(next);

@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
 /** A server's listener that answers with the body it gets, and with trailers; it takes no more than it can pass on. */
-final class Echo implements StreamListener {
+final class EchoStreamListener implements StreamListener {
     static final HeaderFieldList HEAD = HeaderFieldList.of(
             HeaderField.constant(":status", "200"), HeaderField.constant("content-type", "application/echo"));
     static final HeaderFieldList TRAILERS = HeaderFieldList.of(HeaderField.constant("grpc-status", "0"));
@@ -12,7 +12,7 @@ final class Echo implements StreamListener {
     private final Http2Stream stream;
     private int owed;
 
-    Echo(Http2Stream stream) {
+    EchoStreamListener(Http2Stream stream) {
         this.stream = stream;
     }
 

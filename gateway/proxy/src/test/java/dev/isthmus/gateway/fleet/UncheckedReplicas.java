@@ -17,8 +17,8 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 
 /** Servers that are used in turn, never asked how they are, and never ejected. */
-final class Still {
-    private Still() {}
+final class UncheckedReplicas {
+    private UncheckedReplicas() {}
 
     static ReplicaSet replicas(ReplicaFactory opening, LongSupplier nanoTime, Endpoint... endpoints) {
         UpstreamConfig turns = TestConfigs.with(

@@ -10,7 +10,7 @@ import java.util.function.Supplier;
  *
  * @param request head and body
  */
-record RestBody(String name, int requests, Payload request) implements Attack {
+record RestBodies(String name, int requests, Payload request) implements Attack {
     private static final String CHUNKED = "Transfer-Encoding: chunked";
 
     /**
@@ -19,7 +19,7 @@ record RestBody(String name, int requests, Payload request) implements Attack {
      * @param headers of each, its length apart
      * @param body with its framing where it is chunked
      */
-    RestBody(String name, String path, List<String> headers, int requests, Supplier<byte[]> body) {
+    RestBodies(String name, String path, List<String> headers, int requests, Supplier<byte[]> body) {
         this(name, requests, new Payload(() -> request(path, headers, body.get())));
     }
 
@@ -37,10 +37,10 @@ record RestBody(String name, int requests, Payload request) implements Attack {
     }
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         byte[] bytes = request.get();
         request.drop();
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         List<Http1> wires = new ArrayList<>();
         for (int i = 0; i < requests; i++) {
             Http1 wire = new Http1(target.port());
@@ -55,7 +55,7 @@ record RestBody(String name, int requests, Payload request) implements Attack {
         return counts.seen(true);
     }
 
-    static RestBody chunked(String name, String path, Supplier<byte[]> body) {
-        return new RestBody(name, path, List.of(CHUNKED, "Content-Type: application/json"), 1, body);
+    static RestBodies chunked(String name, String path, Supplier<byte[]> body) {
+        return new RestBodies(name, path, List.of(CHUNKED, "Content-Type: application/json"), 1, body);
     }
 }

@@ -16,7 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Calls of one upstream after the other; closing fails where something is still held. */
-final class Calls implements AutoCloseable {
+final class GrpcUpstreamCalls implements AutoCloseable {
     static final Duration LONG = Duration.ofSeconds(60);
     private static final ModelRef MODEL = ModelRef.of("simple");
 

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The requests of one connection, one after the other. */
-final class RestExchange extends SimpleChannelInboundHandler<HttpObject> {
+final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private static final int MAX_KEPT = 64 * 1024;
 
     private final Consumer<Channel> idle;
@@ -23,7 +23,7 @@ final class RestExchange extends SimpleChannelInboundHandler<HttpObject> {
     private @Nullable HttpResponse head;
 
     /** Gives the channel to {@code idle} whenever it can take a request. */
-    RestExchange(Consumer<Channel> idle) {
+    RestClientExchange(Consumer<Channel> idle) {
         this.idle = idle;
     }
 

@@ -9,25 +9,25 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One of our connections without a socket, with a clock that is moved by hand. */
-final class Bench implements AutoCloseable {
-    final List<Heard> heard = new ArrayList<>();
+final class EmbeddedHttp2Connection implements AutoCloseable {
+    final List<RecordingStreamListener> heard = new ArrayList<>();
     final List<String> connectionEvents = new ArrayList<>();
     final Http2Connection connection;
     final EmbeddedChannel channel;
     private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
     private long now;
 
-    private Bench(boolean server, Http2Options options, Function<Http2Stream, StreamListener> accept) {
+    private EmbeddedHttp2Connection(boolean server, Http2Options options, Function<Http2Stream, StreamListener> accept) {
         connection = new Http2Connection(server, options, accept, new Events(), () -> now);
         channel = new EmbeddedChannel(connection);
         // How long a turn takes is no matter here: it is the most of its parts.
         channel.freezeTime();
     }
 
-    static Bench server(Http2Options options) {
-        List<Heard> heard = new ArrayList<>();
-        Bench bench = new Bench(true, options, stream -> {
-            Heard listener = new Heard();
+    static EmbeddedHttp2Connection server(Http2Options options) {
+        List<RecordingStreamListener> heard = new ArrayList<>();
+        EmbeddedHttp2Connection bench = new EmbeddedHttp2Connection(true, options, stream -> {
+            RecordingStreamListener listener = new RecordingStreamListener();
             listener.stream = stream;
             heard.add(listener);
             return listener;
@@ -35,23 +35,23 @@ final class Bench implements AutoCloseable {
         return bench.sharing(heard);
     }
 
-    static Bench server(Function<Http2Stream, StreamListener> accept) {
-        return new Bench(true, BothRolesTest.OPTIONS, accept);
+    static EmbeddedHttp2Connection server(Function<Http2Stream, StreamListener> accept) {
+        return new EmbeddedHttp2Connection(true, BothRolesTest.OPTIONS, accept);
     }
 
-    static Bench client(Http2Options options) {
-        return new Bench(false, options, stream -> NoopStreamListener.INSTANCE);
+    static EmbeddedHttp2Connection client(Http2Options options) {
+        return new EmbeddedHttp2Connection(false, options, stream -> NoopStreamListener.INSTANCE);
     }
 
-    private @Nullable List<Heard> accepted;
+    private @Nullable List<RecordingStreamListener> accepted;
 
-    private Bench sharing(List<Heard> listeners) {
+    private EmbeddedHttp2Connection sharing(List<RecordingStreamListener> listeners) {
         accepted = listeners;
         return this;
     }
 
     /** The listener of the n-th request. */
-    Heard request(int n) {
+    RecordingStreamListener request(int n) {
         return accepted == null ? heard.get(n) : accepted.get(n);
     }
 
@@ -60,7 +60,7 @@ final class Bench implements AutoCloseable {
     }
 
     /** Exchanges prefaces and SETTINGS. */
-    Bench ready() {
+    EmbeddedHttp2Connection ready() {
         if (connection.isServer()) {
             send(RawFrames.preface());
         }
@@ -70,15 +70,15 @@ final class Bench implements AutoCloseable {
     }
 
     /** Opens a stream as a client. */
-    Heard ask(boolean end) {
-        Heard listener = new Heard();
+    RecordingStreamListener ask(boolean end) {
+        RecordingStreamListener listener = new RecordingStreamListener();
         listener.stream = connection.open(BothRolesTest.HEAD, end, listener);
         heard.add(listener);
         return listener;
     }
 
     /** @param bytes taken */
-    Bench send(ByteBuf... bytes) {
+    EmbeddedHttp2Connection send(ByteBuf... bytes) {
         for (ByteBuf each : bytes) {
             channel.writeInbound(each);
         }

@@ -7,7 +7,7 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /** Reads the gateway's log: errors and stack traces must not be there, warnings are counted by kind. Any thread. */
-final class Log {
+final class GatewayLog {
     private static final int MOST = 40;
     private static final Pattern LINE = Pattern.compile("^\\S+ (ERROR|WARN|INFO|DEBUG|TRACE) .*");
     private static final Pattern TRACE = Pattern.compile("^\\s+at .*|.*(Exception|Error|LEAK)\\b.*");

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /** A connection that is written and read without waiting for the peer longer than is said. One thread has all of them. */
-class Wire implements Closeable {
+class NonBlockingConnection implements Closeable {
     private static final ByteBuffer IN = ByteBuffer.allocateDirect(256 * 1024);
 
     private final SocketChannel channel;
@@ -19,12 +19,12 @@ class Wire implements Closeable {
     private long received;
 
     /** Connects. */
-    Wire(int port) throws IOException {
+    NonBlockingConnection(int port) throws IOException {
         this(port, 0);
     }
 
     /** Connects with a receive buffer of so many bytes; 0: the system's. */
-    Wire(int port, int receiveBuffer) throws IOException {
+    NonBlockingConnection(int port, int receiveBuffer) throws IOException {
         channel = SocketChannel.open();
         if (receiveBuffer > 0) {
             channel.setOption(StandardSocketOptions.SO_RCVBUF, receiveBuffer);

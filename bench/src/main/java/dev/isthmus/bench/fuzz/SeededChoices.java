@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Random;
 
 /** Choices that depend on a seed only. One thread. */
-final class Dice {
+final class SeededChoices {
     private static final String TEXT =
             "abcXYZ019-_. /\\\"'{}[]:,%+=&?#*\u0000\t\r\n\u007f\u00e9\u4e16\ud83d\ude00\ud800\u2028";
 
     private final Random random;
 
-    Dice(long seed) {
+    SeededChoices(long seed) {
         random = new Random(seed);
     }
 

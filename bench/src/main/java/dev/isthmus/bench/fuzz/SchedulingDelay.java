@@ -15,7 +15,7 @@ import java.util.stream.Stream;
  * How long the threads that answers wait for (event loops, the JVM's own) were ready to run and had no processor, by
  * {@code /proc/PID/task/TID/schedstat}: what a busy machine takes from the gateway. Nothing where the kernel does not say.
  */
-final class Waits {
+final class SchedulingDelay {
     private static final int KEPT = 400;
     private static final Set<String> THREADS = Set.of("isthmus-loop", "isthmus-admin", "VM Thread");
 
@@ -25,7 +25,7 @@ final class Waits {
     private final Path tasks;
     private final Deque<Look> looks = new ArrayDeque<>();
 
-    Waits(long pid) {
+    SchedulingDelay(long pid) {
         tasks = Path.of("/proc", Long.toString(pid), "task");
     }
 

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
  * @param met whether that is what it must see, where something must be
  * @param notes answers and ends with their numbers
  */
-public record Seen(boolean met, String notes) {
+public record AttackResult(boolean met, String notes) {
     /** Counts what is seen. One thread. */
     static final class Counts {
         private final Map<String, Integer> counts = new TreeMap<>();
@@ -27,8 +27,8 @@ public record Seen(boolean met, String notes) {
             return counts.getOrDefault(what, 0);
         }
 
-        Seen seen(boolean met) {
-            return new Seen(
+        AttackResult seen(boolean met) {
+            return new AttackResult(
                     met,
                     counts.entrySet().stream()
                             .map(count -> count.getKey() + " " + count.getValue())

@@ -23,7 +23,7 @@ import java.util.stream.Stream;
  * A small gateway, a process of its own, before three servers of this one: {@code echo} and {@code echo-rest} are always right,
  * {@code wild} (gRPC) and {@code wild-rest} often wrong; {@code simple} runs in the gateway.
  */
-final class Site implements AutoCloseable {
+final class FuzzSetup implements AutoCloseable {
     private static final Duration START = Duration.ofSeconds(120);
     private static final String JAVA_OPTIONS =
             "-Xmx256m -XX:MaxDirectMemorySize=256m -Dio.netty.leakDetection.level=simple -Dio.netty.leakDetection.samplingInterval=64";
@@ -61,18 +61,18 @@ final class Site implements AutoCloseable {
             "^(isthmus_(?:memory_used_bytes|connections_open|(?:requests|upstream|endpoint)_under_way)(?:\\{[^}]*})?) (\\S+)$",
             Pattern.MULTILINE);
 
-    private final EchoServer echo = new EchoServer();
+    private final CorrectServer echo = new CorrectServer();
     private final WildRestServer echoRest;
     private final WildRestServer wildRest;
     private final WildGrpcServer wild;
-    private final Log log = new Log();
+    private final GatewayLog log = new GatewayLog();
     private final int port = freePort();
     private final int admin = freePort();
     private final HttpClient http = HttpClient.newHttpClient();
     private final Child gateway;
 
     /** Starts all of it; the gateway is the packaged one of {@code home}. */
-    Site(Children children, Path home, Path folder, long seed)
+    FuzzSetup(Children children, Path home, Path folder, long seed)
             throws IOException, BenchException, InterruptedException {
         echoRest = new WildRestServer(seed, false);
         wildRest = new WildRestServer(seed, true);
@@ -129,7 +129,7 @@ final class Site implements AutoCloseable {
         return gateway;
     }
 
-    Log log() {
+    GatewayLog log() {
         return log;
     }
 

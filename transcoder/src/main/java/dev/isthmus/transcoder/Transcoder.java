@@ -272,10 +272,17 @@ public final class Transcoder {
         }
     }
 
+    /** @param part borrowed: its indices are as they were afterwards */
     private static void feed(RestResponseReader reader, ByteBuf part, LongConsumer held) {
-        for (int at = part.readerIndex(); at < part.writerIndex(); at += STEP) {
-            reader.feed(part.slice(at, Math.min(STEP, part.writerIndex() - at)));
-            held.accept(reader.held());
+        int from = part.readerIndex();
+        int end = part.writerIndex();
+        try {
+            for (int at = from; at < end; at += STEP) {
+                reader.feed(part.setIndex(at, Math.min(at + STEP, end)));
+                held.accept(reader.held());
+            }
+        } finally {
+            part.setIndex(from, end);
         }
     }
 

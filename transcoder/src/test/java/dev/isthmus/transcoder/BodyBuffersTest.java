@@ -9,6 +9,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.CompositeByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
 import java.nio.charset.StandardCharsets;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,7 +17,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** A REST answer with binary data is the same answer whatever buffers it lies in. */
 class BodyBuffersTest {
-    private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
+    /** As the gateway has it: its slices have slices and duplicates of their own kind. */
+    private static final ByteBufAllocator ALLOCATOR = new PooledByteBufAllocator(true);
     private static final String JSON = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\","
             + "\"shape\":[4],\"parameters\":{\"binary_data_size\":4}}]}";
     private static final byte[] DATA = {1, 2, 3, 4};
@@ -31,6 +33,14 @@ class BodyBuffersTest {
             larger.release();
             return slice;
         }),
+        SLICE_OF_A_SLICE(body -> {
+            int length = body.readableBytes();
+            ByteBuf larger = around(body);
+            ByteBuf slice = larger.retainedSlice(5, length + 16);
+            larger.release();
+            return slice.slice(8, length);
+        }),
+        DUPLICATE_OF_A_SLICE(body -> SLICE_OF_A_LARGER_BUFFER.lay.apply(body).duplicate()),
         COMPOSITE_OF_SLICES(body -> {
             int left = body.readableBytes();
             ByteBuf larger = around(body);

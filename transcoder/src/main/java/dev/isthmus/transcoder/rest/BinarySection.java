@@ -25,7 +25,10 @@ final class BinarySection {
         while (at < chunk.writerIndex() && tensor < tensors.size()) {
             TensorBuilder draft = tensors.get(tensor);
             int part = (int) Math.min(draft.binarySize() - taken, chunk.writerIndex() - at);
-            draft.addBinary(chunk.retainedDuplicate().setIndex(at, at + part));
+            ByteBuf data = chunk.retainedDuplicate();
+            // That of a slice may have the indices of what it is a slice of.
+            int shift = data.readerIndex() - chunk.readerIndex();
+            draft.addBinary(data.setIndex(at + shift, at + shift + part));
             at += part;
             taken += part;
             skipFull();

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.TestFactory;
 class DocumentationTest {
     private static final Set<String> DATA = Set.of("json", "text", "pbtxt");
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+    private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*[a-z]Test)\\b");
     private static final Pattern PLAIN_PATH = Pattern.compile("docs/[a-z/-]+\\.md");
 
     /** The blocks that are not run, each with its reason: to add one is a decision. */
@@ -112,7 +113,7 @@ class DocumentationTest {
             for (Block block : page.blocks()) {
                 if (block.language().equals("console")) {
                     for (ShownCommand command : block.commands()) {
-                        String program = command.text().replaceFirst("^(\\w+=\\S+ )+", "").split("\\s")[0];
+                        String program = command.text().replaceFirst("^(\\w+=\\S+ )+", "").split("\\s", -1)[0];
                         if (program.contains("/")) {
                             assertThat(MarkdownPage.ROOT.resolve(program))
                                     .as(page.name() + ":" + block.line())
@@ -165,6 +166,23 @@ class DocumentationTest {
             }
         }
         return anchors;
+    }
+
+    /** Decisions are pinned by tests that there are. */
+    @Test
+    void namedTests_areThere() throws IOException {
+        Set<String> tests = new TreeSet<>();
+        try (Stream<Path> files = Files.walk(MarkdownPage.ROOT)) {
+            files.map(file -> file.getFileName().toString())
+                    .filter(name -> name.endsWith("Test.java"))
+                    .forEach(name -> tests.add(name.replace(".java", "")));
+        }
+        for (MarkdownPage page : MarkdownPage.all()) {
+            Matcher names = TEST.matcher(String.join("\n", page.lines()));
+            while (names.find()) {
+                assertThat(tests).as(page.name()).contains(names.group(1));
+            }
+        }
     }
 
     /** Pages that no other page links to cannot be found. */

@@ -113,7 +113,7 @@ final class DocumentedCommands implements AutoCloseable {
     private List<String> words(String command) throws Exception {
         Process split = new ProcessBuilder("bash", "-c", "printf '%s\\0' " + command).start();
         String words = new String(split.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        return List.of(words.split("\0"));
+        return List.of(words.split("\0", 0));
     }
 
     private String bash(String command) throws Exception {

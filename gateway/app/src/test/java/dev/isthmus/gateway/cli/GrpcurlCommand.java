@@ -54,7 +54,7 @@ record GrpcurlCommand(String method, String data) {
 
     /** Sends it; returns the answer in protobuf's text format. */
     String run(InetSocketAddress gateway) throws Exception {
-        String[] names = method.split("/");
+        String[] names = method.split("/", -1);
         MethodDescriptor described = ModelInferRequest.getDescriptor()
                 .getFile()
                 .findServiceByName(names[0].substring(names[0].lastIndexOf('.') + 1))

@@ -76,7 +76,7 @@ class RetryOverGrpcTest {
                 var two = new Http2Fault(kind)) {
             OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
                     .failure();
-            assertThat(failure).hasMessage("upstream 'triton' takes no more requests");
+            assertThat(failure).hasMessage("upstream 'triton' accepts no more requests");
             assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(10);
             assertThat(one.streams() + two.streams()).isEqualTo(11);
         }

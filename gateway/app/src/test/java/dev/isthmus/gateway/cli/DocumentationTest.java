@@ -129,11 +129,10 @@ class DocumentationTest {
     void links_leadSomewhere() throws IOException {
         List<String> dead = new ArrayList<>();
         for (MarkdownPage page : MarkdownPage.all()) {
-            Path folder = MarkdownPage.ROOT.resolve(page.name()).getParent();
             Matcher links = LINK.matcher(String.join("\n", page.lines()));
             while (links.find()) {
                 String link = links.group(1);
-                if (!link.contains("://") && !leads(folder, MarkdownPage.ROOT.resolve(page.name()), link)) {
+                if (!link.contains("://") && !leads(MarkdownPage.ROOT.resolve(page.name()), link)) {
                     dead.add(page.name() + ": " + link);
                 }
             }
@@ -147,10 +146,10 @@ class DocumentationTest {
         assertThat(dead).isEmpty();
     }
 
-    private static boolean leads(Path folder, Path page, String link) throws IOException {
+    private static boolean leads(Path page, String link) throws IOException {
         int hash = link.indexOf('#');
         String path = URLDecoder.decode(hash < 0 ? link : link.substring(0, hash), StandardCharsets.UTF_8);
-        Path file = path.isEmpty() ? page : folder.resolve(path);
+        Path file = path.isEmpty() ? page : page.resolveSibling(path);
         return Files.exists(file) && (hash < 0 || anchors(file).contains(link.substring(hash + 1)));
     }
 
@@ -173,9 +172,9 @@ class DocumentationTest {
     void namedTests_areThere() throws IOException {
         Set<String> tests = new TreeSet<>();
         try (Stream<Path> files = Files.walk(MarkdownPage.ROOT)) {
-            files.map(file -> file.getFileName().toString())
+            files.map(Path::toString)
                     .filter(name -> name.endsWith("Test.java"))
-                    .forEach(name -> tests.add(name.replace(".java", "")));
+                    .forEach(name -> tests.add(name.substring(name.lastIndexOf('/') + 1, name.length() - 5)));
         }
         for (MarkdownPage page : MarkdownPage.all()) {
             Matcher names = TEST.matcher(String.join("\n", page.lines()));

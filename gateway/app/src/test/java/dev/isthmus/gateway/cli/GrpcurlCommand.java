@@ -46,8 +46,8 @@ record GrpcurlCommand(String method, String data) {
             at += valued ? 2 : 1;
         }
         assertThat(flags).containsKeys("-plaintext", "-import-path", "-proto");
-        assertThat(Files.exists(folder.resolve(flags.get("-import-path")).resolve(flags.get("-proto"))))
-                .isTrue();
+        Path proto = folder.resolve(flags.getOrDefault("-import-path", "")).resolve(flags.getOrDefault("-proto", ""));
+        assertThat(Files.isRegularFile(proto)).isTrue();
         assertThat(words.subList(at, words.size())).hasSize(2).first().isEqualTo("127.0.0.1:8080");
         return new GrpcurlCommand(words.get(at + 1), flags.getOrDefault("-d", "{}"));
     }

@@ -12,6 +12,9 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -170,6 +173,17 @@ class ArchitectureTest {
                         JavaClass::getSimpleName, Collectors.mapping(JavaClass::getName, Collectors.toList())));
         types.values().removeIf(names -> names.size() == 1);
         assertThat(types).isEmpty();
+    }
+
+    /** A newcomer finds each package in docs/explanation/architecture.md. */
+    @Test
+    void packages_areOnTheMap() throws IOException {
+        Path root = Path.of(System.getProperty("isthmus.root", ".."));
+        String map = Files.readString(root.resolve("docs/explanation/architecture.md"));
+        assertThat(CLASSES.stream()
+                        .map(JavaClass::getPackageName)
+                        .filter(name -> !name.startsWith("dev.isthmus.proto") && !name.startsWith("dev.isthmus.testing")))
+                .allSatisfy(name -> assertThat(map).contains("| `" + name + "` |"));
     }
 
     @Test

@@ -45,7 +45,7 @@ record GatewayProcess(
         } catch (BindException e) {
             err.println("isthmus: " + e.getMessage());
         } catch (Exception e) {
-            err.println("isthmus: it could not be started: " + e);
+            err.println("isthmus: cannot start: " + e);
         }
         return IsthmusCommand.REFUSED;
     }
@@ -76,10 +76,11 @@ record GatewayProcess(
             warmUp.begin(most, () -> {});
             return;
         }
-        out.println("Warming up for at most " + most.toSeconds() + " s: it serves, and calls itself ready after that.");
+        out.println("Warming up for at most " + most.toSeconds()
+                + " s; calls are served, and the gateway is ready after that.");
         out.flush();
         warmUp.begin(most, () -> {
-            out.println(gateway.ready() ? "Ready." : "The warm-up is over; it is ready when its servers are.");
+            out.println(gateway.ready() ? "Ready." : "The warm-up is over; the gateway is not ready yet.");
             out.flush();
         });
     }
@@ -100,7 +101,7 @@ record GatewayProcess(
         for (InetSocketAddress address : gateway.addresses()) {
             out.println("Isthmus " + Version.current() + " takes REST and gRPC on " + text(address));
         }
-        gateway.adminAddress().ifPresent(address -> out.println("Operators are answered on " + text(address)));
+        gateway.adminAddress().ifPresent(address -> out.println("Admin address: " + text(address)));
     }
 
     private static String text(InetSocketAddress address) {

@@ -54,7 +54,7 @@ final class RouteExplanation {
         upstreams.forEach(name -> lines.addAll(words.of(name)));
         lines.add("gateway: bodies of at most "
                 + Units.size(config.limits().maxBodySize()) + ", "
-                + config.limits().maxRequests() + " calls under way, more are refused with 503");
+                + config.limits().maxRequests() + " concurrent calls; more are refused with 503");
         return lines;
     }
 

@@ -54,8 +54,8 @@ final class UpstreamDescription {
                 ? "never opens"
                 : "opens for " + Units.written(breaker.open()) + " where " + Units.share(breaker.failureRate())
                         + " of the last " + breaker.window() + " calls failed";
-        lines.add("  breaker: " + opens + "; " + upstream.maxRequests() + " calls under way");
-        lines.add("  a live one would be asked: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
+        lines.add("  breaker: " + opens + "; at most " + upstream.maxRequests() + " concurrent calls");
+        lines.add("  only a running gateway knows: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
                 + ", which of them are healthy, which versions it has");
         return lines;
     }

@@ -97,19 +97,19 @@ class ConfigCommandsTest {
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
                         "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
-                        "  breaker: never opens; 1000 calls under way",
-                        "  a live one would be asked: its addresses (DNS), which of them are healthy, which versions it"
+                        "  breaker: never opens; at most 1000 concurrent calls",
+                        "  only a running gateway knows: its addresses (DNS), which of them are healthy, which versions it"
                                 + " has",
                         "upstream 'm': rest, least_request over 10.0.0.1:1",
                         "  timeout: 60s in all",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
                         "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
-                        "  breaker: never opens; 1000 calls under way",
-                        "  a live one would be asked: its addresses, which of them are healthy, which versions it has",
+                        "  breaker: never opens; at most 1000 concurrent calls",
+                        "  only a running gateway knows: its addresses, which of them are healthy, which versions it has",
                         "upstream 'local': in the gateway itself, a thread for each core, 256 calls may wait, all models loaded,"
                                 + " on cpu",
-                        "gateway: bodies of at most 64MiB, 10000 calls under way, more are refused with 503");
+                        "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are refused with 503");
     }
 
     @Test

@@ -30,6 +30,7 @@ import org.junit.jupiter.api.TestFactory;
 class DocumentationTest {
     private static final Set<String> DATA = Set.of("json", "text", "pbtxt");
     private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+    private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*[a-z]Test)\\b");
     private static final Pattern PLAIN_PATH = Pattern.compile("docs/[a-z/-]+\\.md");
 
     /** The blocks that are not run, each with its reason: to add one is a decision. */
@@ -112,7 +113,7 @@ class DocumentationTest {
             for (Block block : page.blocks()) {
                 if (block.language().equals("console")) {
                     for (ShownCommand command : block.commands()) {
-                        String program = command.text().replaceFirst("^(\\w+=\\S+ )+", "").split("\\s")[0];
+                        String program = command.text().replaceFirst("^(\\w+=\\S+ )+", "").split("\\s", -1)[0];
                         if (program.contains("/")) {
                             assertThat(MarkdownPage.ROOT.resolve(program))
                                     .as(page.name() + ":" + block.line())
@@ -128,11 +129,10 @@ class DocumentationTest {
     void links_leadSomewhere() throws IOException {
         List<String> dead = new ArrayList<>();
         for (MarkdownPage page : MarkdownPage.all()) {
-            Path folder = MarkdownPage.ROOT.resolve(page.name()).getParent();
             Matcher links = LINK.matcher(String.join("\n", page.lines()));
             while (links.find()) {
                 String link = links.group(1);
-                if (!link.contains("://") && !leads(folder, MarkdownPage.ROOT.resolve(page.name()), link)) {
+                if (!link.contains("://") && !leads(MarkdownPage.ROOT.resolve(page.name()), link)) {
                     dead.add(page.name() + ": " + link);
                 }
             }
@@ -146,10 +146,10 @@ class DocumentationTest {
         assertThat(dead).isEmpty();
     }
 
-    private static boolean leads(Path folder, Path page, String link) throws IOException {
+    private static boolean leads(Path page, String link) throws IOException {
         int hash = link.indexOf('#');
         String path = URLDecoder.decode(hash < 0 ? link : link.substring(0, hash), StandardCharsets.UTF_8);
-        Path file = path.isEmpty() ? page : folder.resolve(path);
+        Path file = path.isEmpty() ? page : page.resolveSibling(path);
         return Files.exists(file) && (hash < 0 || anchors(file).contains(link.substring(hash + 1)));
     }
 
@@ -165,6 +165,25 @@ class DocumentationTest {
             }
         }
         return anchors;
+    }
+
+    /** Decisions are pinned by tests that there are. */
+    @Test
+    void namedTests_areThere() throws IOException {
+        Set<String> tests = new TreeSet<>();
+        for (String module : List.of("transcoder", "local-backend", "gateway", "bench")) {
+            try (Stream<Path> files = Files.walk(MarkdownPage.ROOT.resolve(module))) {
+                files.map(Path::toString)
+                        .filter(name -> name.endsWith("Test.java"))
+                        .forEach(name -> tests.add(name.substring(name.lastIndexOf('/') + 1, name.length() - 5)));
+            }
+        }
+        for (MarkdownPage page : MarkdownPage.all()) {
+            Matcher names = TEST.matcher(String.join("\n", page.lines()));
+            while (names.find()) {
+                assertThat(tests).as(page.name()).contains(names.group(1));
+            }
+        }
     }
 
     /** Pages that no other page links to cannot be found. */

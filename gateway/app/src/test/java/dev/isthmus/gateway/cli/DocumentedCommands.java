@@ -26,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  * place of 8080 and 9901; behind it stand {@link ExampleServers} in place of the servers that the page names.
  */
 final class DocumentedCommands implements AutoCloseable {
-    private static final String EMBEDDED = "{listeners: [{port: 0}], local: {embedded_models: true}, default_upstream: local}";
+    private static final String EMBEDDED =
+            "{listeners: [{port: 0}], local: {embedded_models: true}, default_upstream: local}";
     private static final String DATA_ADDRESS = "127.0.0.1:8080";
     private static final String ADMIN_ADDRESS = "127.0.0.1:9901";
 
@@ -113,7 +114,7 @@ final class DocumentedCommands implements AutoCloseable {
     private List<String> words(String command) throws Exception {
         Process split = new ProcessBuilder("bash", "-c", "printf '%s\\0' " + command).start();
         String words = new String(split.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        return List.of(words.split("\0"));
+        return List.of(words.split("\0", 0));
     }
 
     private String bash(String command) throws Exception {

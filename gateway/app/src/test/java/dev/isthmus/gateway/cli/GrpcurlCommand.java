@@ -46,15 +46,15 @@ record GrpcurlCommand(String method, String data) {
             at += valued ? 2 : 1;
         }
         assertThat(flags).containsKeys("-plaintext", "-import-path", "-proto");
-        assertThat(Files.exists(folder.resolve(flags.get("-import-path")).resolve(flags.get("-proto"))))
-                .isTrue();
+        Path proto = folder.resolve(flags.getOrDefault("-import-path", "")).resolve(flags.getOrDefault("-proto", ""));
+        assertThat(Files.isRegularFile(proto)).isTrue();
         assertThat(words.subList(at, words.size())).hasSize(2).first().isEqualTo("127.0.0.1:8080");
         return new GrpcurlCommand(words.get(at + 1), flags.getOrDefault("-d", "{}"));
     }
 
     /** Sends it; returns the answer in protobuf's text format. */
     String run(InetSocketAddress gateway) throws Exception {
-        String[] names = method.split("/");
+        String[] names = method.split("/", -1);
         MethodDescriptor described = ModelInferRequest.getDescriptor()
                 .getFile()
                 .findServiceByName(names[0].substring(names[0].lastIndexOf('.') + 1))

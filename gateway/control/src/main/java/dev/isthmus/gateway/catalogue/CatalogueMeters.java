@@ -35,7 +35,7 @@ final class CatalogueMeters implements AutoCloseable {
     /** A question to a server failed. All catalogues of a process count on: this goes with none of them. */
     void failed(String upstream, String what) {
         Counter.builder("isthmus.catalogue.failures")
-                .description("Questions of the catalogue that failed")
+                .description("Requests of the catalogue that failed")
                 .tag("upstream", upstream)
                 .tag("what", what)
                 .register(registry)

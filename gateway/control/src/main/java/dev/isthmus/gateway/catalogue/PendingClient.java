@@ -58,7 +58,7 @@ final class PendingClient<T> implements Subscription {
     private void late() {
         if (!over) {
             cancel();
-            reply.fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "the model's servers did not answer in time"));
+            reply.fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "the model's servers did not respond in time"));
         }
     }
 

@@ -69,7 +69,7 @@ final class SharedLookups<K, V> {
             waiters.add(then);
         } else if (waiters != null || underWay.size() >= LOOK_UPS) {
             then.accept(new LookupResult.Failure<>(
-                    new OipException(ErrorCode.UNAVAILABLE, "too many look-ups of models are under way"),
+                    new OipException(ErrorCode.UNAVAILABLE, "too many concurrent model look-ups"),
                     Duration.ZERO));
         } else {
             waiters = new ArrayList<>();

@@ -400,7 +400,7 @@ final class InferCall implements Reply {
         }
         if (thrown instanceof OutOfMemoryError) {
             // Of memory outside the heap: no room in the heap ends the process.
-            return new OipException(ErrorCode.OVERLOADED, "there is no memory for the request now", thrown);
+            return new OipException(ErrorCode.OVERLOADED, "out of memory for the request", thrown);
         }
         LOG.error("inference on {}", infer.model(), thrown);
         return new OipException(ErrorCode.INTERNAL, "internal error", thrown);

@@ -92,13 +92,13 @@ final class CircuitBreakers {
     CallPermit enter(boolean endless) {
         if (!bulkhead.tryAcquirePermission()) {
             metrics.rejected(ClusterMetrics.Rejection.BULKHEAD);
-            throw refused("has " + most + " calls under way and takes no more", SOON);
+            throw refused("has too many concurrent calls (limit " + most + ")", SOON);
         }
         if (breaking() && !breaker.tryAcquirePermission()) {
             bulkhead.releasePermission();
             metrics.rejected(ClusterMetrics.Rejection.BREAKER);
             Duration wait = untilTrial();
-            throw refused("has failed too often: no calls for " + Math.max(1, wait.toSeconds()) + " s", wait);
+            throw refused("refuses calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
         }
         boolean trial = breaker.getState() == CircuitBreaker.State.HALF_OPEN;
         if (trial && endless) {

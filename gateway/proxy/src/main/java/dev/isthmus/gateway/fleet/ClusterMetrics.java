@@ -44,20 +44,20 @@ final class ClusterMetrics implements AutoCloseable {
             tries.put(outcome, timer(outcome));
         }
         for (RetryOn reason : RetryOn.values()) {
-            retries.put(reason, counter("isthmus.upstream.retries", "Further tries.", "reason", reason));
+            retries.put(reason, counter("isthmus.upstream.retries", "Retries", "reason", reason));
         }
         for (Rejection reason : Rejection.values()) {
             rejections.put(
-                    reason, counter("isthmus.upstream.rejected", "Calls that were not let in.", "reason", reason));
+                    reason, counter("isthmus.upstream.rejected", "Calls rejected before any try", "reason", reason));
         }
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
-                .description("Further tries that there was no budget for.")
+                .description("Retries that the retry budget did not allow")
                 .tags(this.upstream)::register);
     }
 
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
-                .description("Tries at a server, from the last part of the request to the first answer or the failure;"
+                .description("Duration of tries, from the last part of the request to the first response or failure;"
                         + " 0 where the request was never complete.")
                 .tags(upstream.and("outcome", label(outcome)))
                 .serviceLevelObjectives(BOUNDS)::register);
@@ -74,10 +74,10 @@ final class ClusterMetrics implements AutoCloseable {
     /** Shows the state of a guard. */
     void watch(CircuitBreakers guard) {
         meters.add(Gauge.builder("isthmus.upstream.breaker.state", guard, CircuitBreakers::state)
-                .description("0: calls pass, 1: a few may try, 2: none passes.")
+                .description("State of the circuit breaker. 0: closed, 1: half-open, 2: open")
                 .tags(upstream)::register);
         meters.add(Gauge.builder("isthmus.upstream.under.way", guard, CircuitBreakers::underWay)
-                .description("Calls under way.")
+                .description("Concurrent calls")
                 .tags(upstream)::register);
     }
 

@@ -16,20 +16,20 @@ final class EndpointMeters implements AutoCloseable {
         this.meters = new ReplaceableMeters(registry);
         Tags tags = Tags.of("upstream", upstream, "endpoint", replica.label());
         meters.add(Gauge.builder("isthmus.endpoint.healthy", replica, it -> it.usable(nanoTime.getAsLong()) ? 1 : 0)
-                .description("1 where the server gets calls: it is ready, as far as is known, and not ejected")
+                .description("1 if the server is eligible for calls: not known to be unready, and not ejected")
                 .tags(tags)::register);
         meters.add(FunctionCounter.builder(
                         "isthmus.endpoint.ejections",
                         replica,
                         it -> it.ejection().count())
-                .description("how often the server was ejected because its calls failed")
+                .description("Ejections of the server because its calls failed")
                 .tags(tags)::register);
         meters.add(Gauge.builder("isthmus.endpoint.under.way", replica, Replica::underWay)
-                .description("calls that the server has not answered yet")
+                .description("Concurrent calls to the server")
                 .tags(tags)::register);
         if (queue) {
             meters.add(Gauge.builder("isthmus.endpoint.pending", replica, it -> pending(it, nanoTime))
-                    .description("requests that wait in the server; NaN where it does not say")
+                    .description("Requests pending in the server; NaN if unknown")
                     .tags(tags)::register);
         }
     }

@@ -394,7 +394,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     /** No room in the heap ends the process; outside of it, others give back what they have. */
     private static OipException failure(Throwable cause) {
         return cause instanceof OutOfMemoryError
-                ? new OipException(ErrorCode.OVERLOADED, "memory: there is none for the request now", cause)
+                ? new OipException(ErrorCode.OVERLOADED, "out of memory for the request", cause)
                 : new OipException(ErrorCode.INTERNAL, "internal error", cause);
     }
 

@@ -30,7 +30,7 @@ public final class Admission implements AutoCloseable {
                         .build());
         this.meters = new ReplaceableMeters(meters);
         this.shed = this.meters.add(Counter.builder("isthmus.requests.shed")
-                .description("Calls refused because too many were under way.")::register);
+                .description("Calls refused because too many were concurrent")::register);
     }
 
     /**
@@ -59,7 +59,7 @@ public final class Admission implements AutoCloseable {
     private OipException refused() {
         shed.increment();
         return OipException.refused(
-                ErrorCode.UNAVAILABLE, "the gateway has " + most + " calls under way and takes no more", SOON);
+                ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + most + ")", SOON);
     }
 
     /** Calls that are inside. */

@@ -55,7 +55,7 @@ final class RateLimit implements AutoCloseable {
     private Counter counter(String of) {
         return meters.add(
                 Counter.builder("isthmus.rate.limited")
-                                .description("Calls refused because of a limit on requests or bytes in a time.")
+                                .description("Calls refused because of a rate limit")
                                 .tags(
                                         "model",
                                         model,
@@ -91,8 +91,8 @@ final class RateLimit implements AutoCloseable {
         long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
         return OipException.refused(
                 ErrorCode.RESOURCE_EXHAUSTED,
-                "model '" + model + "' takes " + limit + " a second" + whose + ": " + what + " fits in " + seconds
-                        + " s",
+                "rate limit of model '" + model + "' reached (" + limit + " per second" + whose + "): " + what
+                        + " fits in " + seconds + " s",
                 wait);
     }
 

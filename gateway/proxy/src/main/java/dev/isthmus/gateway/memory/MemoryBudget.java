@@ -53,18 +53,18 @@ public final class MemoryBudget {
         this.most = most;
         this.pinned = pinned;
         this.refused = Counter.builder("isthmus.memory.refused")
-                .description("Calls refused because all calls held as many bytes as they may.")
+                .description("Calls refused because the memory limit was reached")
                 .register(meters);
         Gauge.builder("isthmus.memory.used", used, AtomicLong::get)
-                .description("Bytes that calls hold of their requests and answers.")
+                .description("Memory that calls hold for requests and responses")
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.memory.limit", this, budget -> budget.most)
-                .description("Bytes that calls may hold.")
+                .description("Limit of memory that calls may hold")
                 .baseUnit("bytes")
                 .register(meters);
         Gauge.builder("isthmus.buffers.pinned", pinned, LongSupplier::getAsLong)
-                .description("Memory outside the heap that buffers in use take, filled or not")
+                .description("Direct memory that buffers in use take, filled or not")
                 .baseUnit("bytes")
                 .register(meters);
     }
@@ -118,9 +118,9 @@ public final class MemoryBudget {
 
     private String full() {
         if (crowded) {
-            return "memory: all buffers together may take " + mostPinned + " bytes, and there is no room for more now";
+            return "memory limit of " + mostPinned + " bytes for buffers reached";
         }
-        return "memory: all calls together may hold " + most + " bytes, and there is no room for more now";
+        return "memory limit of " + most + " bytes for requests and responses reached";
     }
 
     /**

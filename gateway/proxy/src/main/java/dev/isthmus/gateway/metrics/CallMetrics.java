@@ -28,7 +28,7 @@ public final class CallMetrics implements CallObserver {
             LongAdder count = new LongAdder();
             underWay.put(protocol, count);
             Gauge.builder("isthmus.requests.under.way", count, LongAdder::sum)
-                    .description("Calls that have begun and not ended")
+                    .description("Concurrent calls")
                     .tag("protocol", protocol.label())
                     .register(registry);
         }

@@ -18,7 +18,7 @@ public final class ConnectionMetrics implements ConnectionEvents {
     /** Shows how many are open. */
     public void show(OpenConnections connections) {
         Gauge.builder("isthmus.connections.open", connections, OpenConnections::count)
-                .description("Connections of clients.")
+                .description("Open client connections")
                 .register(registry);
     }
 
@@ -26,8 +26,7 @@ public final class ConnectionMetrics implements ConnectionEvents {
     public void timedOut(TimeoutRule rule) {
         Counter.builder("isthmus.connections.timeouts")
                 .description(
-                        "Connections of clients, or requests on them, that were given up because the client took too"
-                                + " long.")
+                        "Client connections, or requests on them, that timed out because of the client")
                 .tag("rule", rule.label())
                 .register(registry)
                 .increment();
@@ -36,7 +35,7 @@ public final class ConnectionMetrics implements ConnectionEvents {
     @Override
     public void refused(OpenConnections.ConnectionLimit limit) {
         Counter.builder("isthmus.connections.refused")
-                .description("Connections of clients that were closed at once because too many were open.")
+                .description("Client connections refused because too many were open")
                 .tag("limit", limit.label())
                 .register(registry)
                 .increment();

@@ -30,7 +30,7 @@ public final class Http2AbuseMetrics {
 
     private void closed(String side, String whose, SocketAddress peer, AbuseRule rule, String what) {
         Counter.builder("isthmus.http2.abuse")
-                .description("HTTP/2 connections that were closed because the peer costs more than it may")
+                .description("HTTP/2 connections closed because the peer exceeded an abuse limit")
                 .tag("side", side)
                 .tag("rule", rule.label())
                 .register(registry)

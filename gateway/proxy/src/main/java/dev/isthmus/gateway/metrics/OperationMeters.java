@@ -64,7 +64,7 @@ final class OperationMeters {
                 register("upstream", waiting),
                 register("write", writing),
                 register("isthmus.request.bytes", "Bodies of requests, decompressed", requestBytes),
-                register("isthmus.response.bytes", "Bodies of answers, before compression", responseBytes));
+                register("isthmus.response.bytes", "Bodies of responses, before compression", responseBytes));
     }
 
     /** A sum and a count: what a mean needs, at the cost of two additions a call. */
@@ -83,7 +83,7 @@ final class OperationMeters {
     private Meter register(String name, Phase phase) {
         return FunctionTimer.builder(
                         "isthmus.request.phase", phase, p -> p.calls.sum(), p -> p.nanos.sum(), TimeUnit.NANOSECONDS)
-                .description("Parts of a call: until its body is read, until its first answer, until its end")
+                .description("Phases of a call: reading the body, waiting for the upstream, writing the response")
                 .tags(tags.and("phase", name))
                 .register(registry);
     }
@@ -121,7 +121,7 @@ final class OperationMeters {
             return null;
         }
         Timer timer = Timer.builder("isthmus.requests")
-                .description("Calls from their head to the end of their answer")
+                .description("Duration of calls, from the request's head to the end of the response")
                 .tags(tags.and("code", code == null ? "OK" : code.name()))
                 .serviceLevelObjectives(BUCKETS)
                 .register(registry);

@@ -28,7 +28,7 @@ public final class ProcessMetrics implements AutoCloseable {
     public ProcessMetrics(String version, String commit) {
         Info.builder()
                 .name("isthmus_build_info")
-                .help("What runs; always 1")
+                .help("Version of this build; always 1")
                 .labelNames("version", "commit", "java")
                 .register(registry.getPrometheusRegistry())
                 .setLabelValues(version, commit, Runtime.version().toString());
@@ -41,7 +41,7 @@ public final class ProcessMetrics implements AutoCloseable {
                             "isthmus.buffers.direct",
                             measured,
                             each -> each.metric().usedDirectMemory())
-                    .description("Memory outside the heap that buffers of requests and answers are cut from")
+                    .description("Direct memory that the buffer allocator holds")
                     .baseUnit("bytes")
                     .register(registry);
         }

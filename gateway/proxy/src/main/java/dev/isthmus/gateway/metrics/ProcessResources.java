@@ -28,7 +28,7 @@ final class ProcessResources {
     static void register(MeterRegistry registry) {
         if (ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system) {
             FunctionCounter.builder("process.cpu", system, it -> it.getProcessCpuTime() / NANOS)
-                    .description("CPU time of the process, of user and system")
+                    .description("User and system CPU time of the process")
                     .baseUnit("seconds")
                     .register(registry);
             if (system instanceof UnixOperatingSystemMXBean unix) {
@@ -43,10 +43,10 @@ final class ProcessResources {
 
     private static void files(UnixOperatingSystemMXBean system, MeterRegistry registry) {
         Gauge.builder("process.open.fds", system, UnixOperatingSystemMXBean::getOpenFileDescriptorCount)
-                .description("Open file descriptors, a connection is one")
+                .description("Open file descriptors")
                 .register(registry);
         Gauge.builder("process.max.fds", system, UnixOperatingSystemMXBean::getMaxFileDescriptorCount)
-                .description("How many file descriptors may be open")
+                .description("Limit of open file descriptors")
                 .register(registry);
     }
 

@@ -16,16 +16,16 @@ public final class ReloadMetrics {
         applied = counter(registry, "applied");
         rejected = counter(registry, "rejected");
         Gauge.builder("isthmus.config.generation", generation, AtomicLong::get)
-                .description("Number of the configuration that is served; 1 at start")
+                .description("Generation of the active configuration; 1 at start")
                 .register(registry);
         Gauge.builder("isthmus.config.last.reload.success", success, AtomicLong::get)
-                .description("1, or 0 where the last reload was rejected")
+                .description("1 if the last reload was applied, 0 if it was rejected")
                 .register(registry);
     }
 
     private static Counter counter(MeterRegistry registry, String result) {
         return Counter.builder("isthmus.config.reloads")
-                .description("Reloads of the configuration")
+                .description("Configuration reloads")
                 .tag("result", result)
                 .register(registry);
     }

@@ -97,13 +97,13 @@ public final class TargetMeters implements AutoCloseable {
 
     private Counter counter(Tags tags, String outcome) {
         return meters.add(Counter.builder("isthmus.target.requests")
-                .description("Inferences at a target of a route")
+                .description("Inferences by the target that they were sent to first")
                 .tags(tags.and("outcome", outcome))::register);
     }
 
     private Timer timer(Tags tags) {
         return meters.add(Timer.builder("isthmus.target.answer")
-                .description("From a request's going out to its answer's coming, of those answered")
+                .description("Response time of a target, without failed calls")
                 .tags(tags)
                 .serviceLevelObjectives(BUCKETS)::register);
     }

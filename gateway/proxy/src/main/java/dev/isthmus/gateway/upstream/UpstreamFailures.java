@@ -27,7 +27,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The server refused the request unread: it is going away, or has too many. */
     public OipException refused(@Nullable Throwable cause) {
-        return failure(ErrorCode.UNAVAILABLE, "takes no more requests", cause, Processed.REFUSED);
+        return failure(ErrorCode.UNAVAILABLE, "accepts no more requests", cause, Processed.REFUSED);
     }
 
     /** The connection ended before the answer did. */
@@ -38,7 +38,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     /** The server broke the protocol, or our limits, and we closed the connection for it. */
     public OipException brokeProtocol(@Nullable Throwable cause) {
         return failure(
-                ErrorCode.UNAVAILABLE, "broke HTTP/2, so that its connection was closed", cause, Processed.MAYBE);
+                ErrorCode.UNAVAILABLE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
     }
 
     /** The server did not answer a PING, and we closed the connection for it. */

@@ -40,7 +40,7 @@ class CircuitBreakersTest {
             failing(bench);
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(2);
             ClientReply refused = bench.infer();
-            assertThat(refused.failure()).hasMessage("upstream 'triton' has failed too often: no calls for 5 s");
+            assertThat(refused.failure()).hasMessage("upstream 'triton' refuses calls for 5 s (circuit breaker open)");
             assertThat(refused.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(refused.failure().processed()).isEqualTo(Processed.NO);
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(5));
@@ -154,7 +154,7 @@ class CircuitBreakersTest {
                 inside.add(bench.infer());
             }
             ClientReply refused = bench.infer();
-            assertThat(refused.failure()).hasMessage("upstream 'triton' has 1000 calls under way and takes no more");
+            assertThat(refused.failure()).hasMessage("upstream 'triton' has too many concurrent calls (limit 1000)");
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(1));
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1000);
             bench.one.last().answer();

@@ -211,7 +211,7 @@ class OpenRequestTest {
                 open.give(1);
                 asked.fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             }
-            assertThat(Open.at(bench).seen.failure().message()).contains("has failed too often");
+            assertThat(Open.at(bench).seen.failure().message()).contains("circuit breaker open");
             assertThat(bench.asked()).hasSize(2);
         }
     }

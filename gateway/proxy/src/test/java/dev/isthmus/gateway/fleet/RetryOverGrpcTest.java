@@ -99,7 +99,7 @@ class RetryOverGrpcTest {
                 var two = RawHttp2Server.answering(kind)) {
             OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
-            assertThat(failure).hasMessage("upstream 'triton' takes no more requests");
+            assertThat(failure).hasMessage("upstream 'triton' accepts no more requests");
             assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(10);
             assertThat(one.requests() + two.requests()).isEqualTo(11);
         }

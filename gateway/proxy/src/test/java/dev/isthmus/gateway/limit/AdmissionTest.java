@@ -21,7 +21,7 @@ class AdmissionTest {
     void callsBeyondTheLimit_areShed() {
         admission.enter();
         admission.enter();
-        assertThat(refusal()).hasMessage("the gateway has 2 calls under way and takes no more");
+        assertThat(refusal()).hasMessage("too many concurrent calls (limit 2)");
         assertThat(refusal().code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(refusal().retryAfter()).contains(Duration.ofSeconds(1));
         assertThat(meters.get("isthmus.requests.shed").counter().count()).isEqualTo(3);

@@ -38,7 +38,7 @@ class RateLimitsTest {
         ask(limits, "b");
         OipException refused = refusal(limits, "c");
         assertThat(refused.code()).isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
-        assertThat(refused).hasMessage("model 'resnet' takes 2 requests a second: the next fits in 1 s");
+        assertThat(refused).hasMessage("rate limit of model 'resnet' reached (2 requests per second): the next fits in 1 s");
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(500));
         now.addAndGet(SECOND.toNanos() / 2);
         ask(limits, "c");
@@ -56,8 +56,8 @@ class RateLimitsTest {
         ask(limits, "other");
         ask(limits, "long".repeat(1000));
         assertThat(refusal(limits, "secret"))
-                .hasMessage("model 'resnet' takes 1 requests a second for each value of header 'X-Api-Key': the next"
-                        + " fits in 1 s");
+                .hasMessage("rate limit of model 'resnet' reached (1 requests per second for each value of header"
+                        + " 'X-Api-Key'): the next fits in 1 s");
         assertThat(refusal(limits, "long".repeat(1000))).isNotNull();
     }
 
@@ -75,7 +75,7 @@ class RateLimitsTest {
         ask(limits, "a").body(80);
         RateLimits.Charge second = ask(limits, "a");
         OipException refused = catchThrowableOfType(OipException.class, () -> second.body(70));
-        assertThat(refused).hasMessage("model 'resnet' takes 100 bytes a second: a body of 70 fits in 1 s");
+        assertThat(refused).hasMessage("rate limit of model 'resnet' reached (100 bytes per second): a body of 70 fits in 1 s");
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(500));
     }
 

@@ -28,7 +28,7 @@ class MemoryBudgetTest {
         budget.hold().request(60);
         OipException refusal = refusal(budget.hold(), 41);
         assertThat(refusal)
-                .hasMessage("memory: all calls together may hold 100 bytes, and there is no room for more now");
+                .hasMessage("memory limit of 100 bytes for requests and responses reached");
         assertThat(refusal.code()).isEqualTo(ErrorCode.OVERLOADED);
         assertThat(refusal.retryAfter()).contains(Duration.ofSeconds(1));
         assertThat(meters.get("isthmus.memory.refused").counter().count()).isEqualTo(1);
@@ -138,7 +138,7 @@ class MemoryBudgetTest {
         AtomicLong pinned = new AtomicLong((1 << 20) + 1);
         MemoryBudget shared = crowded(pinned);
         await().untilAsserted(() -> assertThat(refusal(shared.hold(), 1 << 16))
-                .hasMessage("memory: all buffers together may take 1048576 bytes, and there is no room for more now"));
+                .hasMessage("memory limit of 1048576 bytes for buffers reached"));
         pinned.set(1 << 20);
         await().ignoreException(OipException.class).until(() -> {
             shared.hold().request(1 << 16);

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 public record GatewayConfig(
         @Doc("Addresses that take REST and gRPC.") @NotEmpty List<Listener> listeners,
 
-        @Doc("Where metrics are read and reloads are asked for; without it nowhere.") @Nullable
+        @Doc("Address for operators: metrics, state, reloads. Off by default.") @Nullable
         Admin admin,
 
         Limits limits,
@@ -25,7 +25,7 @@ public record GatewayConfig(
         @Doc("The servers behind the gateway, by name.")
         @DefaultsKey(
                 value = "upstream_defaults",
-                doc = "Settings of every upstream that does not have its own: the keys of an upstream, none required.")
+                doc = "Defaults for all upstreams: the keys of an upstream, none of them required.")
         Map<String, UpstreamConfig> upstreams,
 
         @Doc("ONNX models run by the gateway itself, as the upstream 'local'.") @Nullable
@@ -33,7 +33,7 @@ public record GatewayConfig(
 
         @Doc("The models, by name or pattern.") Map<String, ModelConfig> models,
 
-        @Doc("The upstream that takes models which are not listed; without it they are unknown.") @Nullable
+        @Doc("Upstream for models that are not listed. Without it they are unknown (404).") @Nullable
         String defaultUpstream) {
 
     /** The reserved name of the local backend among the upstreams. */
@@ -141,30 +141,34 @@ public record GatewayConfig(
 
     /** An address that takes REST and gRPC. */
     public record Listener(
-            @Doc("A name or an address.") @HostName String host,
+            @Doc("Host name or address.") @HostName String host,
 
-            @Doc("0 for any that is free.") @Range(max = 65_535)
+            @Doc("0 takes any free port.") @Range(max = 65_535)
             int port) {
         public static final Listener DEFAULT = new Listener("127.0.0.1", 8080);
     }
 
     /** The address of the operators' side. */
-    @Doc("Where operators read metrics and ask for reloads.")
+    @Doc("Address for operators: metrics, state, reloads.")
     public record Admin(
-            @Doc("A name or an address; one that is not loopback needs a token.") @HostName
+            @Doc("Host name or address. An address that is not loopback needs a token.") @HostName
             String host,
 
-            @Doc("0 for any that is free.") @Range(max = 65_535)
+            @Doc("0 takes any free port.") @Range(max = 65_535)
             int port,
 
-            @Doc("A file with the token that changes need as 'Authorization: Bearer'; without it nothing can be changed"
-                    + " here. Others may not be able to read or write it, nor its group to write it.")
+            @Doc(
+                    "File with the token that POST requests need ('Authorization: Bearer'). Without it nothing can "
+                            + "be changed over this address. The file must not be readable or writable by others, nor "
+                            + "writable by its group.")
             @Nullable
             Path tokenFile,
 
             @Doc(
-                    "Further hosts that requests may be sent to, *.SUFFIX for all below one, or * for any; 'host', localhost"
-                            + " and loopback addresses always may, all addresses where 'host' is not loopback.")
+                    "Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
+                            + "localhost and loopback addresses are always accepted, and every IP "
+                            + "address if 'host' is not "
+                            + "loopback.")
             @HostPattern
             List<String> allowedHosts) {
         public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
@@ -175,35 +179,39 @@ public record GatewayConfig(
     }
 
     /** What clients may ask for. */
-    @Doc("What clients may ask for.")
+    @Doc("Limits on requests.")
     public record Limits(
-            @Doc("Of a request's body or one gRPC message, and of an upstream's answer.") @Size
+            @Doc("Largest request body, gRPC message and upstream response.") @Size
             int maxBodySize,
 
-            @Doc("Of a request's body or gRPC message that is no inference, generate or load: health, metadata,"
-                    + " index, statistics, settings, shared memory.")
+            @Doc(
+                    "Largest request that is not inference, generate or load: health, metadata, index, statistics, "
+                            + "settings, shared memory.")
             @Size
             int maxManagementSize,
 
-            @Doc("Bytes that one byte of a compressed request may become; the first MiB of a body or message is free.")
+            @Doc("Largest ratio of decompressed to compressed bytes. The first MiB of a body or message is exempt.")
             @Range(min = 1, max = 10_000)
             int maxDecompressionRatio,
 
-            @Doc("Open streams of one HTTP/2 connection.") @Range(min = 1, max = 100_000)
+            @Doc("Maximum concurrent streams of one HTTP/2 connection.") @Range(min = 1, max = 100_000)
             int maxConcurrentStreams,
 
-            @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+            @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000)
             int maxRequests,
 
-            @Doc("What all calls may hold of requests and answers, as a share of the memory outside the heap"
-                    + " (-XX:MaxDirectMemorySize); a call for which no more fits is refused with 503.")
+            @Doc(
+                    "Share of direct memory (-XX:MaxDirectMemorySize) for requests and responses of all calls. A "
+                            + "call that needs more is refused with 503.")
             @Share
             double maxBuffered,
 
-            @Doc("Inputs, requested outputs, or outputs of one request or answer.") @Range(min = 1, max = 65_536)
+            @Doc(
+                    "Maximum number of inputs, of requested outputs, and of outputs of one "
+                            + "message.") @Range(min = 1, max = 65_536)
             int maxTensors,
 
-            @Doc("Gateways that a call may come through, this one among them; more are a loop, refused with 508.")
+            @Doc("Maximum number of gateways that a call passes, this one included; more are a loop, refused with 508.")
             @Range(min = 1, max = 100)
             int maxHops,
 
@@ -213,49 +221,52 @@ public record GatewayConfig(
     }
 
     /** What a client may cost on one HTTP/2 connection. */
-    @Doc("A client whose HTTP/2 connection costs more than this is closed with ENHANCE_YOUR_CALM. Bursts come back at"
-            + " their rates.")
+    @Doc(
+            "Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
+                    + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
     public record Http2Abuse(
-            @Doc("Streams at once that the client resets before an answer; each answered stream gives one back; 0: any"
-                    + " number.")
+            @Doc(
+                    "Burst of streams that the client resets before a response. Each answered stream refills one. "
+                            + "0: no limit.")
             @Range(max = 1_000_000)
             int streamResetBurst,
 
-            @Doc("So many come back each second.") @Range(max = 1_000_000)
+            @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
             int streamResetRate,
 
-            @Doc("Streams at once that are reset because the client broke the protocol on them; 0: any number.")
+            @Doc("Burst of streams that are reset because the client broke the protocol. 0: no limit.")
             @Range(max = 1_000_000)
             int streamErrorBurst,
 
-            @Doc("So many come back each second.") @Range(max = 1_000_000)
+            @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
             int streamErrorRate,
 
-            @Doc("Frames at once that carry nothing: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames of"
-                    + " closed streams; 0: any number.")
+            @Doc(
+                    "Burst of frames without payload: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames "
+                            + "of closed streams. 0: no limit.")
             @Range(max = 100_000_000)
             int controlFrameBurst,
 
-            @Doc("So many come back each second.") @Range(max = 100_000_000)
+            @Doc("Refill of the burst per second.") @Range(max = 100_000_000)
             int controlFrameRate,
 
-            @Doc("Such frames that are free for each DATA frame of either side, and for each stream.")
+            @Doc("Such frames that are free for each DATA frame of either side and for each stream.")
             @Range(max = 1_000_000)
             int controlFramesPerData,
 
-            @Doc("Frames for the client that may wait while it reads nothing, DATA aside; 0: any number.")
+            @Doc("Maximum number of frames, DATA aside, that wait for a client that does not read. 0: no limit.")
             @Range(max = 100_000_000)
             int maxQueuedFrames) {
         public static final Http2Abuse DEFAULT = new Http2Abuse(5000, 100, 1000, 33, 10_000, 1000, 10, 10_000);
     }
 
     /** The headers that are passed on between client and upstream, whichever protocol each of them speaks. */
-    @Doc("The headers that are passed on, whichever protocol either side speaks.")
+    @Doc("Headers that are forwarded, over either protocol.")
     public record Headers(
-            @Doc(value = "Of requests. A name may end in *.", key = "forward")
+            @Doc(value = "Request headers that are forwarded to servers. A name may end in *.", key = "forward")
             HeaderAllowList forwarded,
 
-            @Doc(value = "Of answers, gRPC's trailers among them.", key = "return")
+            @Doc(value = "Response headers and gRPC trailers that are returned to clients.", key = "return")
             HeaderAllowList returned) {
         public static final Headers DEFAULT = new Headers(
                 HeaderAllowList.of(List.of("traceparent", "tracestate", "baggage", "x-request-id", "authorization")),
@@ -264,46 +275,51 @@ public record GatewayConfig(
     }
 
     /** How answers are written for clients that do not say. */
-    @Doc("How answers are written for clients that do not say.")
+    @Doc("Form of responses where the client does not ask for another.")
     public record ResponseConfig(
-            @Doc("NaN and the infinities in JSON.") NonFinite nonFinite,
+            @Doc("How NaN and infinities are written in JSON.") NonFinite nonFinite,
 
-            @Doc("The message that gRPC clients get from ModelStreamInfer.")
+            @Doc("Response message of ModelStreamInfer.")
             StreamMessageForm streamForm,
 
-            @Doc("REST answers to inferences of more bytes are compressed.") @Size
+            @Doc("Size above which REST responses to inferences are compressed.") @Size
             int compressAbove,
 
-            @Doc("Whether REST answers to inferences are compressed at all, for clients that accept it.")
+            @Doc("Whether REST responses to inferences are compressed for clients that accept it.")
             boolean compress,
 
-            @Doc("The body of health answers.") HealthBody healthBody,
+            @Doc("Body of health responses.") HealthBody healthBody,
 
-            @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load balancers do.")
+            @Doc(
+                    "HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load "
+                            + "balancers expect.")
             @OneOf({400, 503})
             int notReadyStatus,
 
-            @Doc("Whether clients see what servers say of failures, and names of upstreams (passed), or fixed texts in"
-                    + " place of them, the full ones going to the log (generic). What the gateway says of a request"
-                    + " itself is always seen.")
+            @Doc(
+                    "Error texts for clients. generic: a fixed text in place of what servers say and of names of "
+                            + "upstreams; the full text is logged. passed: the full text. Texts "
+                            + "about the request itself are "
+                            + "always shown.")
             ErrorTexts errors) {
         public static final ResponseConfig DEFAULT = new ResponseConfig(
                 NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
     }
 
     /** When V2 clients are told that the gateway and its models are ready. */
-    @Doc("When V2 clients are told that the gateway and its models are ready.")
+    @Doc("When the gateway and its models are reported ready to V2 clients.")
     public record HealthConfig(
             @Doc(
-                    "What V2 clients are told: any or all of the upstreams have a server that is ready, or every configured"
-                            + " model is. Probes of the gateway itself ask /readyz.")
+                    "Server readiness for V2 clients. any, all: of the upstreams have a ready server; models: "
+                            + "every configured model is ready. Probes of the gateway itself ask /readyz.")
             ServerReadyPolicy serverReady,
 
-            @Doc("any, all or most of a model's replicas are.")
+            @Doc("How many of a model's replicas must be ready: any, all or most.")
             ModelConfig.ReadyPolicy modelReady,
 
-            @Doc("How long at most a started gateway sends itself requests until they become no faster; it serves"
-                    + " meanwhile, but is not ready. 0s: not at all.")
+            @Doc(
+                    "Maximum time of the warm-up after the start. Calls are served meanwhile, but the gateway is "
+                            + "not ready. 0s: no warm-up.")
             @OrZero
             Duration warmUp) {
         public static final HealthConfig DEFAULT =
@@ -311,10 +327,11 @@ public record GatewayConfig(
     }
 
     /** What all ramps have in common. */
-    @Doc("What all ramps have in common.")
+    @Doc("Settings of all ramps.")
     public record RampsConfig(
-            @Doc("The file that keeps where ramps stand, so that a restart neither begins them again nor undoes a"
-                    + " rollback. Default is NAME.ramps.json beside the configuration NAME.yaml.")
+            @Doc(
+                    "File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
+                            + "configuration NAME.yaml.")
             @Nullable
             Path stateFile) {
         public static final RampsConfig DEFAULT = new RampsConfig(null);

@@ -13,19 +13,21 @@ public record LocalConfig(
         @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")
         boolean embeddedModels,
 
-        @Doc("Threads that run models; 0: one for each core.") @Range(max = 1024)
+        @Doc("Threads that run models. 0: one for each core.") @Range(max = 1024)
         int threads,
 
-        @Doc("Requests that wait for a thread; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+        @Doc(
+                "Maximum number of requests that wait for a thread; more are refused "
+                        + "with 503.") @Range(min = 1, max = 1_000_000)
         int queueSize,
 
-        @Doc("none: everything is loaded at start; explicit: what 'load' names, all else by load and unload.")
+        @Doc("none: all models are loaded at start; explicit: those of 'load', others by load and unload requests.")
         ModelControl modelControl,
 
-        @Doc("The models that are loaded at start with explicit control; '*' for all.")
+        @Doc("Models that are loaded at start with explicit control; '*' for all.")
         List<String> load,
 
-        @Doc("Where models run that name no device: cpu, gpu:N or auto.")
+        @Doc("Device of models that name none: cpu, gpu:N or auto.")
         String device) {
     public static final int DEFAULT_QUEUE_SIZE = 256;
     public static final LocalConfig DEFAULT = of(null, false);

@@ -8,57 +8,57 @@ import org.jspecify.annotations.Nullable;
 
 /** One model, or all whose names match a pattern: where its calls go. */
 @Doc(
-        "Where the calls of a model go. The name is exact or a pattern with * in it; exact ones come first, then longer ones.")
+        "Route of a model. The name is exact or a pattern with * in it; exact names come first, then longer patterns.")
 public record ModelConfig(
-        @Doc("The upstream, where there is one target.") @Nullable
+        @Doc("Upstream of the only target.") @Nullable
         String upstream,
 
-        @Doc("The model's name there, if it is another.") @Nullable
+        @Doc("Name of the model on that upstream, if it differs.") @Nullable
         String model,
 
-        @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.")
+        @Doc("Version that is called.")
         @Nullable
         String version,
 
-        @Doc("Several targets with weights, instead of upstream, model and version.")
+        @Doc("Several targets with weights, in place of upstream, model and version.")
         List<TargetConfig> targets,
 
         @Doc("Further names of the model.") List<String> aliases,
 
-        @Doc("Labels that clients may ask for in place of a version.")
+        @Doc("Labels that clients may use in place of a version.")
         Map<String, String> versions,
 
-        @Doc("The version or label for clients that name none; by default the server chooses, its latest as a rule.")
+        @Doc("Version or label for calls that name none. By default the server chooses, usually its latest.")
         @Nullable
         String defaultVersion,
 
         @Doc(
-                "What holds for a call that names a version itself, and not a label. honor: it is served by that version, or"
-                        + " refused with 404; override: a target's version is asked for instead, by weights and rules.")
+                "For a call that names a version, and not a label. honor: that version serves it, or it is refused "
+                        + "with 404; override: the target's version replaces it.")
         ExplicitVersion explicitVersion,
 
-        @Doc("Calls that match go to a target of their own; the first rule that matches counts.")
+        @Doc("Calls that match go to a given target; the first matching rule counts.")
         List<RuleConfig> rules,
 
-        @Doc("What keeps a client on one target and one server: the hash of a header or of a request parameter.")
+        @Doc("Header or request parameter whose hash keeps a client on one target and one server.")
         @Nullable
         RequestKey sticky,
 
-        @Doc("Targets that get a copy of the traffic, whose answers nobody gets.")
+        @Doc("Targets that get copies of calls. Their responses are compared or dropped, never returned.")
         List<ShadowConfig> shadow,
 
-        @Doc("Raises the weight of one target step by step, and takes it back where it does worse.") @Nullable
+        @Doc("Raises the share of one target step by step, and takes it back when it does worse.") @Nullable
         RampConfig ramp,
 
-        @Doc("Takes calls that failed as a fleet fails: unreachable, timed out, 503.") @Nullable
+        @Doc("Target for calls that failed because servers were unreachable, timed out or answered 503.") @Nullable
         Fallback fallback,
 
-        @Doc("Limits on what clients may ask.") List<Rate> rates,
+        @Doc("Rate limits.") List<Rate> rates,
 
-        @Doc("Of one call with all its tries, where the client gives no deadline.") @Nullable
+        @Doc("Timeout of one call with all its tries, where the client sets no deadline.") @Nullable
         Duration timeout,
 
-        @Doc("How many replicas must be ready for the model to be; default is health.model_ready.") @Nullable
+        @Doc("How many replicas must be ready; default: health.model_ready.") @Nullable
         ReadyPolicy ready) {
 
     /** Nothing but defaults. */
@@ -133,19 +133,19 @@ public record ModelConfig(
     /** A model of an upstream that takes a share of the calls. */
     @Doc("A model of an upstream that takes a share of the calls.")
     public record TargetConfig(
-            @Doc("What rules, ramps and metrics call it; default is the upstream's name.") @Nullable
+            @Doc("Name in rules, ramps and metrics; default: the upstream's name.") @Nullable
             String name,
 
             @Doc("The upstream.") @Required String upstream,
 
-            @Doc("The model's name there, if it is another.") @Nullable
+            @Doc("Name of the model on that upstream, if it differs.") @Nullable
             String model,
 
-            @Doc("The version that is asked for. Calls that name another one go to other targets, or are refused.")
+            @Doc("Version that is called.")
             @Nullable
             String version,
 
-            @Doc("Its share of the calls is its weight among all weights.") @Range(max = 1_000_000)
+            @Doc("Share of calls, relative to the sum of all weights.") @Range(max = 1_000_000)
             int weight) {
         /** All that has a default; without an upstream. */
         public static final TargetConfig DEFAULT = new TargetConfig(null, "", null, null, 1);
@@ -159,10 +159,10 @@ public record ModelConfig(
     /** Which calls go to one target. All that is named must match. */
     @Doc("Calls whose headers and request parameters have all these values go to the target.")
     public record RuleConfig(
-            @Doc("Values by header: exact, a beginning with * after it, or * for any.") @HeaderName
+            @Doc("Values by header name: exact, a prefix with * after it, or * for any.") @HeaderName
             Map<String, String> headers,
 
-            @Doc("Values by request parameter, in the same way.")
+            @Doc("Values by request parameter, in the same form.")
             Map<String, String> parameters,
 
             @Doc("The name of a target.") @Required String target) {
@@ -201,27 +201,27 @@ public record ModelConfig(
     }
 
     /** A target that gets a copy of the traffic. */
-    @Doc("A target that gets a copy of the traffic.")
+    @Doc("A target that gets copies of calls.")
     public record ShadowConfig(
-            @Doc("What metrics call it; default is the upstream's name.") @Nullable
+            @Doc("Name in metrics; default: the upstream's name.") @Nullable
             String name,
 
             @Doc("The upstream.") @Required String upstream,
 
-            @Doc("The model's name there, if it is another.") @Nullable
+            @Doc("Name of the model on that upstream, if it differs.") @Nullable
             String model,
 
-            @Doc("The version that is asked for.") @Nullable String version,
+            @Doc("Version that is called.") @Nullable String version,
 
-            @Doc("The share of calls that is copied.") @Share
+            @Doc("Share of calls that is copied.") @Share
             double sample,
 
-            @Doc("Whether its tensors are compared with the main answer's.")
+            @Doc("Whether its tensors are compared with those of the client's response.")
             boolean compare,
 
-            @Doc("Of the copied call.") Duration timeout,
+            @Doc("Timeout of a copy.") Duration timeout,
 
-            @Doc("Copied calls under way at once; more are left out.") @Range(min = 1, max = 10_000)
+            @Doc("Maximum number of concurrent copies; more are dropped.") @Range(min = 1, max = 10_000)
             int maxInFlight) {
         /** All that has a default; without an upstream. */
         public static final ShadowConfig DEFAULT =
@@ -235,27 +235,27 @@ public record ModelConfig(
 
     /** A guarded ramp. */
     @Doc(
-            "Raises the share of one target step by step, and takes it back to nothing where it does worse than the others.")
+            "Raises the share of one target step by step, and takes it back to nothing when it does worse than the "
+                    + "others.")
     public record RampConfig(
             @Doc("The name of the target.") @Required String target,
 
-            @Doc("The shares, one after the other.") @Share @NotEmpty
+            @Doc("Shares, one after the other.") @Share @NotEmpty
             List<Double> steps,
 
-            @Doc("How long each step lasts at least.") Duration interval,
+            @Doc("Minimum time of a step.") Duration interval,
 
-            @Doc("Calls that the target must have answered before the next step.") @Range(min = 1, max = 100_000_000)
+            @Doc("Minimum number of calls that the target must answer in a step.") @Range(min = 1, max = 100_000_000)
             int minimumRequests,
 
-            @Doc("The share of its calls that may fail.") @Share
+            @Doc("Largest share of its calls that may fail.") @Share
             double maxErrorRate,
 
-            @Doc("How many times as long as the others' its 95th percentile of latency may be; 0: any.")
+            @Doc("Largest ratio of its 95th percentile of latency to that of the other targets. 0: no limit.")
             @Range(max = 1000)
             double maxLatencyRatio,
 
-            @Doc(
-                    "The largest absolute difference that a shadow's comparison with this target's name may show; none: any.")
+            @Doc("Largest absolute difference in the comparisons of a shadow with this target's name. None: no limit.")
             @Nullable
             @Range(max = 1_000_000_000)
             Double maxDifference) {
@@ -269,33 +269,33 @@ public record ModelConfig(
     }
 
     /** What takes over. */
-    @Doc("A target that takes over.")
+    @Doc("A target that takes over when others fail.")
     public record Fallback(
             @Doc("The upstream.") @Required String upstream,
 
-            @Doc("The model's name there, if it is another.") @Nullable
+            @Doc("Name of the model on that upstream, if it differs.") @Nullable
             String model,
 
-            @Doc("The version that is asked for.") @Nullable String version) {
+            @Doc("Version that is called.") @Nullable String version) {
         /** All that has a default; without an upstream. */
         public static final Fallback DEFAULT = new Fallback("", null, null);
     }
 
     /** A limit on requests and bytes in a time. */
-    @Doc("A limit on requests and bytes, for each value of a header or for all.")
+    @Doc("A rate limit on requests and bytes, for each value of a header or for all calls.")
     public record Rate(
-            @Doc("The header whose values are limited each; none: all calls of the model together.")
+            @Doc("Header whose values are limited separately. None: all calls of the model together.")
             @HeaderName
             @Nullable
             String header,
 
-            @Doc("Requests a second; 0: any.") @Range(max = 1_000_000_000)
+            @Doc("Requests per second. 0: no limit.") @Range(max = 1_000_000_000)
             int requestsPerSecond,
 
-            @Doc("Bytes of request bodies a second; none: any.") @Size @Nullable
+            @Doc("Bytes of request bodies per second. None: no limit.") @Size @Nullable
             Integer bytesPerSecond,
 
-            @Doc("As much as comes in this time may come at once.")
+            @Doc("Burst, as the time in which the rate would bring it.")
             Duration burst) {
         /** No limit. */
         public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));

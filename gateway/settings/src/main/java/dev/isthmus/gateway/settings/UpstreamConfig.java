@@ -11,38 +11,41 @@ import org.jspecify.annotations.Nullable;
 /** One or more servers of one kind behind the gateway, which serve the same models. */
 @Doc("One or more servers of one kind that serve the same models.")
 public record UpstreamConfig(
-        @Doc("The protocol that the servers are spoken to in.") @Required
+        @Doc("Protocol in which the servers are called.") @Required
         UpstreamProtocol protocol,
 
-        @Doc("host:port of each server; every address of a host's name is a server. srv:NAME asks SRV records.")
+        @Doc(
+                "host:port of each server. Every address of a host name is a server of its own; srv:NAME looks up "
+                        + "SRV records.")
         @Required
         @NotEmpty
         List<ServerAddress> endpoints,
 
-        @Doc("How long the addresses of a name are used at most before it is asked again.")
+        @Doc("Maximum age of looked-up addresses.")
         Duration dnsRefresh,
 
-        @Doc("Whether the servers know the binary tensor data extension over REST.")
+        @Doc("Whether the servers support the binary tensor data extension over REST. auto: as their metadata say.")
         BinaryTensorData binaryTensorData,
 
-        @Doc("How the servers speak the protocol; auto: as the name in their metadata says.")
+        @Doc("Which server's variant of the protocol is used. auto: by the name in the server's metadata.")
         ServerDialect dialect,
 
         @Doc("Whether clients may refer to memory that they share with the server.")
         boolean sharedMemory,
 
-        @Doc("Of making a connection.") Duration connectTimeout,
+        @Doc("Timeout for establishing a connection.") Duration connectTimeout,
 
-        @Doc("Of one call with all its tries, where the client gives no deadline; streams have none.")
+        @Doc("Timeout of one call with all its tries, where the client sets no deadline. Streams have none.")
         Duration timeout,
 
-        @Doc("Of one try; none by default.") @Nullable Duration tryTimeout,
+        @Doc("Timeout of one try.") @Nullable Duration tryTimeout,
 
-        @Doc("Calls under way at once; more are refused with 503.") @Range(min = 1, max = 1_000_000)
+        @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000)
         int maxRequests,
 
         @Doc(
-                "Whether every model of the servers' repository index is routed here, unless a name, an alias or a pattern of 'models' takes it.")
+                "Whether every model in the servers' repository index is routed here, unless a name, alias or "
+                        + "pattern of 'models' takes it.")
         boolean discover,
 
         Balance balance,
@@ -86,14 +89,16 @@ public record UpstreamConfig(
     }
 
     /** The choice of a server. */
-    @Doc("How one of the servers is chosen for each call.")
+    @Doc("Load balancing among the servers.")
     public record Balance(
-            @Doc("round_robin; least_request: the better of two by calls under way; peak_ewma: the better of two by"
-                    + " latency and calls under way; consistent_hash: by the sticky key; queue_aware: the better of"
-                    + " two by Triton's pending requests.")
+            @Doc(
+                    "round_robin; least_request: of two, the one with fewer calls; peak_ewma: of two, the one with "
+                            + "the lower latency times calls; consistent_hash: by the sticky key; "
+                            + "queue_aware: of two, the "
+                            + "one with fewer pending requests in Triton's metrics.")
             BalancePolicy policy,
 
-            @Doc("How long a server that joins or comes back takes until it gets its full share.") @OrZero
+            @Doc("Time in which a server that joins or recovers reaches its full share.") @OrZero
             Duration slowStart,
 
             @Doc("Port of each server's Prometheus metrics, for queue_aware.") @Range(min = 1, max = 65_535)
@@ -102,34 +107,36 @@ public record UpstreamConfig(
     }
 
     /** Active health checks. */
-    @Doc("Each server is asked from time to time whether it is ready, and so is each configured model on it.")
+    @Doc("Active health checks of each server and of each configured model on it.")
     public record Checks(
-            @Doc("Between two questions.") Duration interval,
+            @Doc("Time between two checks.") Duration interval,
 
-            @Doc("Of one question.") Duration timeout,
+            @Doc("Timeout of one check.") Duration timeout,
 
-            @Doc("Failures in a row after which a server gets no more calls.") @Range(min = 1, max = 1000)
+            @Doc("Consecutive failures after which a server gets no calls.") @Range(min = 1, max = 1000)
             int unhealthyAfter,
 
-            @Doc("Successes in a row after which it gets calls again.") @Range(min = 1, max = 1000)
+            @Doc("Consecutive successes after which it gets calls again.") @Range(min = 1, max = 1000)
             int healthyAfter) {
         public static final Checks DEFAULT = new Checks(Duration.ofSeconds(1), Duration.ofSeconds(5), 2, 1);
     }
 
     /** Passive health: ejection of servers whose calls fail. */
-    @Doc("A server whose calls fail in a row gets none for a while.")
+    @Doc("Outlier detection: a server whose calls fail in a row is ejected for a while.")
     public record Outliers(
-            @Doc("Failed calls in a row (unreachable, connection lost, timed out, 503) that eject a server; 0: never.")
+            @Doc(
+                    "Consecutive failed calls (unreachable, connection lost, timed out, 503) that eject a server. "
+                            + "0: never.")
             @Range(max = 10_000)
             int consecutiveFailures,
 
-            @Doc("How long a server is ejected; each further time in a row it is as much longer, up to ten times.")
+            @Doc("Time of an ejection; it grows with each further one in a row, up to tenfold.")
             Duration ejection,
 
-            @Doc("The share of servers that may be ejected at once; one may always.") @Share
+            @Doc("Largest share of servers that are ejected at once; one always may be.") @Share
             double maxEjected,
 
-            @Doc("Where less than this share of servers is healthy, all get calls.") @Share
+            @Doc("Share of healthy servers below which all servers get calls.") @Share
             double panicThreshold) {
         public static final Outliers DEFAULT = new Outliers(5, Duration.ofSeconds(5), 0.5, 0.5);
     }
@@ -147,22 +154,24 @@ public record UpstreamConfig(
     }
 
     /** Repeated tries. */
-    @Doc("What is tried again on another server. Sequences and streams never are.")
+    @Doc("Which failures are retried on another server. Sequences and streams never are.")
     public record Retry(
-            @Doc("Further tries after the first; 0: none.") @Range(max = 10)
+            @Doc("Maximum number of retries after the first try. 0: none.") @Range(max = 10)
             int retries,
 
-            @Doc("unsent: the server has not begun it; unavailable: it said 503 before anything else; lost: the"
-                    + " connection was lost before an answer, so that it may run twice; timeout: the try timed out,"
-                    + " the same.")
+            @Doc(
+                    "unsent: the server has not begun the request; unavailable: it answered 503; lost: the "
+                            + "connection was lost before a response, so the request may run twice; "
+                            + "timeout: the try timed "
+                            + "out, with the same risk.")
             Set<RetryOn> on,
 
-            @Doc("Retries may be at most this share of the calls.") @Share
+            @Doc("Retry budget: retries as a share of calls.") @Share
             double budget,
 
             @Doc(
-                    "Requests of more bytes are not kept for a further try; large tensors pass to gRPC servers as they come,"
-                            + " and are tried again only where no server took any of them.")
+                    "Largest request that is kept for a retry. Larger tensors pass to gRPC servers as they arrive, "
+                            + "and are retried only if no server has taken any part.")
             @Size
             int maxBody) {
         public static final Retry DEFAULT = new Retry(1, Set.of(RetryOn.UNSENT, RetryOn.UNAVAILABLE), 0.2, 4 << 20);
@@ -173,40 +182,43 @@ public record UpstreamConfig(
     }
 
     /** The circuit breaker. */
-    @Doc("Where most calls fail, all are refused with 503 for a while, so that the servers can recover.")
+    @Doc("Circuit breaker: while most calls fail, all are refused with 503, so that the servers can recover.")
     public record Breaker(
-            @Doc("The share of failed calls at which it opens (unreachable, lost, timed out, 503); 100%: never.") @Share
+            @Doc(
+                    "Share of failed calls (unreachable, lost, timed out, 503) that opens the breaker. 100%: "
+                            + "never.") @Share
             double failureRate,
 
-            @Doc("The number of last calls that are looked at.") @Range(min = 1, max = 100_000)
+            @Doc("Number of last calls that are counted.") @Range(min = 1, max = 100_000)
             int window,
 
-            @Doc("As long as there were fewer calls it stays closed.") @Range(min = 1, max = 100_000)
+            @Doc("Minimum number of calls before it can open.") @Range(min = 1, max = 100_000)
             int minimumCalls,
 
-            @Doc("How long it stays open before it lets a few calls try.")
+            @Doc("Time that it stays open before it lets a few calls try.")
             Duration open) {
         public static final Breaker DEFAULT = new Breaker(1, 100, 20, Duration.ofSeconds(5));
     }
 
     /** What a server may cost on one HTTP/2 connection. */
     @Doc(
-            "A server spoken to in gRPC whose connection costs more than this is closed with ENHANCE_YOUR_CALM, and with it"
-                    + " the calls on it. Streams that it resets are not counted.")
+            "Abuse limits of one connection to a gRPC server. A server that exceeds one is disconnected with "
+                    + "ENHANCE_YOUR_CALM, and its calls fail. Streams that it resets are not counted.")
     public record UpstreamHttp2Abuse(
-            @Doc("Frames at once that carry nothing: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed"
-                    + " streams; 0: any number.")
+            @Doc(
+                    "Burst of frames without payload: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed "
+                            + "streams. 0: no limit.")
             @Range(max = 100_000_000)
             int controlFrameBurst,
 
-            @Doc("So many come back each second.") @Range(max = 100_000_000)
+            @Doc("Refill of the burst per second.") @Range(max = 100_000_000)
             int controlFrameRate,
 
-            @Doc("Such frames that are free for each DATA frame of either side, and for each call.")
+            @Doc("Such frames that are free for each DATA frame of either side and for each call.")
             @Range(max = 1_000_000)
             int controlFramesPerData,
 
-            @Doc("Frames for the server that may wait while it reads nothing, DATA aside; 0: any number.")
+            @Doc("Maximum number of frames, DATA aside, that wait for a server that does not read. 0: no limit.")
             @Range(max = 100_000_000)
             int maxQueuedFrames) {
         public static final UpstreamHttp2Abuse DEFAULT = new UpstreamHttp2Abuse(100_000, 10_000, 100, 100_000);

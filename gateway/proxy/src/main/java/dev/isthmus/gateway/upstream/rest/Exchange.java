@@ -168,7 +168,7 @@ final class Exchange implements Subscription {
             return;
         } catch (OutOfMemoryError e) {
             // Of memory outside the heap.
-            reply.fail(new OipException(ErrorCode.OVERLOADED, "there is no memory for the answer now", e));
+            reply.fail(new OipException(ErrorCode.OVERLOADED, "out of memory for the response", e));
             return;
         }
         reply.only(answer);

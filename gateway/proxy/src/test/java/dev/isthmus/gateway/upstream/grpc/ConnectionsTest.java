@@ -120,7 +120,7 @@ class ConnectionsTest {
     void garbage_amidCalls_isALostConnection() throws Exception {
         try (var server = RawHttp2Server.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
             OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
-            assertThat(failure).hasMessage("upstream 'triton' broke HTTP/2, so that its connection was closed");
+            assertThat(failure).hasMessage("upstream 'triton' violated HTTP/2, and its connection was closed");
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
         }
     }

@@ -119,7 +119,7 @@ public abstract class PeerContract {
             try {
                 return reply.protobuf();
             } catch (ExecutionException e) {
-                assertThat(e.getCause()).hasMessage("upstream 'peer' takes no more requests");
+                assertThat(e.getCause()).hasMessage("upstream 'peer' accepts no more requests");
                 reply = infer(bench.call(), bytes);
             }
         }

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.dispatch.Dispatcher;
-import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.ClusterResources;
@@ -15,7 +15,6 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.metrics.CallMetrics;
-import dev.isthmus.gateway.metrics.ClientProtocol;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -117,16 +116,20 @@ final class Generation {
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new RoutePolicyTable(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
             FleetService fleet = new FleetService(places, catalogue, rules.limits());
-            Dispatcher dispatcher = new Dispatcher(routes, traffic, fleet, rules, transcoder, ground.gateway());
-            Service handler = config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC
-                    ? new GenericErrorTexts(dispatcher, System::nanoTime)
-                    : dispatcher;
+            Service stack = ProxyStack.of(
+                    List.of(calls, ended -> leave()),
+                    config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    routes,
+                    this::routeKey,
+                    traffic,
+                    fleet,
+                    rules,
+                    transcoder,
+                    ground.gateway(),
+                    System::nanoTime);
             IngressSettings settings =
                     settings(config, ground.upstreams().around().meters());
-            this.entry = new ListenerContext(
-                    calls.around(handler, ClientProtocol.REST, this::routeKey, this::leave),
-                    calls.around(handler, ClientProtocol.GRPC, this::routeKey, this::leave),
-                    () -> settings);
+            this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
             throw e;
@@ -194,15 +197,14 @@ final class Generation {
                 ConnectionPolicies.of(config, meters));
     }
 
-    private String routeKey(ModelRef model) {
-        try {
-            String key = routes.route(model).key();
-            // Models of the configuration have a name already; those that are only found get theirs.
-            boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
-            return found && catalogue.lists(model.name()) ? ground.calls().named(model.name(), key) : key;
-        } catch (OipException unknown) {
+    private String routeKey(@Nullable Route route, ModelRef model) {
+        if (route == null) {
             return OTHER;
         }
+        String key = route.key();
+        // Models of the configuration have a name already; those that are only found get theirs.
+        boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
+        return found && catalogue.lists(model.name()) ? ground.calls().named(model.name(), key) : key;
     }
 
     /** The keys of all routes. */

@@ -23,6 +23,9 @@ public final class JsonCheck {
 
     private static final int PART = 8 * 1024;
 
+    /** Of what is being read, not counted: any body takes so much. */
+    private static final int FREE = 16 << 10;
+
     private final JsonTokenizer json;
     private final long mostValues;
     private final boolean optional;
@@ -75,7 +78,7 @@ public final class JsonCheck {
 
     /** About how many bytes of the heap it holds. */
     public long held() {
-        return (long) members * NAME;
+        return (long) members * NAME + Math.max(0, json.window().length - FREE);
     }
 
     private void read() {

@@ -85,6 +85,21 @@ public final class JsonTokenizer {
         this.window = new byte[0];
     }
 
+    /**
+     * A tokenizer of a complete document.
+     *
+     * @param text not copied; {@link NumberRun#PADDING} is behind it
+     */
+    static JsonTokenizer of(WireLimits limits, byte[] text, int from, int to) {
+        JsonTokenizer json = new JsonTokenizer(limits);
+        json.window = text;
+        json.consumedBefore = -from;
+        json.at = from;
+        json.end = to;
+        json.last = true;
+        return json;
+    }
+
     /** Adds the next part of the document: so many bytes from there on (borrowed; its indices are not moved). */
     public void feed(ByteBuf chunk, int from, int length) {
         if (end + length + NumberRun.PADDING > window.length) {
@@ -104,6 +119,13 @@ public final class JsonTokenizer {
         consumedBefore += at;
         at = 0;
         end = kept;
+    }
+
+    /** Forgets what was fed; nothing more is read. */
+    public void release() {
+        window = new byte[0];
+        at = 0;
+        end = 0;
     }
 
     /** Says that nothing more comes: a token at the end is complete. */

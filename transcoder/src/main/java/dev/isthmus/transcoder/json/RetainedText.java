@@ -1,15 +1,25 @@
 package dev.isthmus.transcoder.json;
 
 import dev.isthmus.transcoder.json.JsonTokenizer.Token;
-import java.io.ByteArrayOutputStream;
+import dev.isthmus.transcoder.message.WireLimits;
+import dev.isthmus.transcoder.number.NumberRun;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.function.LongConsumer;
 
-/** Keeps the text of a value. */
+/** Keeps the text of a value: from where the tokenizer was, with a colon and spaces that may stand before the value. */
 public final class RetainedText implements ValueReader {
-    private final SkippedValue value;
-    private final ByteArrayOutputStream text = new ByteArrayOutputStream();
+    private static final byte[] NONE = {};
 
-    public RetainedText(SkippedValue value) {
+    private final SkippedValue value;
+    private final LongConsumer held;
+    private byte[] text = NONE;
+    private int size;
+
+    /** @param held counts the bytes of it, until {@link #release()} */
+    public RetainedText(SkippedValue value, LongConsumer held) {
         this.value = value;
+        this.held = held;
     }
 
     @Override
@@ -29,7 +39,17 @@ public final class RetainedText implements ValueReader {
 
     /** Adds what stands before that which will be read. */
     public void add(byte[] window, int from, int to) {
-        text.write(window, from, to - from);
+        int needed = size + to - from + NumberRun.PADDING;
+        if (needed > text.length) {
+            resize(Math.max(needed, 2 * text.length));
+        }
+        System.arraycopy(window, from, text, size, to - from);
+        size += to - from;
+    }
+
+    private void resize(int length) {
+        held.accept((long) length - text.length);
+        text = Arrays.copyOf(text, length);
     }
 
     /** Whether NaN or an infinity is in it, which are no JSON. */
@@ -37,12 +57,29 @@ public final class RetainedText implements ValueReader {
         return value.hasWord();
     }
 
+    /** Bytes of the text. */
     public int size() {
-        return text.size();
+        return size;
     }
 
-    /** It, from where the tokenizer was: with a colon and spaces that may stand before the value. */
-    public byte[] utf8() {
-        return text.toByteArray();
+    /** The value, from where the tokenizer was. */
+    public String text() {
+        return new String(text, 0, size, StandardCharsets.UTF_8);
+    }
+
+    /** The tokens of the value, from its first, where a colon stands before it; a view of the text. */
+    public JsonTokenizer tokens(WireLimits limits) {
+        int colon = 0;
+        while (text[colon] != ':') {
+            colon++;
+        }
+        return JsonTokenizer.of(limits, text, colon + 1, size);
+    }
+
+    /** It is not needed any more. */
+    public void release() {
+        held.accept(-text.length);
+        text = NONE;
+        size = 0;
     }
 }

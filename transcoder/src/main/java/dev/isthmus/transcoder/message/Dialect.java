@@ -3,7 +3,7 @@ package dev.isthmus.transcoder.message;
 import java.util.List;
 import java.util.Locale;
 
-/** How a server speaks the protocol, as far as servers differ in it (docs/protocol.md has the table). */
+/** How a server speaks the protocol, as far as servers differ in it (docs/reference/protocol.md has the table). */
 public enum Dialect {
     /** Triton: wants binary data over REST, knows every parameter type, streams ModelStreamInferResponse. */
     TRITON,

@@ -90,8 +90,14 @@ final class MessageReader {
         tail.requireComplete();
     }
 
+    /** Bytes of memory that are held. */
+    long held() {
+        return document.held(json.window().length);
+    }
+
     void release() {
         document.release();
+        json.release();
     }
 
     private void read() {

@@ -11,6 +11,7 @@ final class OutputReader extends ObjectReader {
     OutputReader(ReaderSettings settings, RequestedOutputs outputs) {
         super(settings);
         this.outputs = outputs;
+        settings.held().heap(HeldMemory.OUTPUT);
         outputs.beginObject();
     }
 

@@ -74,6 +74,11 @@ public final class RestResponseReader {
         return reader.document().binarySize();
     }
 
+    /** As {@link RestRequestReader#held()}. */
+    public long held() {
+        return reader.held();
+    }
+
     /** Ends the body; the response is owned by the caller. Throws as {@link #feed}. */
     public InferResponse finish() {
         try {

@@ -47,6 +47,13 @@ class JsonCheckTest {
         expectRefused(body.getBytes(StandardCharsets.UTF_8), message);
     }
 
+    @Test
+    void stringThatHasNotEnded_isHeld() {
+        JsonCheck check = JsonCheck.passed(LIMITS);
+        check.feed(Unpooled.wrappedBuffer(("{\"a\":\"" + "x".repeat(1 << 20)).getBytes(StandardCharsets.US_ASCII)));
+        assertThat(check.held()).isBetween((1L << 20) - 16_384, (2L << 20) + 16_384);
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

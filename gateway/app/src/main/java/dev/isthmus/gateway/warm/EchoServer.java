@@ -53,7 +53,7 @@ final class EchoServer implements AutoCloseable {
                 loops,
                 allocator,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(EchoCall::new, EchoCall::new, () -> SETTINGS));
+                new ListenerContext(EchoCall::new, () -> SETTINGS));
     }
 
     int port() {

@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -46,7 +46,7 @@ public final class Catalogue implements AutoCloseable {
 
     private final List<Upstream> upstreams;
     private final ModelLocations places;
-    private final ScheduledExecutorService loop;
+    private final EventLoop loop;
     private final ServerRecords watches;
     private final FleetSnapshots snapshots;
     private final ReadyChecks checks;
@@ -81,7 +81,7 @@ public final class Catalogue implements AutoCloseable {
      * @param gateway without which nothing is called ready
      */
     public record CatalogueResources(
-            ScheduledExecutorService loop,
+            EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime,
             RandomGenerator random,

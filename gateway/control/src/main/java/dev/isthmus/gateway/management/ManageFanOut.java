@@ -104,7 +104,7 @@ final class ManageFanOut implements Subscription {
         }
 
         void ask() {
-            ByteBuf body = ManageNames.request(manage.extension(), request, server.model());
+            ByteBuf body = manage.extension().renamed(request, server.model());
             Operation.Manage there = manage.to(server.model());
             ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
             Subscription started = bridge.send(call, body);

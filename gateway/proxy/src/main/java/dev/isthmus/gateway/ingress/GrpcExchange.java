@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -29,6 +31,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
     private final IngressSettings settings;
+    private final CallContext context;
+    private final Service calls;
     private final MemoryBudget.MemoryReservation memory;
     private @Nullable OpenedCall opened;
     private @Nullable RequestSink sink;
@@ -51,8 +55,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             long deadline,
             StreamMessageForm form,
             GrpcDeframer deframer,
-            UnaryRequest request,
-            Service calls) {
+            UnaryRequest request) {
 
         boolean stream() {
             return said.method().streams();
@@ -64,14 +67,17 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
+    /** @param calls takes the call, or the refusal of the request */
+    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
         this.stream = stream;
         this.channel = channel;
         this.settings = settings;
-        this.memory = memory;
+        this.context = context;
+        this.calls = calls;
+        this.memory = context.memory();
     }
 
-    void open(Http2Head head, Service calls) {
+    void open(Http2Head head) {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead said = head.call();
@@ -84,20 +90,24 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     said.deadline(),
                     asked == null ? settings.streamForm() : asked,
                     deframer,
-                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()),
-                    calls);
+                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()));
             opened = call;
             if (call.stream()) {
                 sink = start(call, new Operation.InferStream(call.form() == StreamMessageForm.TRITON));
             }
         } catch (OipException failure) {
-            fail(failure);
+            reject(failure);
         }
     }
 
     private RequestSink start(OpenedCall call, Operation operation) {
-        return call.calls()
-                .open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
+        return calls.open(
+                new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
+    }
+
+    /** Refuses the request before it is a call. */
+    void reject(OipException refusal) {
+        calls.reject(context, refusal, this);
     }
 
     @Override
@@ -210,7 +220,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             operation = call.said().method().operation(message);
         } catch (OipException failure) {
             message.release();
-            fail(failure);
+            reject(failure);
             return;
         }
         RequestSink to = start(call, operation);
@@ -240,9 +250,15 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     /** The call cannot go on: ends what is under way for it and answers. */
     private void stop(OipException failure) {
-        if (sink != null) {
-            sink.cancel();
+        if (ended) {
+            return;
         }
+        if (sink == null) {
+            reject(failure);
+            return;
+        }
+        context.failed(failure);
+        sink.cancel();
         fail(failure);
     }
 

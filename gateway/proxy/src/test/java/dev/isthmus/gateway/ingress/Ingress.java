@@ -44,7 +44,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, calls, () -> settings));
+                new ListenerContext(calls, () -> settings));
     }
 
     int port() {

@@ -73,7 +73,7 @@ final class SplitConnection implements AutoCloseable {
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        ListenerContext entry = new ListenerContext(this::open, this::open, () -> settings);
+        ListenerContext entry = new ListenerContext(this::open, () -> settings);
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);
         IngressPipelines pipelines = new IngressPipelines(entry);

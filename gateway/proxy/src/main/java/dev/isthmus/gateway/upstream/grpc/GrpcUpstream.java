@@ -266,10 +266,7 @@ public final class GrpcUpstream implements Upstream {
     }
 
     private GrpcConnectionPool pool(Call call) {
-        if (call.loop() instanceof EventLoop loop) {
-            return pools.of(loop);
-        }
-        throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
+        return pools.of(call.loop());
     }
 
     private static HeaderFieldList head(Call call, HeaderFieldList method) {

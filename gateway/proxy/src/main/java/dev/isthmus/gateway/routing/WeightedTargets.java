@@ -219,7 +219,7 @@ public final class WeightedTargets {
     }
 
     /** The ends of the pieces; all are equal where nothing has a weight. The last piece ends at 1 whatever was rounded. */
-    static double[] ends(double[] wanted) {
+    private static double[] ends(double[] wanted) {
         double total = Arrays.stream(wanted).sum();
         double[] ends = new double[wanted.length];
         double sum = 0;

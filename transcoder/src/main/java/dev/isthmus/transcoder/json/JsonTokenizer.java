@@ -45,6 +45,7 @@ public final class JsonTokenizer {
 
     private final JsonStrings strings = new JsonStrings();
 
+    /** A tokenizer of a document that is {@linkplain #feed fed}. */
     public JsonTokenizer(WireLimits limits) {
         this.limits = limits;
         this.window = new byte[0];
@@ -98,6 +99,7 @@ public final class JsonTokenizer {
         last = true;
     }
 
+    /** How many arrays and objects are open. */
     public int depth() {
         return depth;
     }
@@ -122,14 +124,21 @@ public final class JsonTokenizer {
         return JsonNumbers.shown(window, tokenStart, tokenEnd);
     }
 
+    /** Where the token just given begins, in {@link #window()}. */
     public int tokenStart() {
         return tokenStart;
     }
 
+    /** Behind the token just given, in {@link #window()}. */
     public int tokenEnd() {
         return tokenEnd;
     }
 
+    /**
+     * Reads on.
+     *
+     * @throws JsonException where the document breaks the grammar or a limit
+     */
     public JsonToken next() {
         while (at < end && isSpace(window[at])) {
             at++;
@@ -368,6 +377,7 @@ public final class JsonTokenizer {
         }
     }
 
+    /** The KEY or STRING just given. */
     public String text() {
         ByteBuffer utf8 = utf8();
         return new String(utf8.array(), utf8.arrayOffset() + utf8.position(), utf8.remaining(), StandardCharsets.UTF_8);

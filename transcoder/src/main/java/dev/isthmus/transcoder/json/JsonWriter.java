@@ -16,6 +16,7 @@ public final class JsonWriter {
     private ByteBuf out;
     private boolean comma;
 
+    /** A writer into a buffer of this allocator. */
     public JsonWriter(ByteBufAllocator allocator) {
         this.allocator = allocator;
         this.out = allocator.buffer(1024);
@@ -26,6 +27,7 @@ public final class JsonWriter {
         return out;
     }
 
+    /** Begins an array or object. */
     public JsonWriter open(char bracket) {
         item();
         out.writeByte(bracket);
@@ -33,6 +35,7 @@ public final class JsonWriter {
         return this;
     }
 
+    /** Ends one. */
     public JsonWriter close(char bracket) {
         out.writeByte(bracket);
         comma = true;
@@ -54,6 +57,7 @@ public final class JsonWriter {
         return this;
     }
 
+    /** A string, escaped where it must be. */
     public JsonWriter text(String value) {
         if (isPlain(value)) {
             item();
@@ -139,6 +143,7 @@ public final class JsonWriter {
         return taken;
     }
 
+    /** Drops what was written and not taken. */
     public void release() {
         out.release();
         out = Unpooled.EMPTY_BUFFER;

@@ -48,6 +48,7 @@ public final class SkippedValue implements ValueReader {
         return hasWord;
     }
 
+    /** Whether it is one of the words for NaN and the infinities. */
     public static boolean isWord(JsonToken token) {
         return token == JsonToken.NAN || token == JsonToken.POSITIVE_INFINITY || token == JsonToken.NEGATIVE_INFINITY;
     }

@@ -12,6 +12,11 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import dev.isthmus.oip.InferRequest;
+import dev.isthmus.oip.InferResponse;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,6 +55,31 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("dev.isthmus.transcoder..")
+                .check(CLASSES);
+    }
+
+    @Test
+    void numbersAndJson_knowNothingOfTheProtocolsMessages() {
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.transcoder.number")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(
+                        "dev.isthmus.transcoder.json",
+                        "dev.isthmus.transcoder.rest",
+                        "dev.isthmus.transcoder.protobuf",
+                        "dev.isthmus.transcoder.message")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage("dev.isthmus.transcoder.json")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("dev.isthmus.transcoder.rest", "dev.isthmus.transcoder.protobuf")
+                .orShould()
+                .dependOnClassesThat()
+                .belongToAnyOf(Tensor.class, Shape.class, Parameter.class, InferRequest.class, InferResponse.class)
                 .check(CLASSES);
     }
 

@@ -1,8 +1,6 @@
 package dev.isthmus.transcoder.json;
 
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.json.JsonTokenizer.JsonException;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
@@ -83,8 +81,8 @@ public final class JsonCheck {
 
     private void read() {
         try {
-            Token token = json.next();
-            while (token != Token.NEED_MORE && token != Token.END) {
+            JsonToken token = json.next();
+            while (token != JsonToken.NEED_MORE && token != JsonToken.END) {
                 take(token);
                 token = json.next();
             }
@@ -93,8 +91,8 @@ public final class JsonCheck {
         }
     }
 
-    private void take(Token token) {
-        if (values == 0 && token != Token.START_OBJECT) {
+    private void take(JsonToken token) {
+        if (values == 0 && token != JsonToken.START_OBJECT) {
             throw OipException.invalid("the body: an object is expected, got " + token);
         }
         switch (token) {

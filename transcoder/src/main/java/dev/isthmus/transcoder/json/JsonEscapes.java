@@ -1,6 +1,5 @@
 package dev.isthmus.transcoder.json;
 
-import dev.isthmus.transcoder.json.JsonTokenizer.JsonException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 

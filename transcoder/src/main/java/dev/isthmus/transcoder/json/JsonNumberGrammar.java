@@ -1,6 +1,5 @@
 package dev.isthmus.transcoder.json;
 
-import dev.isthmus.transcoder.json.JsonTokenizer.JsonException;
 import dev.isthmus.transcoder.number.JsonNumbers;
 
 /** The grammar of a JSON number: a minus, an integer without leading zeros, a fraction, an exponent (RFC 8259, 6). */
@@ -45,7 +44,7 @@ final class JsonNumberGrammar {
         if (i == from) {
             throw new JsonException(
                     from < end
-                            ? "a value is expected, got " + JsonTokenizer.shown(window[from])
+                            ? "a value is expected, got " + JsonException.shown(window[from])
                             : "a number is not complete");
         }
         return i;

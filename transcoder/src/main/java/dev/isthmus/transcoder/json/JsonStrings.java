@@ -1,6 +1,5 @@
 package dev.isthmus.transcoder.json;
 
-import dev.isthmus.transcoder.json.JsonTokenizer.JsonException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -14,8 +13,25 @@ final class JsonStrings {
     /** How much of a string whose end has not come was looked through; 0 for none. */
     private int scanned;
 
-    /** Where the closing quote of the string is whose opening quote is at {@code from}; -1 when it has not come. */
-    int close(byte[] window, int from, int end) {
+    /**
+     * Where the closing quote of the string is whose opening quote is at {@code from}; -1 when it has not come.
+     *
+     * @param limit of its bytes
+     * @param last whether nothing comes after {@code end}
+     */
+    int close(byte[] window, int from, int end, int limit, boolean last) {
+        int close = close(window, from, end);
+        // Six bytes of it, an escape, make one at the least.
+        if (close < 0 ? scanned > 6L * limit + 2 : exceeds(limit, window, from + 1, close)) {
+            throw new JsonException("a string has more than " + limit + " bytes");
+        }
+        if (close < 0 && last) {
+            throw new JsonException("the document ends within a string");
+        }
+        return close;
+    }
+
+    private int close(byte[] window, int from, int end) {
         int i = from + Math.max(1, scanned);
         boolean backslash = scanned > 0 && escaped;
         while (i < end) {
@@ -41,12 +57,8 @@ final class JsonStrings {
         return -1;
     }
 
-    int scanned() {
-        return scanned;
-    }
-
     /** Whether the string found last, between these indices, has more bytes than that. */
-    boolean exceeds(int limit, byte[] window, int from, int to) {
+    private boolean exceeds(int limit, byte[] window, int from, int to) {
         return to - from > limit
                 && (!escaped || JsonEscapes.unescape(window, from, to).remaining() > limit);
     }

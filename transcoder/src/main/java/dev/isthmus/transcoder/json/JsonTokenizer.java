@@ -14,38 +14,6 @@ import java.util.Arrays;
  * number words that Triton writes are known: NaN, Infinity and -Infinity.
  */
 public final class JsonTokenizer {
-
-    public enum Token {
-        START_OBJECT,
-        END_OBJECT,
-        START_ARRAY,
-        END_ARRAY,
-        /** A member's name; {@link #text()} has it. */
-        KEY,
-        STRING,
-        /** A number; {@link #tokenStart()} and {@link #tokenEnd()} say where it stands. */
-        NUMBER,
-        NAN,
-        POSITIVE_INFINITY,
-        NEGATIVE_INFINITY,
-        TRUE,
-        FALSE,
-        NULL,
-        /** Nothing complete is left: feed more, or end. */
-        NEED_MORE,
-        /** The document is complete. */
-        END
-    }
-
-    /** Breaks of the grammar; the message says what and where. */
-    public static final class JsonException extends RuntimeException {
-        private static final long serialVersionUID = 1L;
-
-        JsonException(String message) {
-            super(message, null, false, false);
-        }
-    }
-
     private enum Expect {
         VALUE,
         VALUE_OR_END,
@@ -55,9 +23,6 @@ public final class JsonTokenizer {
         COMMA_OR_END,
         NOTHING
     }
-
-    /** A number, with white space around it, that is longer is not skimmed. */
-    private static final int MOST_UNSEPARATED = 128;
 
     /** Room for what is left of a part when the next comes. */
     private static final int SPARE = 256;
@@ -80,6 +45,7 @@ public final class JsonTokenizer {
 
     private final JsonStrings strings = new JsonStrings();
 
+    /** A tokenizer of a document that is {@linkplain #feed fed}. */
     public JsonTokenizer(WireLimits limits) {
         this.limits = limits;
         this.window = new byte[0];
@@ -133,6 +99,7 @@ public final class JsonTokenizer {
         last = true;
     }
 
+    /** How many arrays and objects are open. */
     public int depth() {
         return depth;
     }
@@ -157,26 +124,33 @@ public final class JsonTokenizer {
         return JsonNumbers.shown(window, tokenStart, tokenEnd);
     }
 
+    /** Where the token just given begins, in {@link #window()}. */
     public int tokenStart() {
         return tokenStart;
     }
 
+    /** Behind the token just given, in {@link #window()}. */
     public int tokenEnd() {
         return tokenEnd;
     }
 
-    public Token next() {
+    /**
+     * Reads on.
+     *
+     * @throws JsonException where the document breaks the grammar or a limit
+     */
+    public JsonToken next() {
         while (at < end && isSpace(window[at])) {
             at++;
         }
         if (at == end) {
             if (expect == Expect.NOTHING) {
-                return Token.END;
+                return JsonToken.END;
             }
             if (last) {
                 throw failure("the document ends too early");
             }
-            return Token.NEED_MORE;
+            return JsonToken.NEED_MORE;
         }
         byte c = window[at];
         return switch (expect) {
@@ -188,37 +162,37 @@ public final class JsonTokenizer {
         };
     }
 
-    private Token commaOrEnd(byte c) {
+    private JsonToken commaOrEnd(byte c) {
         if (c == (objects[depth - 1] ? '}' : ']')) {
             return close();
         }
         return punctuation(c, ',', objects[depth - 1] ? Expect.KEY : Expect.VALUE);
     }
 
-    private Token punctuation(byte c, char wanted, Expect then) {
+    private JsonToken punctuation(byte c, char wanted, Expect then) {
         if (c != wanted) {
-            throw failure("'" + wanted + "' is expected, got " + shown(c));
+            throw failure("'" + wanted + "' is expected, got " + JsonException.shown(c));
         }
         at++;
         expect = then;
         return next();
     }
 
-    private Token key(byte c) {
+    private JsonToken key(byte c) {
         if (c == '}' && expect == Expect.KEY_OR_END) {
             return close();
         }
         if (c != '"') {
-            throw failure("a member's name is expected, got " + shown(c));
+            throw failure("a member's name is expected, got " + JsonException.shown(c));
         }
         if (!string(limits.nameBytes())) {
-            return Token.NEED_MORE;
+            return JsonToken.NEED_MORE;
         }
         expect = Expect.COLON;
-        return Token.KEY;
+        return JsonToken.KEY;
     }
 
-    private Token value(byte c) {
+    private JsonToken value(byte c) {
         switch (c) {
             case '{' -> {
                 return open(true);
@@ -233,22 +207,22 @@ public final class JsonTokenizer {
                 throw failure("a value is expected, got ']'");
             }
             case '"' -> {
-                return string(limits.stringBytes()) ? after(Token.STRING) : Token.NEED_MORE;
+                return string(limits.stringBytes()) ? after(JsonToken.STRING) : JsonToken.NEED_MORE;
             }
             case 't' -> {
-                return word("true", Token.TRUE);
+                return word("true", JsonToken.TRUE);
             }
             case 'f' -> {
-                return word("false", Token.FALSE);
+                return word("false", JsonToken.FALSE);
             }
             case 'n' -> {
-                return word("null", Token.NULL);
+                return word("null", JsonToken.NULL);
             }
             case 'N' -> {
-                return word("NaN", Token.NAN);
+                return word("NaN", JsonToken.NAN);
             }
             case 'I' -> {
-                return word("Infinity", Token.POSITIVE_INFINITY);
+                return word("Infinity", JsonToken.POSITIVE_INFINITY);
             }
             default -> {
                 return number(c);
@@ -256,7 +230,7 @@ public final class JsonTokenizer {
         }
     }
 
-    private Token open(boolean object) {
+    private JsonToken open(boolean object) {
         if (depth == limits.jsonDepth()) {
             throw failure("at most " + limits.jsonDepth() + " levels are taken");
         }
@@ -266,25 +240,25 @@ public final class JsonTokenizer {
         objects[depth++] = object;
         at++;
         expect = object ? Expect.KEY_OR_END : Expect.VALUE_OR_END;
-        return object ? Token.START_OBJECT : Token.START_ARRAY;
+        return object ? JsonToken.START_OBJECT : JsonToken.START_ARRAY;
     }
 
-    private Token close() {
+    private JsonToken close() {
         at++;
         boolean object = objects[--depth];
-        return after(object ? Token.END_OBJECT : Token.END_ARRAY);
+        return after(object ? JsonToken.END_OBJECT : JsonToken.END_ARRAY);
     }
 
-    private Token after(Token token) {
+    private JsonToken after(JsonToken token) {
         expect = depth == 0 ? Expect.NOTHING : Expect.COMMA_OR_END;
         return token;
     }
 
-    private Token word(String word, Token token) {
+    private JsonToken word(String word, JsonToken token) {
         int available = Math.min(word.length(), end - at);
         for (int i = 0; i < available; i++) {
             if (window[at + i] != word.charAt(i)) {
-                throw failure("a value is expected, got " + shown(window[at]));
+                throw failure("a value is expected, got " + JsonException.shown(window[at]));
             }
         }
         if (available < word.length()) {
@@ -296,17 +270,17 @@ public final class JsonTokenizer {
         return after(token);
     }
 
-    private Token incomplete() {
+    private JsonToken incomplete() {
         if (last) {
             throw failure("the document ends within a value");
         }
-        return Token.NEED_MORE;
+        return JsonToken.NEED_MORE;
     }
 
-    private Token number(byte first) {
+    private JsonToken number(byte first) {
         int i = at;
         if (first == '-' && i + 1 < end && window[i + 1] == 'I') {
-            return word("-Infinity", Token.NEGATIVE_INFINITY);
+            return word("-Infinity", JsonToken.NEGATIVE_INFINITY);
         }
         i += scanned;
         while (i < end && JsonNumberGrammar.isPart(window[i])) {
@@ -317,7 +291,7 @@ public final class JsonTokenizer {
         }
         if (i == end && !last) {
             scanned = i - at;
-            return Token.NEED_MORE;
+            return JsonToken.NEED_MORE;
         }
         scanned = 0;
         try {
@@ -328,7 +302,7 @@ public final class JsonTokenizer {
         tokenStart = at;
         tokenEnd = i;
         at = i;
-        return after(Token.NUMBER);
+        return after(JsonToken.NUMBER);
     }
 
     /** Reads plain numbers that follow in the array whose element was just given; says how many. */
@@ -359,7 +333,7 @@ public final class JsonTokenizer {
      * @return whether it goes on, or has come to the closing bracket; where not, {@link #next()} gives what follows
      */
     public boolean skimWhole(NumberScanner numbers) {
-        int until = separated();
+        int until = NumberScanner.separated(window, at, end);
         int from = at;
         numbers.mark();
         at = numbers.read(window, at, until);
@@ -367,7 +341,7 @@ public final class JsonTokenizer {
             expect = Expect.COMMA_OR_END;
             return true;
         }
-        if (!numbers.refused() && !last && end - at <= MOST_UNSEPARATED) {
+        if (!numbers.refused() && !last && end - at <= NumberScanner.MOST_UNSEPARATED) {
             return true;
         }
         numbers.reset();
@@ -379,43 +353,18 @@ public final class JsonTokenizer {
         return false;
     }
 
-    /** Behind the last comma or bracket that has come. */
-    private int separated() {
-        for (int i = end; i > at && i > end - MOST_UNSEPARATED; i--) {
-            byte c = window[i - 1];
-            if (c == ',' || c == ']' || c == '[') {
-                return i;
-            }
-        }
-        return at;
-    }
-
     private boolean string(int limit) {
         try {
-            int close = strings.close(window, at, end);
+            int close = strings.close(window, at, end, limit, last);
             if (close < 0) {
-                requireUnfinished(limit);
                 return false;
             }
             tokenStart = at + 1;
             tokenEnd = close;
-            if (strings.exceeds(limit, window, tokenStart, tokenEnd)) {
-                throw new JsonException("a string has more than " + limit + " bytes");
-            }
             at = close + 1;
             return true;
         } catch (JsonException e) {
             throw failure(e);
-        }
-    }
-
-    /** That a string whose end has not come may go on; six bytes of it, an escape, make one at the least. */
-    private void requireUnfinished(int limit) {
-        if (strings.scanned() > 6L * limit + 2) {
-            throw new JsonException("a string has more than " + limit + " bytes");
-        }
-        if (last) {
-            throw new JsonException("the document ends within a string");
         }
     }
 
@@ -428,6 +377,7 @@ public final class JsonTokenizer {
         }
     }
 
+    /** The KEY or STRING just given. */
     public String text() {
         ByteBuffer utf8 = utf8();
         return new String(utf8.array(), utf8.arrayOffset() + utf8.position(), utf8.remaining(), StandardCharsets.UTF_8);
@@ -443,9 +393,5 @@ public final class JsonTokenizer {
 
     private static boolean isSpace(byte c) {
         return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-    }
-
-    static String shown(byte c) {
-        return c > 0x20 && c < 0x7f ? "'" + (char) c + "'" : String.format("byte 0x%02x", c);
     }
 }

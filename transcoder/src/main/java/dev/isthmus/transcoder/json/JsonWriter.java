@@ -1,15 +1,12 @@
 package dev.isthmus.transcoder.json;
 
 import dev.isthmus.oip.DataType;
-import dev.isthmus.oip.Parameter;
-import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.number.NumberText;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 
 /** Writes JSON into a buffer of its own; the caller keeps to the grammar, commas are put here. */
 public final class JsonWriter {
@@ -19,6 +16,7 @@ public final class JsonWriter {
     private ByteBuf out;
     private boolean comma;
 
+    /** A writer into a buffer of this allocator. */
     public JsonWriter(ByteBufAllocator allocator) {
         this.allocator = allocator;
         this.out = allocator.buffer(1024);
@@ -29,6 +27,7 @@ public final class JsonWriter {
         return out;
     }
 
+    /** Begins an array or object. */
     public JsonWriter open(char bracket) {
         item();
         out.writeByte(bracket);
@@ -36,6 +35,7 @@ public final class JsonWriter {
         return this;
     }
 
+    /** Ends one. */
     public JsonWriter close(char bracket) {
         out.writeByte(bracket);
         comma = true;
@@ -50,12 +50,14 @@ public final class JsonWriter {
         return this;
     }
 
-    JsonWriter raw(String json) {
+    /** A value of ASCII characters, as it is written. */
+    public JsonWriter raw(String json) {
         item();
         ByteBufUtil.writeAscii(out, json);
         return this;
     }
 
+    /** A string, escaped where it must be. */
     public JsonWriter text(String value) {
         if (isPlain(value)) {
             item();
@@ -78,16 +80,6 @@ public final class JsonWriter {
             }
         }
         return true;
-    }
-
-    /** A shape as an array. */
-    public JsonWriter shape(Shape shape) {
-        open('[');
-        for (int i = 0; i < shape.rank(); i++) {
-            item();
-            ByteBufUtil.writeAscii(out, Long.toString(shape.extent(i)));
-        }
-        return close(']');
     }
 
     /** Elements of a tensor's raw form up to there as numbers, as long as they are finite; gives where the next one is. */
@@ -129,52 +121,6 @@ public final class JsonWriter {
         }
     }
 
-    /** The member {@code parameters}, if there is any. {@code flag}, when not empty, is added as true. */
-    public void parameters(Map<String, Parameter> parameters, String flag) {
-        if (!flag.isEmpty()) {
-            parameters(parameters, flag, new Parameter.Bool(true));
-        } else if (!parameters.isEmpty()) {
-            key("parameters").open('{');
-            parameters.forEach(this::parameter);
-            close('}');
-        }
-    }
-
-    /** The member {@code parameters} with one more, which wins. */
-    public void parameters(Map<String, Parameter> parameters, String name, Parameter value) {
-        key("parameters").open('{');
-        parameters.forEach((other, its) -> {
-            if (!other.equals(name)) {
-                parameter(other, its);
-            }
-        });
-        parameter(name, value);
-        close('}');
-    }
-
-    private void parameter(String name, Parameter value) {
-        key(name);
-        switch (value) {
-            case Parameter.Bool bool -> raw(Boolean.toString(bool.value()));
-            case Parameter.Int64 int64 -> raw(Long.toString(int64.value()));
-            case Parameter.Uint64 uint64 -> raw(Long.toUnsignedString(uint64.value()));
-            case Parameter.Float64 float64 -> {
-                String digits = Double.toString(float64.value());
-                // JSON has no numbers for NaN and the infinities.
-                if (Double.isFinite(float64.value())) {
-                    raw(digits);
-                } else {
-                    text(digits);
-                }
-            }
-            case Parameter.Text text -> text(text.value());
-            case Parameter.Json json -> {
-                item();
-                ByteBufUtil.writeUtf8(out, json.text());
-            }
-        }
-    }
-
     /** Before each item of an array or object: a comma, unless it is the first. */
     public void item() {
         if (comma) {
@@ -197,6 +143,7 @@ public final class JsonWriter {
         return taken;
     }
 
+    /** Drops what was written and not taken. */
     public void release() {
         out.release();
         out = Unpooled.EMPTY_BUFFER;

@@ -71,7 +71,7 @@ public final class MemberScanner {
         json.getBytes(from, key);
         try {
             return JsonEscapes.unescape(key, 0, length).equals(ByteBuffer.wrap(wanted));
-        } catch (JsonTokenizer.JsonException e) {
+        } catch (JsonException e) {
             return false;
         }
     }

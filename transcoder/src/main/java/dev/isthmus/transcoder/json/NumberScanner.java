@@ -12,6 +12,9 @@ public final class NumberScanner {
     /** Numbers that are longer, or have exponents above zero, may be beyond the range of a float: they are read. */
     private static final int MOST_CHARACTERS = 38;
 
+    /** A number, with white space around it, that is longer is not stepped over. */
+    static final int MOST_UNSEPARATED = 128;
+
     private static final long LOW = 0x7f7f_7f7f_7f7f_7f7fL;
     private static final long COMMAS = 0x2c2c_2c2c_2c2c_2c2cL;
 
@@ -54,6 +57,17 @@ public final class NumberScanner {
     public static NumberScanner of(ArrayListener listener, WireLimits limits, int outerDepth) {
         int mostBytes = Math.min(limits.numberLength(), MOST_CHARACTERS);
         return new NumberScanner(listener, limits.jsonDepth() - outerDepth, mostBytes);
+    }
+
+    /** Behind the last comma or bracket that is in the window; {@code from} where none is near its end. */
+    static int separated(byte[] window, int from, int end) {
+        for (int i = end; i > from && i > end - MOST_UNSEPARATED; i--) {
+            byte c = window[i - 1];
+            if (c == ',' || c == ']' || c == '[') {
+                return i;
+            }
+        }
+        return from;
     }
 
     /** Steps over what there is; says where it stopped: at the end, at the closing bracket, or where it refused. */

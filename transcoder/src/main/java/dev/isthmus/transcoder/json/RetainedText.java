@@ -1,6 +1,5 @@
 package dev.isthmus.transcoder.json;
 
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.number.NumberRun;
 import java.nio.charset.StandardCharsets;
@@ -26,9 +25,9 @@ public final class RetainedText implements ValueReader {
     public boolean read(JsonTokenizer json) {
         while (true) {
             int from = json.position();
-            Token token = json.next();
+            JsonToken token = json.next();
             add(json.window(), from, json.position());
-            if (token == Token.NEED_MORE) {
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
             if (value.ends(token, json)) {

@@ -1,7 +1,5 @@
 package dev.isthmus.transcoder.json;
 
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
-
 /** Steps over a value that is of no interest. */
 public final class SkippedValue implements ValueReader {
     private final int depth;
@@ -20,8 +18,8 @@ public final class SkippedValue implements ValueReader {
     @Override
     public boolean read(JsonTokenizer json) {
         while (true) {
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
             if (ends(token, json)) {
@@ -31,8 +29,8 @@ public final class SkippedValue implements ValueReader {
     }
 
     /** Steps over a token; whether it is the value's last. */
-    boolean ends(Token token, JsonTokenizer json) {
-        if (token == Token.STRING || token == Token.KEY) {
+    boolean ends(JsonToken token, JsonTokenizer json) {
+        if (token == JsonToken.STRING || token == JsonToken.KEY) {
             // Also what is not wanted must be JSON.
             json.utf8();
         }
@@ -50,11 +48,12 @@ public final class SkippedValue implements ValueReader {
         return hasWord;
     }
 
-    public static boolean isWord(Token token) {
-        return token == Token.NAN || token == Token.POSITIVE_INFINITY || token == Token.NEGATIVE_INFINITY;
+    /** Whether it is one of the words for NaN and the infinities. */
+    public static boolean isWord(JsonToken token) {
+        return token == JsonToken.NAN || token == JsonToken.POSITIVE_INFINITY || token == JsonToken.NEGATIVE_INFINITY;
     }
 
-    private static String shown(Token token) {
+    private static String shown(JsonToken token) {
         return switch (token) {
             case NAN -> "NaN";
             case NEGATIVE_INFINITY -> "-Infinity";

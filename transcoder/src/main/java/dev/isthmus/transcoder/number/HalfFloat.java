@@ -26,6 +26,7 @@ public enum HalfFloat {
         return type == DataType.FP16 ? FP16 : BF16;
     }
 
+    /** The value, which a float holds exactly. */
     public float toFloat(short bits) {
         return this == FP16 ? Float.float16ToFloat(bits) : Float.intBitsToFloat(bits << 16);
     }
@@ -72,6 +73,7 @@ public enum HalfFloat {
         return nearest(side == 0 ? around : side < 0 ? Math.nextDown(around) : Math.nextUp(around));
     }
 
+    /** Whether it is neither NaN nor infinite. */
     public boolean isFinite(short bits) {
         return (bits & infinity) != infinity;
     }

@@ -97,6 +97,7 @@ public final class JsonNumbers {
         return shown(bytes, from, to);
     }
 
+    /** A number, or its beginning, for messages. */
     public static String shown(byte[] window, int from, int to) {
         String text = new String(window, from, Math.min(to - from, SHOWN), StandardCharsets.ISO_8859_1);
         return to - from > SHOWN ? text + "\u2026" : text;
@@ -196,6 +197,7 @@ public final class JsonNumbers {
 
     private long integer;
 
+    /** The integer that {@link #isInteger} found; unsigned where that was asked. */
     public long integer() {
         return integer;
     }

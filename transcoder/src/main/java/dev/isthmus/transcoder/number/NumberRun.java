@@ -69,6 +69,7 @@ public final class NumberRun {
         return count;
     }
 
+    /** Behind the last number that was read, in the window. */
     public int position() {
         return position;
     }

@@ -2,6 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.number.NumberRun;
@@ -66,7 +67,7 @@ final class DataReader implements TensorData {
     @Override
     public boolean read(JsonTokenizer json) {
         while (true) {
-            JsonTokenizer.Token token = json.next();
+            JsonToken token = json.next();
             switch (token) {
                 case NEED_MORE -> {
                     return false;
@@ -102,12 +103,12 @@ final class DataReader implements TensorData {
         nesting.close(level);
     }
 
-    private void element(JsonTokenizer.Token token, JsonTokenizer json) {
+    private void element(JsonToken token, JsonTokenizer json) {
         int level = json.depth() - outerDepth;
         if (level == 0) {
             throw check.failure(tensor, "data: an array of " + type + " is expected, got a single value");
         }
-        if (type == DataType.BYTES && token == JsonTokenizer.Token.NUMBER && level > 1) {
+        if (type == DataType.BYTES && token == JsonToken.NUMBER && level > 1) {
             octet(level, json);
             return;
         }
@@ -117,7 +118,7 @@ final class DataReader implements TensorData {
         nesting.elements(level, 1);
         elements.write(token, json, raw);
         requireSize();
-        if (token == JsonTokenizer.Token.NUMBER && runs) {
+        if (token == JsonToken.NUMBER && runs) {
             run(level, json);
         }
     }

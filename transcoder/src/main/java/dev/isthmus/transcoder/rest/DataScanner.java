@@ -3,8 +3,8 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.json.NumberScanner;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -48,11 +48,11 @@ final class DataScanner implements TensorData {
     @Override
     public boolean read(JsonTokenizer json) {
         if (numbers == null) {
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
-            if (token != Token.START_ARRAY) {
+            if (token != JsonToken.START_ARRAY) {
                 throw refused();
             }
             numbers = NumberScanner.of(nesting, limits, outerDepth);
@@ -62,7 +62,7 @@ final class DataScanner implements TensorData {
             throw refused();
         }
         // The bracket that closes it.
-        return closed && json.next() == Token.END_ARRAY;
+        return closed && json.next() == JsonToken.END_ARRAY;
     }
 
     private OipException refused() {

@@ -2,8 +2,8 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.json.NumberScanner;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.message.WireLimits;
@@ -49,7 +49,7 @@ final class ElementCount implements TensorData {
         }
         if (json.skimWhole(skim)) {
             // The bracket that closes it.
-            return skim.closed() && json.next() == Token.END_ARRAY;
+            return skim.closed() && json.next() == JsonToken.END_ARRAY;
         }
         numbers = null;
         return count(json);
@@ -57,7 +57,7 @@ final class ElementCount implements TensorData {
 
     private boolean count(JsonTokenizer json) {
         while (true) {
-            Token token = json.next();
+            JsonToken token = json.next();
             int level = json.depth() - outerDepth;
             switch (token) {
                 case NEED_MORE -> {

@@ -2,6 +2,7 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.number.HalfFloat;
@@ -28,12 +29,12 @@ final class ElementWriter {
     }
 
     /** Appends the value of a token that is no array and no object. */
-    void write(JsonTokenizer.Token token, JsonTokenizer json, ByteBuf to) {
+    void write(JsonToken token, JsonTokenizer json, ByteBuf to) {
         switch (token) {
             case NUMBER -> number(json, to);
-            case TRUE, FALSE -> bool(token == JsonTokenizer.Token.TRUE, to);
+            case TRUE, FALSE -> bool(token == JsonToken.TRUE, to);
             case STRING -> string(json, to);
-            case NAN, NULL -> special(Double.NaN, token == JsonTokenizer.Token.NULL ? "null" : "NaN", to);
+            case NAN, NULL -> special(Double.NaN, token == JsonToken.NULL ? "null" : "NaN", to);
             case POSITIVE_INFINITY -> special(Double.POSITIVE_INFINITY, "Infinity", to);
             case NEGATIVE_INFINITY -> special(Double.NEGATIVE_INFINITY, "-Infinity", to);
             default -> throw check.failure(tensor, "an element of " + type + " is expected, got " + token);

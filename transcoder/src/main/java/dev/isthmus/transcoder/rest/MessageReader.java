@@ -1,8 +1,9 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.json.JsonException;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 
@@ -107,18 +108,18 @@ final class MessageReader {
                 // Something behind the document is found here.
                 json.next();
             }
-        } catch (JsonTokenizer.JsonException e) {
+        } catch (JsonException e) {
             throw settings.failure(String.valueOf(e.getMessage()));
         }
     }
 
     private boolean open() {
         if (!opened) {
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
-            if (token != Token.START_OBJECT) {
+            if (token != JsonToken.START_OBJECT) {
                 throw settings.failure("the body: an object is expected, got " + token);
             }
             opened = true;

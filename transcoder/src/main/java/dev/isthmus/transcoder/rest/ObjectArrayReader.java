@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.json.ValueReader;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +26,7 @@ final class ObjectArrayReader implements ValueReader {
     public boolean read(JsonTokenizer json) {
         while (item == null || item.read(json)) {
             item = null;
-            Token token = json.next();
+            JsonToken token = json.next();
             switch (token) {
                 case NEED_MORE -> {
                     return false;
@@ -52,7 +52,7 @@ final class ObjectArrayReader implements ValueReader {
         return false;
     }
 
-    private OipException unexpected(String wanted, Token token) {
+    private OipException unexpected(String wanted, JsonToken token) {
         return settings.failure(name + ": " + wanted + " is expected, got " + token);
     }
 }

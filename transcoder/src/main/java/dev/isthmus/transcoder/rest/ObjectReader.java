@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
 import java.util.HashSet;
@@ -41,11 +41,11 @@ abstract class ObjectReader implements ValueReader {
     public final boolean read(JsonTokenizer json) {
         while (value == null || value.read(json)) {
             value = null;
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
-            if (token == Token.END_OBJECT) {
+            if (token == JsonToken.END_OBJECT) {
                 settings.held().heap(-names);
                 end();
                 return true;
@@ -79,13 +79,13 @@ abstract class ObjectReader implements ValueReader {
     /** A reader of a string. */
     final ValueReader text(String key, Consumer<String> to) {
         return json -> {
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
-            if (token == Token.STRING) {
+            if (token == JsonToken.STRING) {
                 to.accept(json.text());
-            } else if (settings.request() || token != Token.NULL) {
+            } else if (settings.request() || token != JsonToken.NULL) {
                 throw settings.failure(where(key) + ": a string is expected, got " + token);
             }
             return true;

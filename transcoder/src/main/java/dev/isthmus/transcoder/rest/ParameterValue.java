@@ -2,8 +2,8 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.number.JsonNumbers;
 import java.math.BigDecimal;
 import java.util.Map;
@@ -14,7 +14,7 @@ final class ParameterValue {
     private ParameterValue() {}
 
     /** The parameter that a token stands for; null for tokens that stand for none, such as numbers of more than 64 bits. */
-    static @Nullable Parameter of(Token token, JsonTokenizer json) {
+    static @Nullable Parameter of(JsonToken token, JsonTokenizer json) {
         return switch (token) {
             case TRUE -> new Parameter.Bool(true);
             case FALSE -> new Parameter.Bool(false);

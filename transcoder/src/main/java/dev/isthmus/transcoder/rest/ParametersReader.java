@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.json.RetainedText;
 import dev.isthmus.transcoder.json.SkippedValue;
 import dev.isthmus.transcoder.json.ValueReader;
@@ -32,19 +32,19 @@ final class ParametersReader implements ValueReader {
         while (nested == null || nested.read(json)) {
             keep(nested);
             nested = null;
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
             if (key != null) {
                 value(key, token, json);
                 key = null;
             } else if (opened) {
-                if (token == Token.END_OBJECT) {
+                if (token == JsonToken.END_OBJECT) {
                     return true;
                 }
                 key = key(json.text());
-            } else if (token == Token.NULL && !settings.request()) {
+            } else if (token == JsonToken.NULL && !settings.request()) {
                 return true;
             } else {
                 open(token);
@@ -53,8 +53,8 @@ final class ParametersReader implements ValueReader {
         return false;
     }
 
-    private void open(Token token) {
-        if (token != Token.START_OBJECT) {
+    private void open(JsonToken token) {
+        if (token != JsonToken.START_OBJECT) {
             throw settings.failure(owner.where("parameters") + ": an object is expected, got " + token);
         }
         opened = true;
@@ -69,26 +69,26 @@ final class ParametersReader implements ValueReader {
         return name;
     }
 
-    private void value(String name, Token token, JsonTokenizer json) {
+    private void value(String name, JsonToken token, JsonTokenizer json) {
         Parameter value = ParameterValue.of(token, json);
         if (value != null) {
             keep(name, value);
         } else if ((settings.request() && SkippedValue.isWord(token))
                 || !settings.foreign().accepts(name)) {
             throw settings.failure(owner.where("parameter '" + name + "': "
-                    + (token == Token.NUMBER
+                    + (token == JsonToken.NUMBER
                             ? "at most 64 bits are taken"
                             : "a string, a number or a boolean is expected")
-                    + ", got " + (token == Token.NUMBER ? json.shown() : token)));
+                    + ", got " + (token == JsonToken.NUMBER ? json.shown() : token)));
         } else {
             foreign(name, token, json);
         }
     }
 
     /** Kept as its text, but in an answer that goes on as it came, and where it is no JSON. */
-    private void foreign(String name, Token token, JsonTokenizer json) {
+    private void foreign(String name, JsonToken token, JsonTokenizer json) {
         boolean kept = settings.request() || settings.elements() == ElementUse.READ;
-        boolean opens = token == Token.START_OBJECT || token == Token.START_ARRAY;
+        boolean opens = token == JsonToken.START_OBJECT || token == JsonToken.START_ARRAY;
         if (opens) {
             SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
             nestedKey = name;

@@ -6,6 +6,7 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
+import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.json.JsonWriter;
 import dev.isthmus.transcoder.message.NonFinite;
@@ -45,14 +46,14 @@ public final class RestWriter {
             }
             boolean allBinary =
                     binary && (request.outputs().isEmpty() || peer.dialect().binaryOutputTwice());
-            json.parameters(request.parameters(), allBinary ? "binary_data_output" : "");
+            ParametersWriter.write(json, request.parameters(), allBinary ? "binary_data_output" : "");
             requireJson(request, peer);
             tensors(json, "inputs", request.inputs(), forms, true);
             if (!request.outputs().isEmpty()) {
                 json.key("outputs").open('[');
                 for (RequestedOutput output : request.outputs()) {
                     json.open('{').key("name").text(output.name());
-                    json.parameters(output.parameters(), binary && !output.shared() ? "binary_data" : "");
+                    ParametersWriter.write(json, output.parameters(), binary && !output.shared() ? "binary_data" : "");
                     json.close('}');
                 }
                 json.close(']');
@@ -93,7 +94,7 @@ public final class RestWriter {
         if (!response.model().version().isEmpty()) {
             json.key("model_version").text(response.model().version());
         }
-        json.parameters(response.parameters(), "");
+        ParametersWriter.write(json, response.parameters(), "");
     }
 
     /** That a server which knows no binary data gets nothing that its JSON would lose. */
@@ -122,10 +123,12 @@ public final class RestWriter {
             boolean apart = forms.binary(tensor.name()) && !(requests && !data.isReadable());
             Map<String, Parameter> parameters = tensor.parameters();
             if (tensor.shared()) {
-                description(json, tensor).parameters(parameters, "");
+                description(json, tensor);
+                ParametersWriter.write(json, parameters, "");
             } else if (apart) {
-                description(json, tensor)
-                        .parameters(parameters, "binary_data_size", new Parameter.Int64(data.readableBytes()));
+                description(json, tensor);
+                Parameter size = new Parameter.Int64(data.readableBytes());
+                ParametersWriter.write(json, parameters, "binary_data_size", size);
             } else {
                 boolean base64 = base64(tensor, forms);
                 beforeData(json, tensor, base64);
@@ -141,19 +144,24 @@ public final class RestWriter {
                 && (forms.base64().contains(tensor.name()) || TensorText.needsBase64(tensor));
     }
 
-    private static JsonWriter description(JsonWriter json, Tensor tensor) {
+    private static void description(JsonWriter json, Tensor tensor) {
         json.open('{').key("name").text(tensor.name());
         json.key("datatype").text(tensor.dataType().name());
-        return json.key("shape").shape(tensor.shape());
+        json.key("shape").open('[');
+        Shape shape = tensor.shape();
+        for (int i = 0; i < shape.rank(); i++) {
+            json.raw(Long.toString(shape.extent(i)));
+        }
+        json.close(']');
     }
 
     /** Opens the object of a tensor whose data is JSON; the data comes next. */
     static void beforeData(JsonWriter json, Tensor tensor, boolean base64) {
         description(json, tensor);
         if (base64) {
-            json.parameters(tensor.parameters(), "content_type", new Parameter.Text("base64"));
+            ParametersWriter.write(json, tensor.parameters(), "content_type", new Parameter.Text("base64"));
         } else {
-            json.parameters(tensor.parameters(), "");
+            ParametersWriter.write(json, tensor.parameters(), "");
         }
         json.key("data");
     }

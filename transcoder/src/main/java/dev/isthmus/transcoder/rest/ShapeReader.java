@@ -1,8 +1,8 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.json.JsonToken;
 import dev.isthmus.transcoder.json.JsonTokenizer;
-import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import dev.isthmus.transcoder.json.ValueReader;
 import dev.isthmus.transcoder.message.TensorCheck;
 import dev.isthmus.transcoder.number.JsonNumbers;
@@ -25,13 +25,13 @@ final class ShapeReader implements ValueReader {
     @Override
     public boolean read(JsonTokenizer json) {
         while (true) {
-            Token token = json.next();
-            if (token == Token.NEED_MORE) {
+            JsonToken token = json.next();
+            if (token == JsonToken.NEED_MORE) {
                 return false;
             }
             if (!opened) {
                 open(token);
-            } else if (token == Token.END_ARRAY) {
+            } else if (token == JsonToken.END_ARRAY) {
                 tensor.shape(Shape.of(Arrays.copyOf(extents, rank)));
                 return true;
             } else {
@@ -40,21 +40,21 @@ final class ShapeReader implements ValueReader {
         }
     }
 
-    private void open(Token token) {
-        if (token != Token.START_ARRAY) {
+    private void open(JsonToken token) {
+        if (token != JsonToken.START_ARRAY) {
             throw check.failure(tensor.name(), "shape: an array is expected, got " + token);
         }
         opened = true;
     }
 
-    private void extent(Token token, JsonTokenizer json) {
-        if (token == Token.NUMBER) {
+    private void extent(JsonToken token, JsonTokenizer json) {
+        if (token == JsonToken.NUMBER) {
             number.read(json.window(), json.tokenStart(), json.tokenEnd());
         }
-        if (token != Token.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
+        if (token != JsonToken.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
             throw check.failure(
                     tensor.name(),
-                    "shape: integers are expected, got " + (token == Token.NUMBER ? number.shown() : token.toString()));
+                    "shape: integers are expected, got " + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
         }
         if (rank == Shape.MAX_RANK) {
             throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are taken");

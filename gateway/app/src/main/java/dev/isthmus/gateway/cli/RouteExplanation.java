@@ -1,30 +1,40 @@
 package dev.isthmus.gateway.cli;
 
-import dev.isthmus.gateway.routing.StickyTarget;
+import dev.isthmus.gateway.routing.RequestAttributes;
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.routing.RouteDecision;
+import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
+import dev.isthmus.gateway.routing.RoutingTable;
+import dev.isthmus.gateway.routing.SelectionState;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.ModelConfig.RampConfig;
 import dev.isthmus.gateway.settings.ModelConfig.RuleConfig;
 import dev.isthmus.gateway.settings.ModelConfig.ShadowConfig;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
-import dev.isthmus.gateway.settings.ModelNames;
 import dev.isthmus.gateway.settings.ModelNames.Match;
 import dev.isthmus.gateway.settings.Units;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What would happen to a call, in words, from the configuration alone. */
+/** What would happen to a call, in words: what routing decides by the configuration alone. */
 final class RouteExplanation {
-    private static final String LATEST = "latest";
-
     private final GatewayConfig config;
     private final ExplainedCall question;
+    private final ModelRef asked;
+    private final RoutingTable routes;
     private final List<String> lines = new ArrayList<>();
     private final Set<String> upstreams = new LinkedHashSet<>();
 
@@ -35,16 +45,38 @@ final class RouteExplanation {
      * @param headers by lower-case name
      */
     record ExplainedCall(
-            String model, @Nullable String version, Map<String, String> headers, Map<String, String> parameters) {}
+            String model, @Nullable String version, Map<String, String> headers, Map<String, String> parameters) {
+
+        RequestAttributes attributes() {
+            Map<String, Parameter> typed = new HashMap<>();
+            parameters.forEach((name, value) -> typed.put(name, parameter(value)));
+            return new RequestAttributes(headers::get, typed, "");
+        }
+
+        /** As a client would send it: whole numbers as numbers. */
+        private static Parameter parameter(String value) {
+            return value.matches("0|-?[1-9][0-9]{0,17}")
+                    ? new Parameter.Int64(Long.parseLong(value))
+                    : new Parameter.Text(value);
+        }
+    }
 
     RouteExplanation(GatewayConfig config, ExplainedCall question) {
         this.config = config;
         this.question = question;
+        this.asked = new ModelRef(question.model(), question.version() == null ? "" : question.version());
+        String other = config.defaultUpstream();
+        this.routes = new RoutingTable(
+                config.models(),
+                UnconnectedUpstream::new,
+                other == null ? null : new UnconnectedUpstream(other),
+                Map::of,
+                SelectionState.of(System::nanoTime));
     }
 
     /** The lines; empty where the gateway knows no such model. */
     List<String> lines() {
-        Optional<Match> match = new ModelNames(config.models()).find(question.model());
+        Optional<Match> match = routes.match(question.model());
         if (match.isPresent()) {
             configured(match.get());
         } else if (!unlisted()) {
@@ -95,21 +127,25 @@ final class RouteExplanation {
                     case ALIAS -> "an alias of model '" + match.key() + "'";
                     case PATTERN -> "taken by the pattern '" + match.key() + "'";
                 });
-        String name = match.by() == ModelNames.MatchKind.PATTERN ? question.model() : match.key();
-        String version = version(model);
-        List<TargetConfig> serving = serving(model);
-        if (serving.isEmpty()) {
-            lines.add("no target serves version '" + version + "': 404");
+        Route route = routes.route(asked);
+        version(model, route.version(asked));
+        RouteDecision decision;
+        try {
+            decision = route.decide(asked, question.attributes());
+        } catch (OipException unserved) {
+            lines.add("no target serves version '" + asked.version() + "': 404");
             return;
         }
-        TargetConfig chosen = rules(model);
-        targets(model, serving, name, version, chosen);
-        sticky(match.key(), model, serving, chosen);
+        rules(model, decision);
+        targets(model, decision);
+        hashed(model, decision);
         if (model.ramp() != null) {
             lines.add(ramp(model.ramp()));
         }
-        model.shadow().forEach(shadow -> lines.add(shadow(shadow, name)));
-        fallback(model, name, version);
+        for (int i = 0; i < model.shadow().size(); i++) {
+            lines.add(shadow(model.shadow().get(i), decision.shadows().get(i)));
+        }
+        fallback(model, decision);
         model.rates().forEach(rate -> lines.add(rate(rate)));
         lines.add("timeout: "
                 + (model.timeout() == null ? "the upstream's" : Units.written(model.timeout()))
@@ -124,66 +160,33 @@ final class RouteExplanation {
         return model;
     }
 
-    /** The version that is asked for; null where the server chooses. */
-    private @Nullable String version(ModelConfig model) {
-        boolean asked = question.version() != null;
-        String named = asked ? question.version() : model.defaultVersion();
-        String whose = asked ? "the client asks for '" + named + "'" : "the client names none";
+    /** @param version what it comes to; empty where the server chooses */
+    private void version(ModelConfig model, String version) {
+        String named = asked.version().isEmpty() ? model.defaultVersion() : asked.version();
         if (named == null) {
             lines.add("version: the client names none; the server chooses, its latest as a rule");
-            return null;
+            return;
         }
-        if (!asked) {
-            whose += "; 'default_version' is '" + named + "'";
-        }
-        String mapped = model.versions().get(named);
-        if (mapped != null) {
-            lines.add("version: " + whose + ", a label of version " + mapped);
-            return mapped;
-        }
-        if (!asked && named.equals(LATEST)) {
-            lines.add("version: " + whose + ": the server chooses");
-            return null;
-        }
-        lines.add("version: " + whose);
-        return named;
+        lines.add("version: "
+                + (asked.version().isEmpty()
+                        ? "the client names none; 'default_version' is '" + named + "'"
+                        : "the client asks for '" + named + "'")
+                + (model.versions().containsKey(named)
+                        ? ", a label of version " + version
+                        : version.isEmpty() ? ": the server chooses" : ""));
     }
 
-    /** The targets that the call may go to. */
-    private List<TargetConfig> serving(ModelConfig model) {
-        String asked = question.version();
-        return asked == null || model.versions().containsKey(asked) ? model.allTargets() : model.serving(asked);
-    }
-
-    private boolean mayServe(ModelConfig model, TargetConfig target) {
-        return target.version() == null || serving(model).contains(target);
-    }
-
-    /** The target of the first rule that matches. */
-    private @Nullable TargetConfig rules(ModelConfig model) {
-        TargetConfig chosen = null;
-        for (RuleConfig rule : model.rules()) {
-            boolean matches = rule.matches(question.headers()::get, question.parameters()::get);
-            TargetConfig named = target(model, rule);
-            boolean serves = named != null && mayServe(model, named);
-            String outcome = !matches
-                    ? "does not match"
-                    : !serves
-                            ? "matches, but its target has another version"
-                            : chosen == null ? "matches" : "matches, but comes later";
-            lines.add("rule: " + conditions(rule) + " -> '" + rule.target() + "': " + outcome);
-            if (matches && serves && chosen == null) {
-                chosen = named;
-            }
+    private void rules(ModelConfig model, RouteDecision decision) {
+        for (int i = 0; i < model.rules().size(); i++) {
+            RuleConfig rule = model.rules().get(i);
+            lines.add("rule: " + conditions(rule) + " -> '" + rule.target() + "': "
+                    + switch (decision.rules().get(i)) {
+                        case NO_MATCH -> "does not match";
+                        case OTHER_VERSION -> "matches, but its target has another version";
+                        case CHOSEN -> "matches";
+                        case LATER -> "matches, but comes later";
+                    });
         }
-        return chosen;
-    }
-
-    private static @Nullable TargetConfig target(ModelConfig model, RuleConfig rule) {
-        return model.allTargets().stream()
-                .filter(target -> target.label().equals(rule.target()))
-                .findFirst()
-                .orElse(null);
     }
 
     private static String conditions(RuleConfig rule) {
@@ -195,77 +198,52 @@ final class RouteExplanation {
         return String.join(" and ", conditions);
     }
 
-    private void targets(
-            ModelConfig model,
-            List<TargetConfig> serving,
-            String name,
-            @Nullable String version,
-            @Nullable TargetConfig chosen) {
+    private void targets(ModelConfig model, RouteDecision decision) {
         for (TargetConfig target : model.allTargets()) {
-            double share = chosen != null ? (target.equals(chosen) ? 1 : 0) : share(target, serving);
-            boolean replaced = question.version() == null
-                    || model.versions().containsKey(question.version())
-                    || model.explicitVersion() == ModelConfig.ExplicitVersion.OVERRIDE;
-            String asked = target.version() == null || !replaced ? version : target.version();
-            if (share == 0 && !mayServe(model, target)) {
+            TargetShare gets = Objects.requireNonNull(decision.targets().get(target.label()));
+            if (!gets.serves()) {
                 lines.add("target '" + target.label() + "': none of such calls, since it has version "
                         + target.version());
                 continue;
             }
-            lines.add("target '" + target.label() + "': " + percent(share) + " of such calls -> "
-                    + place(target.upstream(), target.model(), name, asked));
-            if (share > 0 || model.ramp() != null) {
+            lines.add("target '" + target.label() + "': " + percent(gets.share()) + " of such calls -> "
+                    + place(gets.target()));
+            if (gets.share() > 0 || model.ramp() != null) {
                 upstreams.add(target.upstream());
             }
         }
-    }
-
-    /** Of calls that no rule takes; all targets that serve have equal shares where none has a weight. */
-    private static double share(TargetConfig target, List<TargetConfig> serving) {
-        long all = serving.stream().mapToLong(TargetConfig::weight).sum();
-        if (!serving.contains(target)) {
-            return 0;
-        }
-        return all == 0 ? 1.0 / serving.size() : (double) target.weight() / all;
     }
 
     private static String percent(double share) {
         return Units.share(Math.round(share * 10_000) / 10_000.0);
     }
 
-    private static String place(String upstream, @Nullable String renamed, String name, @Nullable String version) {
-        return "upstream '" + upstream + "', model '" + (renamed == null ? name : renamed) + "', "
-                + (version == null ? "the version that the server chooses" : "version " + version);
+    private static String place(Target target) {
+        String version = target.model().version();
+        return "upstream '" + target.upstream().name() + "', model '"
+                + target.model().name() + "', "
+                + (version.isEmpty() ? "the version that the server chooses" : "version " + version);
     }
 
-    private void sticky(String route, ModelConfig model, List<TargetConfig> serving, @Nullable TargetConfig chosen) {
-        ModelConfig.RequestKey key = model.sticky();
-        if (key == null) {
-            return;
+    private void hashed(ModelConfig model, RouteDecision decision) {
+        ModelConfig.RequestKey sticky = model.sticky();
+        if (decision.sequence()) {
+            lines.add("sequence: " + hash(model, decision, " where it begins") + "; it stays there");
+        } else if (sticky != null) {
+            String what = sticky.header() != null ? "header " + sticky.header() : "parameter " + sticky.parameter();
+            lines.add("sticky: by " + what + "; "
+                    + (decision.key() == null
+                            ? "this call has none, so that chance decides"
+                            : hash(model, decision, "")));
         }
-        String what = key.header() != null ? "header " + key.header() : "parameter " + key.parameter();
-        String value = key.header() != null
-                ? question.headers().get(key.header())
-                : question.parameters().get(String.valueOf(key.parameter()));
-        lines.add("sticky: by " + what + "; " + decided(route, model, serving, chosen, value));
     }
 
-    private static String decided(
-            String route,
-            ModelConfig model,
-            List<TargetConfig> serving,
-            @Nullable TargetConfig chosen,
-            @Nullable String value) {
-        if (value == null || value.isEmpty()) {
-            return "this call has none, so that chance decides";
-        }
-        String hash = "the hash of '" + value + "' ";
-        if (chosen != null) {
-            return hash + "decides on the server, always alike; the rule decided on the target";
-        }
-        return hash + "decides on the target and the server, always alike: '"
-                + StickyTarget.of(route, serving, value) + "'"
-                + (model.ramp() == null ? "" : " by the configured weights, which the ramp changes");
+    private static String hash(ModelConfig model, RouteDecision decision, String when) {
+        String hash = "the hash of '" + decision.key() + "' decides on the ";
+        return decision.ruled()
+                ? hash + "server" + when + ", always alike; the rule decided on the target"
+                : hash + "target and the server" + when + ", always alike: '" + decision.hashed() + "'"
+                        + (model.ramp() == null ? "" : " by the configured weights, which the ramp changes");
     }
 
     private static String ramp(RampConfig ramp) {
@@ -280,31 +258,23 @@ final class RouteExplanation {
                 + " of its calls fail" + latency + difference;
     }
 
-    private static String shadow(ShadowConfig shadow, String name) {
+    private static String shadow(ShadowConfig shadow, Target target) {
         return "shadow '" + shadow.label() + "': " + Units.share(shadow.sample()) + " of the calls copied -> "
-                + place(shadow.upstream(), shadow.model(), name, shadow.version()) + ", for at most "
-                + Units.written(shadow.timeout()) + (shadow.compare() ? ", answers compared" : "");
+                + place(target) + ", for at most " + Units.written(shadow.timeout())
+                + (shadow.compare() ? ", answers compared" : "");
     }
 
-    private void fallback(ModelConfig model, String name, @Nullable String version) {
+    private void fallback(ModelConfig model, RouteDecision decision) {
         ModelConfig.Fallback fallback = model.fallback();
-        if (fallback != null && excludes(model, fallback)) {
+        if (fallback == null) {
+            return;
+        }
+        if (decision.fallback() == null) {
             lines.add("fallback: none for such calls, since it has version " + fallback.version());
-        } else if (fallback != null) {
-            String asked = fallback.version() == null && fallback.model() == null ? version : fallback.version();
-            lines.add("fallback: where the call failed as a fleet fails -> "
-                    + place(fallback.upstream(), fallback.model(), name, asked));
+        } else {
+            lines.add("fallback: where the call failed as a fleet fails -> " + place(decision.fallback()));
             upstreams.add(fallback.upstream());
         }
-    }
-
-    private boolean excludes(ModelConfig model, ModelConfig.Fallback fallback) {
-        String asked = question.version();
-        return model.explicitVersion() == ModelConfig.ExplicitVersion.HONOR
-                && asked != null
-                && !model.versions().containsKey(asked)
-                && fallback.version() != null
-                && !asked.equals(fallback.version());
     }
 
     private static String rate(ModelConfig.Rate rate) {

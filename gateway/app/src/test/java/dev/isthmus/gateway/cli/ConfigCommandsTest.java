@@ -85,10 +85,10 @@ class ConfigCommandsTest {
                         "ramp: 'canary' gets 1%, 5%, 25%, 50%, 100% in turn, each for 5m and 100 calls at least; back to"
                                 + " nothing where more than 1% of its calls fail, or are 1.5 times as slow as the"
                                 + " others'",
-                        "shadow 'm': 10% of the calls copied -> upstream 'm', model 'next', the version that the server"
-                                + " chooses, for at most 5s, answers compared",
-                        "fallback: where the call failed as a fleet fails -> upstream 'local', model 'digits', the"
-                                + " version that the server chooses",
+                        "shadow 'm': 10% of the calls copied -> upstream 'm', model 'next', version 3, for at most 5s,"
+                                + " answers compared",
+                        "fallback: where the call failed as a fleet fails -> upstream 'local', model 'digits',"
+                                + " version 3",
                         "rate: 100 requests and 10MiB a second for each value of header x-api-key, that of 1s at once;"
                                 + " more are refused with 429",
                         "timeout: 10s, where the client gives no deadline",
@@ -140,6 +140,28 @@ class ConfigCommandsTest {
         assertThat(explained("resnet", "--header", "x-user=ann", "--header", "x-canary=1"))
                 .contains("sticky: by header x-user; the hash of 'ann' decides on the server, always alike; the rule"
                         + " decided on the target");
+    }
+
+    @Test
+    void explain_sequence_comesBeforeTheStickyKey() throws IOException {
+        assertThat(explained("resnet", "--header", "x-user=ann", "--parameter", "sequence_id=7"))
+                .contains("sequence: the hash of '7' decides on the target and the server where it begins, always alike:"
+                        + " 'stable' by the configured weights, which the ramp changes; it stays there")
+                .noneMatch(line -> line.startsWith("sticky"));
+        assertThat(explained("resnet", "--parameter", "sequence_id=0"))
+                .contains("sticky: by header x-user; this call has none, so that chance decides");
+    }
+
+    @Test
+    void explain_versionThatNoTargetServes() throws IOException {
+        String file = file("v.yaml", """
+                upstreams: {u: {protocol: grpc, endpoints: ["a:1"]}}
+                models: {m: {targets: [{upstream: u, version: "1"}, {name: other, upstream: u, version: "2"}]}}
+                """);
+        assertThat(run("explain", file, "m", "--version", "3")).isZero();
+        assertThat(out.toString())
+                .contains("version: the client asks for '3'", "no target serves version '3': 404")
+                .doesNotContain("of such calls");
     }
 
     @Test

@@ -1,10 +1,15 @@
 package dev.isthmus.gateway.routing;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.routing.RouteDecision.RuleResult;
+import dev.isthmus.gateway.routing.RouteDecision.TargetShare;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -133,7 +138,8 @@ public final class Route {
      */
     public TargetSelection pick(ModelRef asked, RequestAttributes attributes, @Nullable StreamSelections stream) {
         RequestedVersion named = versions.named(asked);
-        WeightedTarget ruled = ruled(attributes, named);
+        int rule = rule(attributes, named);
+        WeightedTarget ruled = rule < 0 ? null : rules.get(rule).arm();
         SequenceKey sequence = SequenceKey.of(attributes);
         if (sequence != null) {
             long hash = StickyHash.of(seed, sequence.id());
@@ -150,13 +156,63 @@ public final class Route {
         return new TargetSelection(arm.target(asked), Call.NO_AFFINITY, false);
     }
 
-    private @Nullable WeightedTarget ruled(RequestAttributes attributes, @Nullable RequestedVersion named) {
-        for (RoutingRule rule : rules) {
-            if (rule.matches(attributes) && (named == null || named.mayBeServedBy(rule.arm()))) {
-                return rule.arm();
+    /**
+     * Says what {@link #pick} does with calls like this, by the shares of now, and why. Changes nothing; a sequence counts as
+     * one that begins.
+     *
+     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
+     */
+    public RouteDecision decide(ModelRef asked, RequestAttributes attributes) {
+        RequestedVersion named = versions.named(asked);
+        int chosen = rule(attributes, named);
+        Map<String, TargetShare> shares = new HashMap<>();
+        for (WeightedTarget arm : split.arms()) {
+            double share = chosen < 0 ? split.share(arm, named) : arm.equals(rules.get(chosen).arm()) ? 1 : 0;
+            shares.put(arm.name(), new TargetShare(arm.target(asked), share, mayServe(arm, named)));
+        }
+        List<RuleResult> results = new ArrayList<>();
+        for (int i = 0; i < rules.size(); i++) {
+            boolean takes = takes(rules.get(i), attributes, named);
+            results.add(
+                    i == chosen
+                            ? RuleResult.CHOSEN
+                            : takes
+                                    ? RuleResult.LATER
+                                    : rules.get(i).matches(attributes) ? RuleResult.OTHER_VERSION : RuleResult.NO_MATCH);
+        }
+        SequenceKey sequence = SequenceKey.of(attributes);
+        String value = sequence != null ? sequence.id() : sticky == null ? null : sticky.value(attributes);
+        return new RouteDecision(
+                results,
+                shares,
+                sequence != null,
+                value,
+                value == null ? null : split.at(StickyHash.of(seed, value), named).name(),
+                shadows(asked),
+                fallback(asked));
+    }
+
+    /** The version that targets without one of their own are asked for; empty where the server chooses. */
+    public String version(ModelRef asked) {
+        return versions.naming().of(asked, null, null).version();
+    }
+
+    private static boolean mayServe(WeightedTarget arm, @Nullable RequestedVersion named) {
+        return named == null || named.mayBeServedBy(arm);
+    }
+
+    private static boolean takes(RoutingRule rule, RequestAttributes attributes, @Nullable RequestedVersion named) {
+        return rule.matches(attributes) && mayServe(rule.arm(), named);
+    }
+
+    /** The index of the first rule that matches and whose target may serve the call; -1 for none. */
+    private int rule(RequestAttributes attributes, @Nullable RequestedVersion named) {
+        for (int i = 0; i < rules.size(); i++) {
+            if (takes(rules.get(i), attributes, named)) {
+                return i;
             }
         }
-        return null;
+        return -1;
     }
 
     /** A running sequence stays where it is; one that starts goes where the weights of now send it. */

@@ -153,6 +153,11 @@ public final class RoutingTable {
                 : name.substring(0, name.offsetByCodePoints(0, SHOWN_LENGTH / 2)) + "...";
     }
 
+    /** Which entry of the configuration takes a name, and how; empty for a name that it does not know. */
+    public Optional<Match> match(String name) {
+        return names.find(name);
+    }
+
     /** The routes of the configuration, in the order of their names and patterns. */
     public Collection<Route> routes() {
         return configured.values();

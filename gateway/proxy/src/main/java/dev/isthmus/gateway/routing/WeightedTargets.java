@@ -125,7 +125,7 @@ public final class WeightedTargets {
     }
 
     /** Of the piece that a point is in. */
-    static int index(double[] ends, double point) {
+    private static int index(double[] ends, double point) {
         int index = 0;
         while (point >= ends[index]) {
             index++;
@@ -150,6 +150,17 @@ public final class WeightedTargets {
             }
         }
         return last;
+    }
+
+    /** The share of an arm now among the arms for a version, as {@link #at(long, RequestedVersion)} has it. */
+    double share(WeightedTarget arm, @Nullable RequestedVersion version) {
+        CurrentWeights now = shares;
+        double share = now.of(index(arm.name()));
+        if (version == null) {
+            return share;
+        }
+        double total = total(now, version);
+        return !version.isAmong(arm) ? 0 : total == 0 ? 1.0 / count(version) : share / total;
     }
 
     /** Whether a stream that was given an arm stays on it: as long as the arm has a share, or no other one has. */
@@ -208,7 +219,7 @@ public final class WeightedTargets {
     }
 
     /** The ends of the pieces; all are equal where nothing has a weight. The last piece ends at 1 whatever was rounded. */
-    static double[] ends(double[] wanted) {
+    private static double[] ends(double[] wanted) {
         double total = Arrays.stream(wanted).sum();
         double[] ends = new double[wanted.length];
         double sum = 0;

@@ -7,6 +7,7 @@ import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What is known of the servers of one upstream, which are of one kind: as configured, or as their metadata say. Shared by
@@ -15,7 +16,7 @@ import java.util.List;
 public final class ServerCapabilities {
     private static final String BINARY = "binary_tensor_data";
 
-    private final ServerDialect dialect;
+    private final @Nullable Dialect configured;
     private final BinaryTensorData binary;
     private final boolean sharedMemory;
     private volatile LearnedCapabilities learnt = new LearnedCapabilities(false, Dialect.GENERIC, false, List.of());
@@ -24,7 +25,7 @@ public final class ServerCapabilities {
 
     /** Nothing but what is configured. */
     public ServerCapabilities(ServerDialect dialect, BinaryTensorData binary, boolean sharedMemory) {
-        this.dialect = dialect;
+        this.configured = dialect.dialect();
         this.binary = binary;
         this.sharedMemory = sharedMemory;
     }
@@ -41,13 +42,7 @@ public final class ServerCapabilities {
 
     /** The dialect; {@link Dialect#GENERIC} as long as nothing is known. */
     public Dialect dialect() {
-        return switch (dialect) {
-            case AUTO -> learnt.dialect;
-            case TRITON -> Dialect.TRITON;
-            case MLSERVER -> Dialect.MLSERVER;
-            case KSERVE -> Dialect.KSERVE;
-            case GENERIC -> Dialect.GENERIC;
-        };
+        return configured != null ? configured : learnt.dialect;
     }
 
     /** What the servers understand. */

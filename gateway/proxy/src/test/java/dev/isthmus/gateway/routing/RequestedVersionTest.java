@@ -8,6 +8,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -150,13 +151,15 @@ class RequestedVersionTest {
     }
 
     @Test
-    void stickyTarget_isWhatTheRoutePicks() {
+    void decision_isWhatTheRoutePicks() {
         Model model = versions().stickyHeader("x-user").target("third", "c", null, "5", 50);
         Route route = tables.route(model);
-        for (int i = 0; i < 1_000; i++) {
-            String user = "user-" + i;
-            assertThat(StickyTarget.of("m", model.config().allTargets(), user))
-                    .isEqualTo(target(route, "", Tables.header("x-user", user)).arm());
+        for (String version : List.of("", "4")) {
+            for (int i = 0; i < 1_000; i++) {
+                RequestAttributes attributes = Tables.header("x-user", "user-" + i);
+                assertThat(route.decide(new ModelRef("m", version), attributes).hashed())
+                        .isEqualTo(target(route, version, attributes).arm());
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.settings;
 
+import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.NonFinite;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -369,11 +370,22 @@ public record GatewayConfig(
 
     /** How a server speaks the protocol; auto: as its name in its metadata says. */
     public enum ServerDialect {
-        AUTO,
-        TRITON,
-        MLSERVER,
-        KSERVE,
-        GENERIC
+        AUTO(null),
+        TRITON(Dialect.TRITON),
+        MLSERVER(Dialect.MLSERVER),
+        KSERVE(Dialect.KSERVE),
+        GENERIC(Dialect.GENERIC);
+
+        private final @Nullable Dialect dialect;
+
+        ServerDialect(@Nullable Dialect dialect) {
+            this.dialect = dialect;
+        }
+
+        /** The dialect; null where the server's metadata say it. */
+        public @Nullable Dialect dialect() {
+            return dialect;
+        }
     }
 
     /** The protocol that an upstream is spoken to in. */

@@ -3,7 +3,6 @@ package dev.isthmus.gateway.settings;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** One model, or all whose names match a pattern: where its calls go. */
@@ -115,21 +114,6 @@ public record ModelConfig(
         return upstream == null ? targets : List.of(new TargetConfig(upstream, upstream, model, version, 1));
     }
 
-    /** The targets that may serve a version which a call names itself: those that have it, or else those that have none. */
-    public List<TargetConfig> serving(String named) {
-        if (explicitVersion == ExplicitVersion.OVERRIDE) {
-            return allTargets();
-        }
-        List<TargetConfig> exact = allTargets().stream()
-                .filter(target -> named.equals(target.version()))
-                .toList();
-        return exact.isEmpty()
-                ? allTargets().stream()
-                        .filter(target -> target.version() == null)
-                        .toList()
-                : exact;
-    }
-
     /** A model of an upstream that takes a share of the calls. */
     @Doc("A model of an upstream that takes a share of the calls.")
     public record TargetConfig(
@@ -172,21 +156,6 @@ public record ModelConfig(
         public RuleConfig {
             headers = Map.copyOf(headers);
             parameters = Map.copyOf(parameters);
-        }
-
-        /** Whether all that is named has its value; both look-ups give null for what a call does not have. */
-        public boolean matches(
-                Function<String, @Nullable String> header, Function<String, @Nullable String> parameter) {
-            return headers.entrySet().stream().allMatch(each -> fits(each.getValue(), header.apply(each.getKey())))
-                    && parameters.entrySet().stream()
-                            .allMatch(each -> fits(each.getValue(), parameter.apply(each.getKey())));
-        }
-
-        private static boolean fits(String wanted, @Nullable String got) {
-            return got != null
-                    && (wanted.endsWith("*")
-                            ? got.startsWith(wanted.substring(0, wanted.length() - 1))
-                            : got.equals(wanted));
         }
     }
 

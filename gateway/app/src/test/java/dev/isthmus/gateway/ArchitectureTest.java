@@ -1,5 +1,9 @@
 package dev.isthmus.gateway;
 
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -8,6 +12,7 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import dev.isthmus.gateway.upstream.Upstream;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -120,6 +125,21 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("dev.isthmus.gateway.fleet..", "dev.isthmus.gateway.upstream.(*)..")
                 .check(CLASSES);
+    }
+
+    /** Readiness has one health checker, in {@code fleet}; the catalogue itself passes a client's own question on. */
+    @Test
+    void controlPlane_asksNoServerWhetherItIsReady() {
+        for (String question : List.of("serverReady", "modelReady")) {
+            noClasses()
+                    .that()
+                    .resideInAnyPackage("dev.isthmus.gateway.catalogue..", "dev.isthmus.gateway.management..")
+                    .and()
+                    .doNotHaveSimpleName("Catalogue")
+                    .should()
+                    .callMethodWhere(target(name(question)).and(target(owner(assignableTo(Upstream.class)))))
+                    .check(CLASSES);
+        }
     }
 
     @Test

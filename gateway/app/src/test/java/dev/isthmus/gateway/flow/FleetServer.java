@@ -155,9 +155,12 @@ final class FleetServer implements AutoCloseable {
                         .build();
             case "ModelReady" -> {
                 String model = ModelReadyRequest.parseFrom(message).getName();
-                yield ModelReadyResponse.newBuilder()
-                        .setReady(ready.contains(model))
-                        .build();
+                count("ModelReady " + model);
+                yield holding
+                        ? null
+                        : ModelReadyResponse.newBuilder()
+                                .setReady(ready.contains(model))
+                                .build();
             }
             case "ModelMetadata" -> {
                 ModelMetadataRequest request = ModelMetadataRequest.parseFrom(message);

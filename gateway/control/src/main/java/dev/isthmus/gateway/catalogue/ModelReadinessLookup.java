@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
 import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
-import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
 import dev.isthmus.oip.ModelRef;
 import java.util.List;

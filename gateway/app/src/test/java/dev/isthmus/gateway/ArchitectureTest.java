@@ -1,7 +1,10 @@
 package dev.isthmus.gateway;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
@@ -13,12 +16,13 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import dev.isthmus.gateway.upstream.Upstream;
+import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The directions of docs/architecture.md. */
+/** The directions of docs/explanation/architecture.md. */
 class ArchitectureTest {
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
@@ -76,6 +80,7 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
+    /** A call runs on an event loop: that type is said everywhere, so that nobody has to cast an executor. */
     @Test
     void nettysChannels_stayAtTheEdges() {
         noClasses()
@@ -95,8 +100,8 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.ramp..",
                         "dev.isthmus.gateway.settings..")
                 .should()
-                .dependOnClassesThat()
-                .resideInAnyPackage("io.netty.channel..", "io.netty.handler..", "io.netty.bootstrap..")
+                .dependOnClassesThat(resideInAnyPackage("io.netty.channel..", "io.netty.handler..", "io.netty.bootstrap..")
+                        .and(not(type(EventLoop.class))))
                 .check(CLASSES);
     }
 
@@ -166,7 +171,11 @@ class ArchitectureTest {
                 .resideOutsideOfPackage("dev.isthmus.local..")
                 .should()
                 .dependOnClassesThat()
-                .resideInAPackage("dev.isthmus.local.(*)..")
+                .resideInAnyPackage(
+                        "dev.isthmus.local.ort..",
+                        "dev.isthmus.local.repository..",
+                        "dev.isthmus.local.run..",
+                        "dev.isthmus.local.translate..")
                 .check(CLASSES);
     }
 
@@ -185,6 +194,6 @@ class ArchitectureTest {
 
     @Test
     void packages_haveNoCycles() {
-        slices().matching("dev.isthmus.gateway.(*)..").should().beFreeOfCycles().check(CLASSES);
+        slices().matching("dev.isthmus.(**)").should().beFreeOfCycles().check(CLASSES);
     }
 }

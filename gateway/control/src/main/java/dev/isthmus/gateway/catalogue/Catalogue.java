@@ -11,6 +11,7 @@ import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -24,7 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -47,7 +48,7 @@ public final class Catalogue implements AutoCloseable {
 
     private final List<Upstream> upstreams;
     private final ModelLocations places;
-    private final ScheduledExecutorService loop;
+    private final EventLoop loop;
     private final ServerRecords watches;
     private final FleetSnapshots snapshots;
     private final ServerMetadataPolls servers;
@@ -69,7 +70,7 @@ public final class Catalogue implements AutoCloseable {
      * @param discovering the upstreams whose models are all routed to them
      */
     public record Settings(
-            ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
+            ServerMetadata self, ServerReadyPolicy policy, boolean readyBefore, Set<Upstream> discovering) {
 
         public Settings {
             discovering = Set.copyOf(discovering);
@@ -84,7 +85,7 @@ public final class Catalogue implements AutoCloseable {
      * @param gateway without which nothing is called ready
      */
     public record CatalogueResources(
-            ScheduledExecutorService loop,
+            EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime,
             RandomGenerator random,

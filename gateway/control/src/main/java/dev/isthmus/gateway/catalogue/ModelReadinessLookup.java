@@ -40,7 +40,7 @@ final class ModelReadinessLookup {
                 CheckResults told = value.value();
                 yield told.unknown()
                         ? new LookupResult.Failure<>(FailureSeverity.worst(told.failures()), value.keep())
-                        : new LookupResult.Value<>(place.policy().ready(count(told)), value.keep());
+                        : new LookupResult.Value<>(count(told).satisfies(place.policy()), value.keep());
             }
         };
     }

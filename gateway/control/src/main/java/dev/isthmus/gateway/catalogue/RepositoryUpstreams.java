@@ -2,8 +2,8 @@ package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.transcoder.Dialect;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.Wire;
 
 /** Which upstreams have a repository of models, as far as is known now. */
 public final class RepositoryUpstreams {

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.call.ForwardingReply;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Call;
@@ -32,8 +33,8 @@ import dev.isthmus.proto.ModelStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
-import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.JsonCheck;
+import dev.isthmus.transcoder.json.JsonCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
@@ -354,27 +355,24 @@ public final class ManageCall {
     }
 
     /** Does something when the reply has ended, before the client hears of it. */
-    private record CompletionHook(Reply reply, Runnable ended) implements Reply {
-        @Override
-        public void headers(Map<String, String> headers) {
-            reply.headers(headers);
-        }
+    private static final class CompletionHook extends ForwardingReply {
+        private final Runnable ended;
 
-        @Override
-        public void message(ReplyMessage answer) {
-            reply.message(answer);
+        CompletionHook(Reply reply, Runnable ended) {
+            super(reply);
+            this.ended = ended;
         }
 
         @Override
         public void complete() {
             ended.run();
-            reply.complete();
+            super.complete();
         }
 
         @Override
         public void fail(OipException failure) {
             ended.run();
-            reply.fail(failure);
+            super.fail(failure);
         }
     }
 }

@@ -8,11 +8,11 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -28,7 +28,7 @@ public final class OnDemandChecks {
     /** Questions under way at once; others wait. */
     private static final int UNDER_WAY = 32;
 
-    private final Executor loop;
+    private final EventLoop loop;
     private final ByteBufAllocator allocator;
     private final Consumer<String> failed;
     private final SharedLookups<List<ModelOnServer>, CheckResults> shared;
@@ -66,7 +66,7 @@ public final class OnDemandChecks {
      * @param failed counts questions that failed, by the name of the upstream
      */
     public OnDemandChecks(
-            Executor loop, ByteBufAllocator allocator, LongSupplier nanoTime, Consumer<String> failed) {
+            EventLoop loop, ByteBufAllocator allocator, LongSupplier nanoTime, Consumer<String> failed) {
         this.loop = loop;
         this.allocator = allocator;
         this.failed = failed;

@@ -11,6 +11,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -26,8 +27,8 @@ class OnDemandChecksTest {
     private final FakeServer two = new FakeServer();
     private final List<String> failed = new ArrayList<>();
     private final List<LookupResult<CheckResults>> told = new ArrayList<>();
-    private final OnDemandChecks checks =
-            new OnDemandChecks(Runnable::run, UnpooledByteBufAllocator.DEFAULT, now::get, failed::add);
+    private final OnDemandChecks checks = new OnDemandChecks(
+            new EmbeddedChannel().eventLoop(), UnpooledByteBufAllocator.DEFAULT, now::get, failed::add);
 
     private void ask(FakeServer... servers) {
         checks.check(

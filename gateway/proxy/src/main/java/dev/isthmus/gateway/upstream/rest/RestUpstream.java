@@ -14,8 +14,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -268,17 +268,12 @@ public final class RestUpstream implements Upstream {
 
     /** Takes the question. */
     private Subscription send(Call call, RestRequestSpec question, RestResponseHandler reader, Reply reply) {
-        if (!(call.loop() instanceof EventLoop loop)) {
-            question.release();
-            reply.fail(failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null));
-            return Subscription.NONE;
-        }
         if (call.hasDeadline()) {
             question.within(settings.nanosLeft(call));
         }
         RestConnectionPool pool;
         try {
-            pool = pools.of(loop);
+            pool = pools.of(call.loop());
         } catch (OipException e) {
             question.release();
             reply.fail(e);
@@ -286,7 +281,7 @@ public final class RestUpstream implements Upstream {
         }
         Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof EventStreamReader;
-        exchange.start(loop, stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
+        exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;
     }
 

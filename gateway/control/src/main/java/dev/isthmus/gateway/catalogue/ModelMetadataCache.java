@@ -20,8 +20,8 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The metadata of single models as the servers say them: of the configured ones asked from time to time, of others when a client asks. Used
- * on the catalogue's loop, but for what is known.
+ * The metadata of single models as the servers say them: of the configured ones asked from time to time, of others when a
+ * client asks. Used on the catalogue's loop, but for what is known.
  */
 final class ModelMetadataCache {
     private static final int ASKED_OF_CONFIGURED = 64;

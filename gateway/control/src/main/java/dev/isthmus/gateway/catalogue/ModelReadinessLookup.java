@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Whether a model is ready for which active checks have no result, as on-demand checks of its servers and its policy say. Used
- * on the catalogue's loop.
+ * Whether a model is ready for which active checks have no result, as on-demand checks of its servers and its policy
+ * say. Used on the catalogue's loop.
  */
 final class ModelReadinessLookup {
     private final ModelLocations places;

@@ -9,7 +9,10 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
-/** Asks each server that is ready for its metadata, from time to time and when it is ready again. Used on the catalogue's loop. */
+/**
+ * Asks each server that is ready for its metadata, from time to time and when it is ready again. Used on the catalogue's
+ * loop.
+ */
 final class ServerMetadataPolls {
     private static final Duration PERIOD = Duration.ofSeconds(30);
     private static final int UNDER_WAY = 16;

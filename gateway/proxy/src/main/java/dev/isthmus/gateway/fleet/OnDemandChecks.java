@@ -18,9 +18,9 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Asks servers at this moment whether a model is ready on them, for which active checks have no result: another version, or a
- * model that is not configured by its name. All who want to know the same at once share it, and it is kept for a second.
- * Used on one event loop.
+ * Asks servers at this moment whether a model is ready on them, for which active checks have no result: another version,
+ * or a model that is not configured by its name. All who want to know the same at once share it, and it is kept for a
+ * second. Used on one event loop.
  */
 public final class OnDemandChecks {
     private static final Duration KEEP = Duration.ofSeconds(1);
@@ -74,7 +74,8 @@ public final class OnDemandChecks {
     }
 
     /**
-     * Asks each of them, or joins who does so already. Questions wait five seconds at most and carry no client's headers.
+     * Asks each of them, or joins who does so already. Questions wait five seconds at most and carry no client's
+     * headers.
      *
      * @param then gets what they answered; UNAVAILABLE where too many questions are under way
      */

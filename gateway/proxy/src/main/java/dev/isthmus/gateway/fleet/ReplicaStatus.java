@@ -35,8 +35,8 @@ public record ReplicaStatus(
     }
 
     /**
-     * The servers of an upstream, on any thread: what active checks found of those of a cluster; a server in this process as
-     * it is now.
+     * The servers of an upstream, on any thread: what active checks found of those of a cluster; a server in this process
+     * as it is now.
      *
      * @param checked the models that are configured by name, as a server in this process knows them
      */

@@ -1,22 +1,27 @@
 package dev.isthmus.gateway;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.netty.channel.EventLoop;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import io.netty.channel.EventLoop;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -158,6 +163,21 @@ class ArchitectureTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("dev.isthmus.gateway.fleet..", "dev.isthmus.gateway.upstream.(*)..")
                 .check(CLASSES);
+    }
+
+    /** Readiness has one health checker, in {@code fleet}; the catalogue itself passes a client's own question on. */
+    @Test
+    void controlPlane_asksNoServerWhetherItIsReady() {
+        for (String question : List.of("serverReady", "modelReady")) {
+            noClasses()
+                    .that()
+                    .resideInAnyPackage("dev.isthmus.gateway.catalogue..", "dev.isthmus.gateway.management..")
+                    .and()
+                    .doNotHaveSimpleName("Catalogue")
+                    .should()
+                    .callMethodWhere(target(name(question)).and(target(owner(assignableTo(Upstream.class)))))
+                    .check(CLASSES);
+        }
     }
 
     @Test

@@ -16,6 +16,8 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.ModelMetadataRequest;
+import dev.isthmus.proto.ModelReadyRequest;
+import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ModelStatisticsRequest;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
@@ -83,7 +85,16 @@ class CatalogueTest {
     /** A gateway that has asked all of its servers. */
     private Stage fleet(Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models, HealthConfig health)
             throws Exception {
-        Stage opened = Stage.fleet(upstreams, models, health, null);
+        return fleet(upstreams, models, health, null);
+    }
+
+    private Stage fleet(
+            Map<String, UpstreamConfig> upstreams,
+            Map<String, ModelConfig> models,
+            HealthConfig health,
+            @Nullable String fallback)
+            throws Exception {
+        Stage opened = Stage.fleet(upstreams, models, health, fallback);
         stage = opened;
         await().atMost(PATIENCE).until(() -> opened.gateway().catalogue().settled());
         return opened;
@@ -301,6 +312,27 @@ class CatalogueTest {
             assertThat(client.status().getCode()).isEqualTo(Status.Code.NOT_FOUND);
         }
         assertThat(one.asked("ModelMetadata late")).isEqualTo(1);
+    }
+
+    @Test
+    void readinessOfAVersion_askedByManyAtOnce_serverIsAskedOnce() throws Exception {
+        Stage fleet = fleet(Map.of("a", upstream(one)), Map.of(), HealthConfig.DEFAULT, "a");
+        one.holding = true;
+        byte[] request = ModelReadyRequest.newBuilder()
+                .setName("m")
+                .setVersion("1")
+                .build()
+                .toByteArray();
+        List<GrpcClient> clients = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            clients.add(grpc(fleet, "ModelReady", request));
+        }
+        await().atMost(PATIENCE).until(() -> one.asked("ModelReady m") == 1);
+        one.release();
+        for (GrpcClient client : clients) {
+            assertThat(ModelReadyResponse.parseFrom(client.answer()).getReady()).isFalse();
+        }
+        assertThat(one.asked("ModelReady m")).isEqualTo(1);
     }
 
     @Test

@@ -6,8 +6,10 @@ import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
+import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
+import dev.isthmus.gateway.fleet.OnDemandChecks;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -49,9 +51,11 @@ public final class Catalogue implements AutoCloseable {
     private final EventLoop loop;
     private final ServerRecords watches;
     private final FleetSnapshots snapshots;
-    private final ReadyChecks checks;
+    private final ServerMetadataPolls servers;
     private final RepositoryIndexes indexes;
     private final ModelMetadataCache models;
+    private final OnDemandChecks onDemand;
+    private final ModelReadinessLookup readiness;
     private final CatalogueMeters meters;
     private final GatewayReadiness gateway;
     private final boolean readyBefore;
@@ -102,7 +106,7 @@ public final class Catalogue implements AutoCloseable {
         this.upstreams = List.copyOf(upstreams);
         this.places = places;
         this.loop = ground.loop();
-        this.watches = new ServerRecords(upstreams);
+        this.watches = new ServerRecords(upstreams, places);
         this.snapshots = new FleetSnapshots(rules, places, watches, loop);
         this.meters = new CatalogueMeters(ground.meters());
         this.gateway = ground.gateway();
@@ -112,10 +116,14 @@ public final class Catalogue implements AutoCloseable {
         ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
         this.indexes =
                 new RepositoryIndexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
-        this.models = new ModelMetadataCache(watches, places, questions, lane, new DriftLog(), time, ground.random());
-        this.checks =
-                new ReadyChecks(watches, places, questions, time, ground.random(), this::returned, snapshots::changed);
-        meters.register(places.configured(), this::readiness, models.drift()::count);
+        ModelServers asked = new ModelServers(watches);
+        this.models = new ModelMetadataCache(asked, places, questions, lane, new DriftLog(), time, ground.random());
+        this.onDemand = new OnDemandChecks(
+                loop, ground.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
+        this.readiness = new ModelReadinessLookup(places, asked, onDemand);
+        this.servers = new ServerMetadataPolls(
+                watches, questions, time, ground.random(), this::returned, snapshots::changed);
+        meters.register(places.configured(), this::readyGauge, models.drift()::count);
     }
 
     /** A server is ready at last, or again: it may say other things than before. */
@@ -124,7 +132,7 @@ public final class Catalogue implements AutoCloseable {
         models.hurry(Set.of(watch.upstream));
     }
 
-    private double readiness(String model) {
+    private double readyGauge(String model) {
         return Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0;
     }
 
@@ -138,7 +146,7 @@ public final class Catalogue implements AutoCloseable {
             if (watches.refresh()) {
                 snapshots.changed();
             }
-            checks.tick();
+            servers.tick();
             indexes.tick();
             models.tick();
             indexes.publish();
@@ -189,12 +197,7 @@ public final class Catalogue implements AutoCloseable {
         Consumer<Target> asItsClient = target -> target.upstream().modelReady(call, target.model(), reply);
         Consumer<LookupResult<Boolean>> tell = found ->
                 tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), asItsClient, reply);
-        Optional<LookupResult<Boolean>> known = models.ready().known(model);
-        if (known.isPresent()) {
-            tell.accept(known.get());
-            return Subscription.NONE;
-        }
-        return new PendingClient<>(call, reply, tell).begin(loop, then -> models.ready(model, then));
+        return new PendingClient<>(call, reply, tell).begin(loop, then -> readiness.ready(model, then));
     }
 
     /**
@@ -293,12 +296,13 @@ public final class Catalogue implements AutoCloseable {
     private void refresh(Set<Upstream> upstreams) {
         indexes.hurry(upstreams);
         models.hurry(upstreams);
+        onDemand.forgetAll();
     }
 
     /** The servers of an upstream, as they were when they were last asked. */
     public List<ReplicaStatus> members(Upstream upstream) {
         Map<Upstream, ReplicaStatus> seen = snapshots.now().members();
-        return ServerRecords.members(upstream).stream()
+        return watches.members(upstream).stream()
                 .map(member -> seen.getOrDefault(member.server(), member))
                 .toList();
     }

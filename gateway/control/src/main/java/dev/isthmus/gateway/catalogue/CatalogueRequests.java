@@ -31,16 +31,8 @@ record CatalogueRequests(
         void failed(OipException failure);
     }
 
-    void serverReady(Upstream server, ResultHandler heard) {
-        server.serverReady(call(new Operation.ServerReady()), once(server, "server_ready", heard));
-    }
-
     void serverMetadata(Upstream server, ResultHandler heard) {
         server.serverMetadata(call(new Operation.ReadServerMetadata()), once(server, "server_metadata", heard));
-    }
-
-    void modelReady(Upstream server, ModelRef model, ResultHandler heard) {
-        server.modelReady(call(new Operation.ModelReady(model)), model, once(server, "model_ready", heard));
     }
 
     void modelMetadata(Upstream server, ModelRef model, ResultHandler heard) {

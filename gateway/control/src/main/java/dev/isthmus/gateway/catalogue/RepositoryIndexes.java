@@ -2,6 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.fleet.ConcurrencyLimiter;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
@@ -256,7 +257,7 @@ final class RepositoryIndexes {
         /** KServe's list does not say; of models that are not configured nobody asks. */
         private boolean ready(String name) {
             ModelRef model = ModelRef.of(name);
-            return watch.models.containsKey(model) ? watch.isReady(model) : watch.isReady();
+            return watch.member.models().containsKey(model) ? watch.isReady(model) : watch.isReady();
         }
 
         @Override

@@ -1,13 +1,11 @@
 package dev.isthmus.gateway.catalogue;
 
-import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.ServerMetadata;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -16,16 +14,12 @@ final class ServerRecord {
     /** Its upstream as routing knows it. */
     final Upstream upstream;
 
-    final Map<ModelRef, Boolean> models = new HashMap<>();
     ReplicaStatus member;
     /** Null as long as it has not told them. */
     @Nullable
     ServerMetadata metadata;
-    /** Null as long as it was not asked. */
-    @Nullable
-    Boolean ready;
-
-    String reason = "it was not asked yet";
+    /** Whether it was ready when its metadata were last thought of. */
+    boolean wasReady;
 
     @Nullable
     IndexListing listing;
@@ -49,34 +43,38 @@ final class ServerRecord {
         return new ServerId(member.upstream(), member.label());
     }
 
-    /** Whether its cluster finds out by itself how it is. */
-    boolean checked() {
-        return upstream instanceof Cluster;
+    /** Whether it is in this process. */
+    boolean inProcess() {
+        return member.server() instanceof InProcessServer;
     }
 
+    /** Whether it was asked, and said so. */
     boolean isReady() {
-        return Boolean.TRUE.equals(ready) && member.ready();
+        return member.asked() && member.ready();
     }
 
     /** Whether it was asked whether the model is ready. On a server that does not answer, none is. */
     boolean knows(ModelRef model) {
         boolean answers = !member.asked() || member.ready();
-        return !answers || models.containsKey(model) || member.models().containsKey(model);
+        return !answers || member.models().containsKey(model);
     }
 
     boolean isReady(ModelRef model) {
-        Boolean checked = member.models().get(model);
-        return Boolean.TRUE.equals(checked == null ? models.get(model) : checked);
+        return Boolean.TRUE.equals(member.models().get(model));
     }
 
-    /** The member with what was found out about it. */
+    /** The member as operators see it: not ready before it was asked. */
     ReplicaStatus seen() {
-        Map<ModelRef, Boolean> all = new HashMap<>(models);
-        all.putAll(member.models());
-        boolean now = isReady();
-        String why = now ? "" : member.ready() ? reason : member.reason();
+        String why = member.asked() ? MetadataLimits.reason(member.reason()) : "it was not asked yet";
         return new ReplicaStatus(
-                member.upstream(), member.label(), member.server(), ready != null, now, why, all, member.ejected());
+                member.upstream(),
+                member.label(),
+                member.server(),
+                member.asked(),
+                isReady(),
+                isReady() ? "" : why,
+                member.models(),
+                member.ejected());
     }
 
     boolean indexed() {

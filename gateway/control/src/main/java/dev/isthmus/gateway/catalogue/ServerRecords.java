@@ -1,33 +1,41 @@
 package dev.isthmus.gateway.catalogue;
 
-import dev.isthmus.gateway.fleet.Cluster;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
+import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
-/** The servers of all upstreams. Used on the catalogue's loop, but for {@link #members(Upstream)}. */
+/** The servers of all upstreams. Used on the catalogue's loop, but for {@link #members}. */
 final class ServerRecords {
-    private static final String LOCAL = "local";
-
     private final List<Upstream> upstreams;
+    /** By upstream: the models that are configured by name, as its servers know them. */
+    private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
+
     private Map<Upstream, ServerRecord> byServer = new LinkedHashMap<>();
 
     /** @param upstreams in the order that decides where servers disagree */
-    ServerRecords(List<Upstream> upstreams) {
+    ServerRecords(List<Upstream> upstreams, ModelLocations places) {
         this.upstreams = List.copyOf(upstreams);
+        for (String name : places.configured()) {
+            for (Target target : places.of(ModelRef.of(name)).targets()) {
+                models.computeIfAbsent(target.upstream(), upstream -> new LinkedHashSet<>())
+                        .add(target.model());
+            }
+        }
         refresh();
     }
 
-    /** The servers of an upstream, on any thread; one that has no others beside it is the upstream itself. */
-    static List<ReplicaStatus> members(Upstream upstream) {
-        return upstream instanceof Cluster cluster
-                ? cluster.members()
-                : List.of(new ReplicaStatus(upstream.name(), LOCAL, upstream, true, true, "", Map.of(), false));
+    /** The servers of an upstream, on any thread. */
+    List<ReplicaStatus> members(Upstream upstream) {
+        return ReplicaStatus.of(upstream, models.getOrDefault(upstream, Set.of()));
     }
 
     /** Takes servers that have joined, drops those that have left; whether anything is not as it was. */
@@ -74,7 +82,7 @@ final class ServerRecords {
 
     /** Whether every server has been asked whether it is ready. */
     boolean settled() {
-        return byServer.values().stream().allMatch(watch -> watch.ready != null);
+        return byServer.values().stream().allMatch(watch -> watch.member.asked());
     }
 
     Map<Upstream, ReplicaStatus> seen() {

@@ -34,9 +34,9 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * The operations of the management extensions (Triton's protocol documents; MLServer has those of the repository): all that
- * tells one from another. Routes, upstream clients, fan-out and server metadata read this table, and nothing else names a
- * single operation but who serves it itself.
+ * The operations of the management extensions (Triton's protocol documents; MLServer has those of the repository): all
+ * that tells one from another. Routes, upstream clients, fan-out and server metadata read this table; by its name an
+ * operation is known to nobody else but to who serves it.
  */
 public enum Extension {
     MODEL_CONFIG(

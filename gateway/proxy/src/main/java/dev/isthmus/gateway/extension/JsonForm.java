@@ -5,8 +5,8 @@ import com.google.protobuf.Message;
 import java.io.IOException;
 
 /**
- * What a message of the gRPC protocol is in the JSON of the REST protocol; names that stand in the path of a request are not
- * part of it.
+ * What a message of the gRPC protocol is in the JSON of the REST protocol; names that stand in the path of a request are
+ * not part of it.
  *
  * @param reader from JSON, an object or an array, into a message
  * @param writer from a message into JSON

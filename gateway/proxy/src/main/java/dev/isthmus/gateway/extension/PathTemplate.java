@@ -4,8 +4,8 @@ import dev.isthmus.oip.ModelRef;
 import java.util.List;
 
 /**
- * A path of the REST protocol with names in it: {@code {model}}, {@code {version}}, and one resource of any other name, such
- * as {@code {region}}.
+ * A path of the REST protocol with names in it: {@code {model}}, {@code {version}}, and one resource of any other name,
+ * such as {@code {region}}.
  *
  * @param segments those between the slashes, the first empty; names stand in braces
  * @param model the index of the model's name; -1 for none, as of the other two

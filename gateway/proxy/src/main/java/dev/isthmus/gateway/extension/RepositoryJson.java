@@ -5,12 +5,12 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.Message;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.proto.triton.ModelConfig;
 import dev.isthmus.proto.ModelConfigResponse;
 import dev.isthmus.proto.ModelRepositoryParameter;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import dev.isthmus.proto.RepositoryModelUnloadRequest;
+import dev.isthmus.proto.triton.ModelConfig;
 import java.io.IOException;
 
 /** What the extensions about repositories and their models say in JSON. */

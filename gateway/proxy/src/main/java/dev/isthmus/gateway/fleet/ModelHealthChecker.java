@@ -1,9 +1,8 @@
 package dev.isthmus.gateway.fleet;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.util.HashMap;
@@ -67,7 +66,7 @@ final class ModelHealthChecker {
             return;
         }
         ModelRef model = rest.next();
-        replica.server().modelReady(calls.get(), model, new ModelReadyReply(model, rest));
+        replica.server().modelReady(calls.get(), model, new ModelReadyReply(new PeriodicCheck(model, rest)));
     }
 
     private void note(ModelRef model, boolean ready) {
@@ -86,31 +85,25 @@ final class ModelHealthChecker {
         closed = true;
     }
 
-    private final class ModelReadyReply implements Reply {
+    private final class PeriodicCheck implements ModelReadyReply.ModelReadyListener {
         private final ModelRef model;
         private final Iterator<ModelRef> rest;
 
-        ModelReadyReply(ModelRef model, Iterator<ModelRef> rest) {
+        PeriodicCheck(ModelRef model, Iterator<ModelRef> rest) {
             this.model = model;
             this.rest = rest;
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            note(model, answer instanceof ReplyMessage.ModelReadyState is && is.ready());
-            answer.release();
-        }
-
-        @Override
-        public void complete() {
+        public void ready(boolean ready) {
+            note(model, ready);
             goOn();
         }
 
         @Override
-        public void fail(OipException failure) {
-            switch (failure.code()) {
-                case NOT_FOUND, UNAVAILABLE, DEADLINE_EXCEEDED -> note(model, false);
-                default -> {}
+        public void failed(OipException failure) {
+            if (failure.code() == ErrorCode.NOT_FOUND || ModelReadyReply.unreachable(failure)) {
+                note(model, false);
             }
             goOn();
         }

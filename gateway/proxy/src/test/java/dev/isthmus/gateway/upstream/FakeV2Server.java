@@ -184,9 +184,12 @@ public final class FakeV2Server implements AutoCloseable {
             }
             case "ModelReady" -> {
                 String model = ModelReadyRequest.parseFrom(message).getName();
-                yield ModelReadyResponse.newBuilder()
-                        .setReady(ready.contains(model))
-                        .build();
+                count("ModelReady " + model);
+                yield holding
+                        ? null
+                        : ModelReadyResponse.newBuilder()
+                                .setReady(ready.contains(model))
+                                .build();
             }
             case "ModelMetadata" -> {
                 ModelMetadataRequest request = ModelMetadataRequest.parseFrom(message);

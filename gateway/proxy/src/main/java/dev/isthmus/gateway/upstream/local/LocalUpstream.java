@@ -5,7 +5,7 @@ import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.upstream.Upstream;
+import dev.isthmus.gateway.upstream.InProcessServer;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.call.InferCallback;
@@ -21,7 +21,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /** The local backend as an upstream: results come on its worker threads and are handed to the call's loop. */
-public final class LocalUpstream implements Upstream {
+public final class LocalUpstream implements InProcessServer {
     /** The upstream's name in the configuration. */
     public static final String NAME = "local";
 
@@ -56,6 +56,16 @@ public final class LocalUpstream implements Upstream {
         Cancellable run =
                 backend.infer(request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
         return run::cancel;
+    }
+
+    @Override
+    public boolean ready() {
+        return backend.ready();
+    }
+
+    @Override
+    public boolean ready(ModelRef model) {
+        return backend.ready(model);
     }
 
     @Override

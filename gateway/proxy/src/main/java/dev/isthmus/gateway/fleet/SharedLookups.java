@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.catalogue;
+package dev.isthmus.gateway.fleet;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -21,7 +21,7 @@ import java.util.function.LongSupplier;
  * @param <K> what is looked up
  * @param <V> what is found
  */
-final class SharedLookups<K, V> {
+public final class SharedLookups<K, V> {
     /** Outcomes that are kept. */
     static final int ENTRIES = 10_000;
     /** Look-ups under way at once. */
@@ -33,7 +33,7 @@ final class SharedLookups<K, V> {
     private final Map<K, List<Consumer<LookupResult<V>>>> underWay = new HashMap<>();
 
     /** What came of a look-up. */
-    sealed interface LookupResult<V> {
+    public sealed interface LookupResult<V> {
 
         /** How long it may be told to others. */
         Duration keep();
@@ -44,11 +44,11 @@ final class SharedLookups<K, V> {
     }
 
     /** Looks something up and tells once what came of it. */
-    interface Lookup<V> {
+    public interface Lookup<V> {
         void begin(Consumer<LookupResult<V>> found);
     }
 
-    SharedLookups(LongSupplier nanoTime) {
+    public SharedLookups(LongSupplier nanoTime) {
         known = Caffeine.newBuilder()
                 .maximumSize(ENTRIES)
                 .expireAfter(Expiry.<K, LookupResult<V>>writing((key, found) -> found.keep()))
@@ -58,12 +58,12 @@ final class SharedLookups<K, V> {
     }
 
     /** What is known, on any thread. */
-    Optional<LookupResult<V>> known(K key) {
+    public Optional<LookupResult<V>> known(K key) {
         return Optional.ofNullable(known.getIfPresent(key));
     }
 
     /** Looks it up, or joins who do so already. */
-    void want(K key, Lookup<V> search, Consumer<LookupResult<V>> then) {
+    public void want(K key, Lookup<V> search, Consumer<LookupResult<V>> then) {
         List<Consumer<LookupResult<V>>> waiters = underWay.get(key);
         if (waiters != null && waiters.size() < WAITERS) {
             waiters.add(then);
@@ -88,14 +88,14 @@ final class SharedLookups<K, V> {
     }
 
     /** Keeps what was found without being asked for. */
-    void put(K key, LookupResult<V> found) {
+    public void put(K key, LookupResult<V> found) {
         if (found.keep().isPositive()) {
             known.put(key, found);
         }
     }
 
     /** Everything has to be looked up anew. */
-    void forgetAll() {
+    public void forgetAll() {
         known.invalidateAll();
     }
 }

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.catalogue;
+package dev.isthmus.gateway.fleet;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -7,23 +7,23 @@ import java.util.Deque;
  * Lets a few questions be under way at once; the others wait, in their order. Used on one loop. Who asks sees to it that only
  * so many can wait: each periodic question waits at most once.
  */
-final class ConcurrencyLimiter {
+public final class ConcurrencyLimiter {
     private final int most;
     private final Deque<Runnable> waiting = new ArrayDeque<>();
     private int underWay;
     private boolean pumping;
 
-    ConcurrencyLimiter(int most) {
+    public ConcurrencyLimiter(int most) {
         this.most = most;
     }
 
     /** @param question calls {@link #ended()} exactly once, be it before it returns */
-    void ask(Runnable question) {
+    public void ask(Runnable question) {
         waiting.add(question);
         pump();
     }
 
-    void ended() {
+    public void ended() {
         underWay--;
         pump();
     }

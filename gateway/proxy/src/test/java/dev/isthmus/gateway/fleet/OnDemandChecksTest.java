@@ -1,0 +1,142 @@
+package dev.isthmus.gateway.fleet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
+import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
+import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.OipException.Processed;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class OnDemandChecksTest {
+    private static final ModelRef MODEL = new ModelRef("m", "2");
+
+    private final AtomicLong now = new AtomicLong();
+    private final FakeServer one = new FakeServer();
+    private final FakeServer two = new FakeServer();
+    private final List<String> failed = new ArrayList<>();
+    private final List<LookupResult<CheckResults>> told = new ArrayList<>();
+    private final OnDemandChecks checks = new OnDemandChecks(
+            new EmbeddedChannel().eventLoop(), UnpooledByteBufAllocator.DEFAULT, now::get, failed::add);
+
+    private void ask(FakeServer... servers) {
+        checks.check(
+                List.of(servers).stream()
+                        .map(server -> new ModelOnServer(server, MODEL))
+                        .toList(),
+                told::add);
+    }
+
+    private static void answer(FakeServer server, boolean ready) {
+        server.last().reply.only(new ReplyMessage.ModelReadyState(MODEL, ready));
+    }
+
+    private CheckResults results() {
+        assertThat(told.getLast()).isInstanceOf(LookupResult.Value.class);
+        return ((LookupResult.Value<CheckResults>) told.getLast()).value();
+    }
+
+    @Test
+    void everyServerIsAsked_andItsAnswerCounted() {
+        ask(one, two);
+        answer(one, true);
+        assertThat(told).isEmpty();
+        answer(two, false);
+        assertThat(results()).isEqualTo(new CheckResults(1, 2, List.of()));
+    }
+
+    @Test
+    void manyWhoAskAtOnce_areOneQuestion_keptForASecond() {
+        ask(one);
+        ask(one);
+        assertThat(one.asked).hasSize(1);
+        answer(one, true);
+        assertThat(told).hasSize(2);
+        now.addAndGet(TimeUnit.MILLISECONDS.toNanos(900));
+        ask(one);
+        assertThat(one.asked).hasSize(1);
+        assertThat(told).hasSize(3);
+        now.addAndGet(TimeUnit.MILLISECONDS.toNanos(200));
+        ask(one);
+        assertThat(one.asked).hasSize(2);
+    }
+
+    @Test
+    void otherServers_areAskedThoughOneIsKnown() {
+        ask(one);
+        answer(one, true);
+        ask(one, two);
+        assertThat(one.asked).hasSize(2);
+        assertThat(two.asked).hasSize(1);
+    }
+
+    @Test
+    void modelsWereLoaded_isAskedAnew() {
+        ask(one);
+        answer(one, false);
+        checks.forgetAll();
+        ask(one);
+        assertThat(one.asked).hasSize(2);
+    }
+
+    @Test
+    void serverThatFails_saysNothing_andIsCounted() {
+        ask(one, two);
+        one.last().fail(ErrorCode.PERMISSION_DENIED, Processed.YES);
+        two.last().fail(ErrorCode.NOT_FOUND, Processed.YES);
+        assertThat(results().answered()).isZero();
+        assertThat(results().unknown()).isTrue();
+        assertThat(results().failures())
+                .extracting(OipException::code)
+                .containsExactly(ErrorCode.PERMISSION_DENIED, ErrorCode.NOT_FOUND);
+        assertThat(failed).containsExactly("fake");
+    }
+
+    @Test
+    void serverThatCannotBeReached_isKnownNotToBeReady() {
+        ask(one, two);
+        one.last().fail(ErrorCode.UNAVAILABLE, Processed.NO);
+        two.last().fail(ErrorCode.PERMISSION_DENIED, Processed.YES);
+        assertThat(results().unknown()).isFalse();
+    }
+
+    @Test
+    void noServer_isNoneReady() {
+        ask();
+        assertThat(results()).isEqualTo(new CheckResults(0, 0, List.of()));
+        assertThat(results().unknown()).isFalse();
+    }
+
+    @Test
+    void answerWithoutAMessage_isAFailure() {
+        ask(one);
+        one.last().reply.complete();
+        assertThat(results().failures())
+                .singleElement()
+                .matches(failure -> failure.code() == ErrorCode.BAD_UPSTREAM_ANSWER);
+    }
+
+    @Test
+    void manyQuestions_someWait() {
+        for (int i = 0; i < 40; i++) {
+            checks.check(List.of(new ModelOnServer(one, ModelRef.of("m" + i))), told::add);
+        }
+        assertThat(one.asked).hasSize(32);
+        List.copyOf(one.asked).forEach(asked -> asked.reply.only(new ReplyMessage.ModelReadyState(MODEL, true)));
+        assertThat(one.asked).hasSize(40);
+        IntStream.range(32, 40)
+                .forEach(i -> one.asked.get(i).reply.only(new ReplyMessage.ModelReadyState(MODEL, true)));
+        assertThat(told).hasSize(40);
+    }
+}

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.local;
 
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import java.util.ArrayList;
@@ -67,7 +68,7 @@ final class LocalReloads {
 
     private void ask(Question question) {
         Semaphore answers = new Semaphore(0);
-        LocalBackend.Callback callback = new LocalBackend.Callback() {
+        InferCallback callback = new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 response.release();

@@ -7,7 +7,6 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
@@ -39,7 +38,7 @@ class ErrorTextsTest {
     private static final String INFER = "/v2/models/m/infer";
     private static final String STREAM = "ModelStreamInfer";
 
-    private final Logger log = (Logger) LoggerFactory.getLogger(GenericErrorTexts.class);
+    private final Logger log = (Logger) LoggerFactory.getLogger("dev.isthmus.gateway.dispatch.GenericErrorTexts");
     private final ListAppender<ILoggingEvent> told = new ListAppender<>();
 
     @BeforeEach

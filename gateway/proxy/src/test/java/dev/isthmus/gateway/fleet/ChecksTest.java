@@ -19,7 +19,7 @@ import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.message.Dialect;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;

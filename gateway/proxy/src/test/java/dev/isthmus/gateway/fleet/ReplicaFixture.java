@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
@@ -17,6 +19,9 @@ import java.util.random.RandomGenerator;
 
 /** Servers that nobody hears of, a clock that stands still, and random choices from one seed. */
 final class ReplicaFixture {
+    /** Nothing runs on it. */
+    private static final EventLoop LOOP = new EmbeddedChannel().eventLoop();
+
     static final ModelRef MODEL = ModelRef.of("m");
     private static final Duration WINDOW = Duration.ofSeconds(10);
 
@@ -73,7 +78,7 @@ final class ReplicaFixture {
                         new Operation.ServerReady(),
                         Call.NO_DEADLINE,
                         Map.of(),
-                        Runnable::run,
+                        LOOP,
                         UnpooledByteBufAllocator.DEFAULT)
                 .withAffinity(affinity);
     }

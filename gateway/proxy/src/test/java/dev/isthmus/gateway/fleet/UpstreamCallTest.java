@@ -2,16 +2,16 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;

@@ -10,6 +10,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.RawFrame;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -28,13 +29,12 @@ class Http2WritesTest {
     private final List<Reply> waiting = new ArrayList<>();
     private final ListenerContext entry = new ListenerContext(
             this::open,
-            this::open,
             () -> new IngressSettings(
                     BodyLimits.of(1 << 20),
                     200,
                     GatewayConfig.Headers.DEFAULT.forwarded(),
                     5,
-                    IngressSettings.IngressStreamForm.TRITON,
+                    StreamMessageForm.TRITON,
                     IngressSettings.HealthResponses.DEFAULT,
                     -1,
                     AbusePolicy.NONE,
@@ -102,7 +102,6 @@ class Http2WritesTest {
     @Test
     void answersOfOneRead_areOneFlush() {
         ListenerContext atOnce = new ListenerContext(
-                this::open,
                 (call, reply) -> {
                     RequestSink kept = open(call, reply);
                     return new RequestSink() {

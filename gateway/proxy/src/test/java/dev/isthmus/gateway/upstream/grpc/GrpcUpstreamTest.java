@@ -15,7 +15,7 @@ import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.grpc.Metadata;
 import io.netty.buffer.ByteBuf;
@@ -239,13 +239,5 @@ class GrpcUpstreamTest {
         var failure = bench.send(reply -> upstream.infer(bench.call(), MODEL, message, reply))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' takes PROTOBUF, got REST");
-    }
-
-    @Test
-    void call_outsideOfAnEventLoop_isRefusedAndReleased() throws Exception {
-        ByteBuf body = direct(new byte[1]);
-        Call call = new Call(new Operation.ServerReady(), Call.NO_DEADLINE, Map.of(), Runnable::run, bench.allocator());
-        var failure = infer(upstream(new Endpoint("127.0.0.1", 1)), call, body).failure();
-        assertThat(failure.code()).isEqualTo(ErrorCode.INTERNAL);
     }
 }

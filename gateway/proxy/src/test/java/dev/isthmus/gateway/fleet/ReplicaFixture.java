@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import dev.isthmus.gateway.call.Call;
@@ -56,7 +57,7 @@ final class ReplicaFixture {
 
     private Replica add(String label, SlowStart warmth) {
         Ejection ejection = new Ejection(rules, lock, this::room);
-        Replica replica = new Replica(label, new SilentServer(), () -> now, ejection, warmth);
+        Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth);
         replicas.add(replica);
         return replica;
     }

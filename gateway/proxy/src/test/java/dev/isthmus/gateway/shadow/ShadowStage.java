@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.shadow;
 
+import dev.isthmus.gateway.upstream.FakeUpstream;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.channel.EventLoop;
 import io.netty.channel.embedded.EmbeddedChannel;
 import static org.awaitility.Awaitility.await;
@@ -46,7 +49,7 @@ final class ShadowStage implements AutoCloseable {
 
     final AtomicLong now = new AtomicLong(1);
     final MeterRegistry registry = new SimpleMeterRegistry();
-    final RecordingUpstream upstream = new RecordingUpstream();
+    final FakeUpstream upstream = new FakeUpstream();
     final EmbeddedChannel channel = new EmbeddedChannel();
     final Queue<Double> differences = new ConcurrentLinkedQueue<>();
     final Map<String, Parameter> parameters = new HashMap<>();
@@ -73,6 +76,7 @@ final class ShadowStage implements AutoCloseable {
                 (model, shadow, difference) -> differences.add(difference),
                 limits);
         shadows = shadows(config);
+        upstream.features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, true, true);
     }
 
     Shadows shadows(ModelConfig.ShadowConfig config) {

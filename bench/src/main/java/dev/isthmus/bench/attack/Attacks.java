@@ -23,14 +23,16 @@ public final class Attacks {
             new SmallFrames(),
             new Pipelining(),
             new UnendedCalls("held-places", 102, 100, 1, 1_000, 1),
-            new IdleConnections("half-heads", Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
+            new IdleConnections(
+                    "half-heads", Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
             new IdleConnections(
                     "half-bodies",
                     FrameBytes.join(Http1.post("/v2/models/m/infer", "Content-Length: 100"), Http1.text("{")),
                     NOTHING,
                     false),
             new IdleConnections("idle-http2", FrameBytes.hello(65_535), NOTHING, true),
-            new IdleConnections("dripping-heads", Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
+            new IdleConnections(
+                    "dripping-heads", Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
             new UnendedCalls("incomplete-messages", 16, 15, MIB - 1_024, MIB, 3),
             new SlowReaders("slow-readers-binary", "big", true),
             new SlowReaders("slow-readers-json", "big", false),
@@ -41,8 +43,13 @@ public final class Attacks {
             new Flood("rapid-reset", 200, true, Attacks::resets),
             new Flood("pings", 500, true, turn -> times(frame(FrameBytes.PING, new byte[8]))),
             new Flood("unread-pings", 2_000, false, turn -> times(frame(FrameBytes.PING, new byte[8]))),
-            new Flood("settings", 500, true, turn -> times(frame(FrameBytes.SETTINGS, FrameBytes.setting(3, 100 + turn)))),
-            new Flood("window-updates", 500, true, turn -> times(frame(FrameBytes.WINDOW_UPDATE, FrameBytes.number(1)))),
+            new Flood(
+                    "settings",
+                    500,
+                    true,
+                    turn -> times(frame(FrameBytes.SETTINGS, FrameBytes.setting(3, 100 + turn)))),
+            new Flood(
+                    "window-updates", 500, true, turn -> times(frame(FrameBytes.WINDOW_UPDATE, FrameBytes.number(1)))),
             new Flood("empty-data", 500, true, Attacks::emptyData),
             new Flood("continuations", 500, true, Attacks::continuations),
             new Flood("header-bomb", 200, true, Attacks::bomb),
@@ -79,7 +86,8 @@ public final class Attacks {
         for (int i = 0; i < all.length; i++) {
             int stream = 200 * turn + 2 * i + 1;
             all[i] = FrameBytes.join(
-                    FrameBytes.call(stream, "ModelInfer"), FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(8)));
+                    FrameBytes.call(stream, "ModelInfer"),
+                    FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(8)));
         }
         return FrameBytes.join(all);
     }
@@ -93,7 +101,9 @@ public final class Attacks {
     /** A header block that goes on without end. */
     private static byte[] continuations(int turn) {
         byte[] more = times(FrameBytes.frame(FrameBytes.CONTINUATION, 0, 1, FrameBytes.fields("a", "b")));
-        return turn == 0 ? FrameBytes.join(FrameBytes.frame(FrameBytes.HEADERS, 0, 1, FrameBytes.block("ModelInfer")), more) : more;
+        return turn == 0
+                ? FrameBytes.join(FrameBytes.frame(FrameBytes.HEADERS, 0, 1, FrameBytes.block("ModelInfer")), more)
+                : more;
     }
 
     /** Requests with 16,000 references to one field of 3,000 bytes: 48 MB of header fields in 16 KB. */
@@ -101,7 +111,8 @@ public final class Attacks {
         int stream = 2 * turn + 1;
         byte[] references = FrameBytes.times(new byte[] {(byte) 0xbe}, turn == 0 ? 12_000 : 16_000);
         byte[] block = turn == 0
-                ? FrameBytes.join(FrameBytes.block("ModelInfer"), FrameBytes.indexed("x", "a".repeat(3_000)), references)
+                ? FrameBytes.join(
+                        FrameBytes.block("ModelInfer"), FrameBytes.indexed("x", "a".repeat(3_000)), references)
                 : FrameBytes.join(FrameBytes.block("ModelInfer"), references);
         return FrameBytes.frame(FrameBytes.HEADERS, FrameBytes.END_HEADERS | FrameBytes.END_STREAM, stream, block);
     }

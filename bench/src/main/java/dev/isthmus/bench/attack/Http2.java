@@ -95,7 +95,8 @@ final class Http2 extends NonBlockingConnection {
             }
             case FrameBytes.RST_STREAM ->
                 ends.putIfAbsent(stream, "reset " + ByteBuffer.wrap(bytes).getInt());
-            case FrameBytes.GOAWAY -> goAway = "GOAWAY " + ByteBuffer.wrap(bytes).getInt(4);
+            case FrameBytes.GOAWAY ->
+                goAway = "GOAWAY " + ByteBuffer.wrap(bytes).getInt(4);
             default -> {} // of no interest
         }
     }

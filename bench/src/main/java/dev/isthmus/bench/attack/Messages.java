@@ -102,7 +102,8 @@ final class Messages {
         byte[] all = new byte[10 * message.length];
         for (int i = 0; i < message.length; i++) {
             int flags = i == message.length - 1 ? FrameBytes.END_STREAM : 0;
-            System.arraycopy(FrameBytes.frame(FrameBytes.DATA, flags, stream, new byte[] {message[i]}), 0, all, 10 * i, 10);
+            System.arraycopy(
+                    FrameBytes.frame(FrameBytes.DATA, flags, stream, new byte[] {message[i]}), 0, all, 10 * i, 10);
         }
         return all;
     }

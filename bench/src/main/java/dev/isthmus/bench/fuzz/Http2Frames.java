@@ -72,7 +72,8 @@ final class Http2Frames {
         for (int i = 0; i < count; i++) {
             payload.writeBytes(
                     switch (choices.below(wrong() ? 7 : 5)) {
-                        case 0 -> FrameBytes.setting(4, choices.pick(0, 1, 10, 65_535, 1 << 20, Integer.MAX_VALUE)); // window
+                        case 0 ->
+                            FrameBytes.setting(4, choices.pick(0, 1, 10, 65_535, 1 << 20, Integer.MAX_VALUE)); // window
                         case 1 -> FrameBytes.setting(1, choices.pick(0, 1, 4096, 1 << 20)); // table
                         case 2 -> FrameBytes.setting(5, choices.pick(16_384, 16_385, (1 << 24) - 1)); // frame
                         case 3 -> FrameBytes.setting(6, choices.pick(0, 100, 1 << 20)); // list
@@ -97,10 +98,13 @@ final class Http2Frames {
                     GrpcMessages.SERVICE + method,
                     "application/grpc" + (choices.chance(0.9) ? "" : choices.pick("+json", "-web", "x")));
             if (choices.chance(0.3)) {
-                FrameBytes.field(block, true, "grpc-timeout", choices.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
+                FrameBytes.field(
+                        block, true, "grpc-timeout", choices.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
             }
-            FrameBytes.field(block, true, "grpc-encoding", choices.pick("gzip", "gzip", "identity", "deflate", "snappy"));
-            int count = method.equals("ModelStreamInfer") ? choices.below(6) : choices.chance(0.95) ? 1 : choices.below(4);
+            FrameBytes.field(
+                    block, true, "grpc-encoding", choices.pick("gzip", "gzip", "identity", "deflate", "snappy"));
+            int count =
+                    method.equals("ModelStreamInfer") ? choices.below(6) : choices.chance(0.95) ? 1 : choices.below(4);
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             for (int i = 0; i < count; i++) {
                 all.writeBytes(messages.framed(messages.message(method)));
@@ -121,8 +125,8 @@ final class Http2Frames {
         heads(frames, id, block.toByteArray(), body.length == 0 && !grpc);
         data(frames, id, body, true);
         if (choices.chance(0.1)) {
-            frames.add(
-                    FrameBytes.frame(FrameBytes.RST_STREAM, 0, id, FrameBytes.number(choices.chance(0.8) ? 8 : (int) choices.number())));
+            frames.add(FrameBytes.frame(
+                    FrameBytes.RST_STREAM, 0, id, FrameBytes.number(choices.chance(0.8) ? 8 : (int) choices.number())));
         }
         return frames;
     }
@@ -137,7 +141,8 @@ final class Http2Frames {
         if (!wrong()) {
             FrameBytes.field(block, indexed, ":path", path);
         }
-        FrameBytes.field(block, indexed, wrong() ? choices.pick(":authority", ":method", ":x", "Host") : ":authority", "a");
+        FrameBytes.field(
+                block, indexed, wrong() ? choices.pick(":authority", ":method", ":x", "Host") : ":authority", "a");
         FrameBytes.field(block, indexed, "content-type", type);
         FrameBytes.field(block, indexed, "te", "trailers");
     }
@@ -156,7 +161,8 @@ final class Http2Frames {
         if (choices.chance(0.05)) {
             int count = choices.size(600);
             for (int i = 0; i < count; i++) {
-                FrameBytes.field(block, true, choices.pick("x-request-id", "baggage", "x" + i), "v".repeat(choices.size(200)));
+                FrameBytes.field(
+                        block, true, choices.pick("x-request-id", "baggage", "x" + i), "v".repeat(choices.size(200)));
             }
             for (int i = 0; i < choices.size(wrong() ? 60_000 : 100); i++) {
                 block.write(0x80 | 62); // the newest of the table, again and again
@@ -212,7 +218,8 @@ final class Http2Frames {
                 byte[] padded = new byte[1 + part.length + padding];
                 padded[0] = (byte) (wrong() ? 255 : padding);
                 System.arraycopy(part, 0, padded, 1, part.length);
-                frames.add(FrameBytes.frame(FrameBytes.DATA, FrameBytes.PADDED | (last ? FrameBytes.END_STREAM : 0), id, padded));
+                frames.add(FrameBytes.frame(
+                        FrameBytes.DATA, FrameBytes.PADDED | (last ? FrameBytes.END_STREAM : 0), id, padded));
             } else {
                 frames.add(FrameBytes.frame(FrameBytes.DATA, last ? FrameBytes.END_STREAM : 0, id, part));
             }
@@ -224,7 +231,10 @@ final class Http2Frames {
         }
         if (choices.chance(0.05)) {
             frames.add(FrameBytes.frame(
-                    FrameBytes.WINDOW_UPDATE, 0, id, FrameBytes.number(wrong() ? choices.pick(0, Integer.MAX_VALUE) : 1 << 16)));
+                    FrameBytes.WINDOW_UPDATE,
+                    0,
+                    id,
+                    FrameBytes.number(wrong() ? choices.pick(0, Integer.MAX_VALUE) : 1 << 16)));
         }
     }
 
@@ -248,15 +258,22 @@ final class Http2Frames {
     byte[] any(int streams) {
         int stream = choices.pick(0, 1, 2, choices.below(streams + 1), Integer.MAX_VALUE);
         return switch (choices.below(9)) {
-            case 0 -> FrameBytes.frame(FrameBytes.PING, choices.below(2), stream % 3, new byte[choices.chance(0.9) ? 8 : 7]);
+            case 0 ->
+                FrameBytes.frame(FrameBytes.PING, choices.below(2), stream % 3, new byte[choices.chance(0.9) ? 8 : 7]);
             case 1 -> FrameBytes.frame(FrameBytes.PRIORITY, 0, stream, choices.bytes(choices.chance(0.9) ? 5 : 4));
             case 2 -> FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, stream, FrameBytes.number((int) choices.number()));
             case 3 -> settings();
             case 4 -> FrameBytes.frame(FrameBytes.GOAWAY, 0, 0, choices.bytes(8 + choices.size(64)));
             case 5 -> FrameBytes.frame(FrameBytes.PUSH_PROMISE, 4, stream, choices.bytes(12));
-            case 6 -> FrameBytes.frame(choices.below(256), choices.below(256), stream, choices.bytes(choices.size(300)));
+            case 6 ->
+                FrameBytes.frame(choices.below(256), choices.below(256), stream, choices.bytes(choices.size(300)));
             case 7 ->
-                FrameBytes.frame(choices.below(10), choices.below(256), stream, choices.bytes(choices.size(40)), choices.size(1 << 17));
+                FrameBytes.frame(
+                        choices.below(10),
+                        choices.below(256),
+                        stream,
+                        choices.bytes(choices.size(40)),
+                        choices.size(1 << 17));
             default -> FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(choices.below(16)));
         };
     }

@@ -99,7 +99,8 @@ final class WildGrpcServer extends WildServer {
                     }
                     if (payload.length > 0) {
                         out.write(FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, 0, FrameBytes.number(payload.length)));
-                        out.write(FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, stream, FrameBytes.number(payload.length)));
+                        out.write(FrameBytes.frame(
+                                FrameBytes.WINDOW_UPDATE, 0, stream, FrameBytes.number(payload.length)));
                     }
                     boolean end = (flags & FrameBytes.END_STREAM) != 0;
                     return !(end || asked.path.endsWith("StreamInfer")) || answer(stream, end);
@@ -139,15 +140,17 @@ final class WildGrpcServer extends WildServer {
             SeededChoices choices = choices(asked.path, java.util.Arrays.hashCode(asked.body.toByteArray()), inference);
             boolean right = choices.chance(inference ? 0.4 : 0.93);
             byte[] message = message(asked.path, choices, !end && asked.path.endsWith("StreamInfer") || asked.headed);
-            byte[] body =
-                    right ? plain(message) : new GrpcMessages(choices).framed(new GrpcMessages(choices).spoiled(message));
+            byte[] body = right
+                    ? plain(message)
+                    : new GrpcMessages(choices).framed(new GrpcMessages(choices).spoiled(message));
             if (right && end) {
                 open.remove(stream);
                 if (!asked.headed) {
                     out.write(FrameBytes.frame(FrameBytes.HEADERS, FrameBytes.END_HEADERS, stream, head("200")));
                 }
                 out.write(FrameBytes.frame(FrameBytes.DATA, 0, stream, body));
-                out.write(FrameBytes.frame(FrameBytes.HEADERS, FrameBytes.END_HEADERS | FrameBytes.END_STREAM, stream, trailers("0")));
+                out.write(FrameBytes.frame(
+                        FrameBytes.HEADERS, FrameBytes.END_HEADERS | FrameBytes.END_STREAM, stream, trailers("0")));
                 return true;
             }
             if (right) {
@@ -172,7 +175,8 @@ final class WildGrpcServer extends WildServer {
                                 FrameBytes.HEADERS, FrameBytes.END_HEADERS, stream, head(choices.pick("100", "103"))));
                     }
                 }
-                case 1 -> out.write(FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(choices.below(15))));
+                case 1 ->
+                    out.write(FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(choices.below(15))));
                 case 2 -> {
                     byte[] last = new byte[8];
                     last[3] = choices.pick((byte) 0, (byte) stream, (byte) -1);

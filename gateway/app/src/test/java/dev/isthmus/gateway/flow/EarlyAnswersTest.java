@@ -3,7 +3,6 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
@@ -23,7 +22,8 @@ class EarlyAnswersTest {
     @BeforeEach
     void start() throws Exception {
         server = new PartsServer();
-        stage = Stage.taking(1 << 20, Stage.grpc(server, ServerDialect.TRITON)).limiting(Map.of("maxRequests", MOST_REQUESTS));
+        stage = Stage.taking(1 << 20, Stage.grpc(server, ServerDialect.TRITON))
+                .limiting(Map.of("maxRequests", MOST_REQUESTS));
         client = new Http2Client(stage.port());
     }
 

@@ -108,7 +108,8 @@ class LargeRequestsTest {
     }
 
     /** Sends it; what the server got must be {@code expected}. */
-    private void assertArrives(FakeGrpcServer server, ModelInferRequest sent, ModelInferRequest expected) throws Exception {
+    private void assertArrives(FakeGrpcServer server, ModelInferRequest sent, ModelInferRequest expected)
+            throws Exception {
         GrpcClient client = GrpcClient.ask(channel, INFER, new Metadata(), sent.toByteArray());
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         assertThat(Infer.response(client.answer()).getModelName()).isEqualTo(sent.getModelName());

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.coding.Compressed;
-import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;

@@ -116,7 +116,8 @@ final class FleetBench implements AutoCloseable {
         Endpoint[] endpoints = Stream.of(new Endpoint("127.0.0.1", 1), new Endpoint("127.0.0.1", 2))
                 .limit(servers)
                 .toArray(Endpoint[]::new);
-        ReplicaSet replicas = UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
+        ReplicaSet replicas =
+                UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
         cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
         channel.freezeTime();
     }

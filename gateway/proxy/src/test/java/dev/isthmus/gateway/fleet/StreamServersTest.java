@@ -39,7 +39,8 @@ class StreamServersTest {
     }
 
     private void openStreams() {
-        Stream.generate(() -> cluster.inferStream(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, new ClientReply()))
+        Stream.generate(() -> cluster.inferStream(
+                        ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, new ClientReply()))
                 .limit(4)
                 .toList()
                 .forEach(UpstreamStream::cancel);

@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.shadow;
 
-import io.netty.channel.DefaultEventLoop;
-import io.netty.channel.EventLoop;
 import static dev.isthmus.gateway.shadow.ShadowStage.SHADOW;
 import static dev.isthmus.gateway.shadow.ShadowStage.answer;
 import static dev.isthmus.gateway.shadow.ShadowStage.floats;
@@ -16,6 +14,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import io.netty.channel.DefaultEventLoop;
+import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -69,8 +69,8 @@ class ShadowsTest {
 
     @Test
     void noShadows_releaseTheRequest() {
-        PrimaryCallObserver observation =
-                Shadows.NONE.begin(stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
+        PrimaryCallObserver observation = Shadows.NONE.begin(
+                stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
         assertThat(observation).isSameAs(PrimaryCallObserver.NONE);
         assertThat(stage.released).isEqualTo(1);
     }

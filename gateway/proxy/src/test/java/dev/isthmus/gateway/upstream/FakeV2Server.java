@@ -4,7 +4,6 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelReadyRequest;

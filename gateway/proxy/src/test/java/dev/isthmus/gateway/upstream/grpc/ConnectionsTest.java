@@ -81,7 +81,8 @@ class ConnectionsTest {
             peer.awaitEnd();
         };
         try (var server = new RawHttp2Server(script)) {
-            OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
+            OipException failure =
+                    calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure.processed()).isEqualTo(Processed.NO);
             assertThat(server.connections()).isEqualTo(1);
         }
@@ -119,7 +120,8 @@ class ConnectionsTest {
     @Test
     void garbage_amidCalls_isALostConnection() throws Exception {
         try (var server = RawHttp2Server.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
-            OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
+            OipException failure =
+                    calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure).hasMessage("upstream 'triton' broke HTTP/2, so that its connection was closed");
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
         }
@@ -234,7 +236,8 @@ class ConnectionsTest {
                     peer.answer(stream);
                 }
             });
-            upstream = calls.to(loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
+            upstream = calls.to(
+                    loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
             carried = calls.infer(upstream);
             assertThat(asked.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
             waiting = calls.infer(upstream, calls.bench.callWithin(patience), 1);

@@ -25,7 +25,8 @@ public final class Attacker {
     }
 
     private static AttackResult play(String[] words, BufferedReader in) throws IOException, InterruptedException {
-        AttackTarget target = new AttackTarget(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3].equals("brief"));
+        AttackTarget target =
+                new AttackTarget(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3].equals("brief"));
         Attack attack = Attacks.ALL.stream()
                 .filter(known -> known.name().equals(words[0]))
                 .findFirst()

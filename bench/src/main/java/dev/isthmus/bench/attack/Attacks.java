@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.util.List;
 
 /** All attacks. */
@@ -22,14 +23,16 @@ public final class Attacks {
             new SmallFrames(),
             new Pipelining(),
             new UnendedCalls("held-places", 102, 100, 1, 1_000, 1),
-            new IdleConnections("half-heads", Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
+            new IdleConnections(
+                    "half-heads", Http1.text("POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nX-"), NOTHING, false),
             new IdleConnections(
                     "half-bodies",
-                    Frames.join(Http1.post("/v2/models/m/infer", "Content-Length: 100"), Http1.text("{")),
+                    FrameBytes.join(Http1.post("/v2/models/m/infer", "Content-Length: 100"), Http1.text("{")),
                     NOTHING,
                     false),
-            new IdleConnections("idle-http2", Frames.hello(65_535), NOTHING, true),
-            new IdleConnections("dripping-heads", Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
+            new IdleConnections("idle-http2", FrameBytes.hello(65_535), NOTHING, true),
+            new IdleConnections(
+                    "dripping-heads", Http1.text("GET /v2 HTTP/1.1\r\nHost: a\r\nX-"), Http1.text("a"), false),
             new UnendedCalls("incomplete-messages", 16, 15, MIB - 1_024, MIB, 3),
             new SlowReaders("slow-readers-binary", "big", true),
             new SlowReaders("slow-readers-json", "big", false),
@@ -38,10 +41,15 @@ public final class Attacks {
             new RestBodies("gzip", INFER, GZIP, 100, () -> Messages.gzip(spaces())),
             new GrpcMessage("gzip-grpc", "ModelInfer", "gzip", 100, () -> Messages.gzip(new byte[60 * MIB])),
             new Flood("rapid-reset", 200, true, Attacks::resets),
-            new Flood("pings", 500, true, turn -> times(frame(Frames.PING, new byte[8]))),
-            new Flood("unread-pings", 2_000, false, turn -> times(frame(Frames.PING, new byte[8]))),
-            new Flood("settings", 500, true, turn -> times(frame(Frames.SETTINGS, Frames.setting(3, 100 + turn)))),
-            new Flood("window-updates", 500, true, turn -> times(frame(Frames.WINDOW_UPDATE, Frames.number(1)))),
+            new Flood("pings", 500, true, turn -> times(frame(FrameBytes.PING, new byte[8]))),
+            new Flood("unread-pings", 2_000, false, turn -> times(frame(FrameBytes.PING, new byte[8]))),
+            new Flood(
+                    "settings",
+                    500,
+                    true,
+                    turn -> times(frame(FrameBytes.SETTINGS, FrameBytes.setting(3, 100 + turn)))),
+            new Flood(
+                    "window-updates", 500, true, turn -> times(frame(FrameBytes.WINDOW_UPDATE, FrameBytes.number(1)))),
             new Flood("empty-data", 500, true, Attacks::emptyData),
             new Flood("continuations", 500, true, Attacks::continuations),
             new Flood("header-bomb", 200, true, Attacks::bomb),
@@ -53,7 +61,7 @@ public final class Attacks {
     private Attacks() {}
 
     private static byte[] inferWithUnknownFields() {
-        return Frames.join(Messages.infer("m", "", 4), Messages.unknownFields(4_700_000));
+        return FrameBytes.join(Messages.infer("m", "", 4), Messages.unknownFields(4_700_000));
     }
 
     private static byte[] inferWithKeys() {
@@ -61,15 +69,15 @@ public final class Attacks {
     }
 
     private static byte[] spaces() {
-        return Frames.times(new byte[] {' '}, 60 * MIB);
+        return FrameBytes.times(new byte[] {' '}, 60 * MIB);
     }
 
     private static byte[] frame(int type, byte[] payload) {
-        return Frames.frame(type, 0, 0, payload);
+        return FrameBytes.frame(type, 0, 0, payload);
     }
 
     private static byte[] times(byte[] frame) {
-        return Frames.times(frame, 1_000);
+        return FrameBytes.times(frame, 1_000);
     }
 
     /** 100 streams that are opened and reset at once. */
@@ -77,31 +85,35 @@ public final class Attacks {
         byte[][] all = new byte[100][];
         for (int i = 0; i < all.length; i++) {
             int stream = 200 * turn + 2 * i + 1;
-            all[i] = Frames.join(
-                    Frames.call(stream, "ModelInfer"), Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(8)));
+            all[i] = FrameBytes.join(
+                    FrameBytes.call(stream, "ModelInfer"),
+                    FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(8)));
         }
-        return Frames.join(all);
+        return FrameBytes.join(all);
     }
 
     /** DATA without a byte, on one stream. */
     private static byte[] emptyData(int turn) {
-        byte[] data = times(Frames.frame(Frames.DATA, 0, 1, NOTHING));
-        return turn == 0 ? Frames.join(Frames.call(1, "ModelInfer"), data) : data;
+        byte[] data = times(FrameBytes.frame(FrameBytes.DATA, 0, 1, NOTHING));
+        return turn == 0 ? FrameBytes.join(FrameBytes.call(1, "ModelInfer"), data) : data;
     }
 
     /** A header block that goes on without end. */
     private static byte[] continuations(int turn) {
-        byte[] more = times(Frames.frame(Frames.CONTINUATION, 0, 1, Frames.fields("a", "b")));
-        return turn == 0 ? Frames.join(Frames.frame(Frames.HEADERS, 0, 1, Frames.block("ModelInfer")), more) : more;
+        byte[] more = times(FrameBytes.frame(FrameBytes.CONTINUATION, 0, 1, FrameBytes.fields("a", "b")));
+        return turn == 0
+                ? FrameBytes.join(FrameBytes.frame(FrameBytes.HEADERS, 0, 1, FrameBytes.block("ModelInfer")), more)
+                : more;
     }
 
     /** Requests with 16,000 references to one field of 3,000 bytes: 48 MB of header fields in 16 KB. */
     private static byte[] bomb(int turn) {
         int stream = 2 * turn + 1;
-        byte[] references = Frames.times(new byte[] {(byte) 0xbe}, turn == 0 ? 12_000 : 16_000);
+        byte[] references = FrameBytes.times(new byte[] {(byte) 0xbe}, turn == 0 ? 12_000 : 16_000);
         byte[] block = turn == 0
-                ? Frames.join(Frames.block("ModelInfer"), Frames.indexed("x", "a".repeat(3_000)), references)
-                : Frames.join(Frames.block("ModelInfer"), references);
-        return Frames.frame(Frames.HEADERS, Frames.END_HEADERS | Frames.END_STREAM, stream, block);
+                ? FrameBytes.join(
+                        FrameBytes.block("ModelInfer"), FrameBytes.indexed("x", "a".repeat(3_000)), references)
+                : FrameBytes.join(FrameBytes.block("ModelInfer"), references);
+        return FrameBytes.frame(FrameBytes.HEADERS, FrameBytes.END_HEADERS | FrameBytes.END_STREAM, stream, block);
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 import java.util.function.Supplier;
 
@@ -14,7 +15,7 @@ record GrpcMessage(String name, String method, String encoding, int calls, Paylo
     }
 
     private static byte[] framed(boolean compressed, byte[] message) {
-        return Frames.message(compressed, message.length, message);
+        return FrameBytes.message(compressed, message.length, message);
     }
 
     @Override
@@ -30,7 +31,7 @@ record GrpcMessage(String name, String method, String encoding, int calls, Paylo
         try (Http2 wire = new Http2(target.http2Port())) {
             for (int call = 0; call < Math.max(1, target.connections(calls)) && wire.isOpen(); call++) {
                 int stream = 2 * call + 1;
-                wire.write(Frames.call(stream, method, "grpc-encoding", encoding), 2_000);
+                wire.write(FrameBytes.call(stream, method, "grpc-encoding", encoding), 2_000);
                 wire.data(stream, framed, true);
                 wire.await(() -> wire.ended(stream), 10_000);
             }

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -25,7 +26,7 @@ final class Http2 extends NonBlockingConnection {
     private static final int MAX_FRAME = 16 * 1024;
 
     private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
-    private final byte[] head = new byte[Frames.HEAD];
+    private final byte[] head = new byte[FrameBytes.HEAD];
     private final ByteArrayOutputStream payload = new ByteArrayOutputStream();
     private final Map<Integer, Integer> sent = new HashMap<>();
     private final Map<Integer, Integer> enlarged = new HashMap<>();
@@ -45,8 +46,8 @@ final class Http2 extends NonBlockingConnection {
     /** Connects, gives the server's streams such windows, and waits for its settings. */
     Http2(int port, int window) throws IOException, InterruptedException {
         super(port);
-        write(Frames.hello(window), 2_000);
-        await(() -> settings.contains(0) && settings.contains(Frames.ACK), 2_000);
+        write(FrameBytes.hello(window), 2_000);
+        await(() -> settings.contains(0) && settings.contains(FrameBytes.ACK), 2_000);
     }
 
     @Override
@@ -75,10 +76,10 @@ final class Http2 extends NonBlockingConnection {
     }
 
     private void frame(int type, int flags, int stream, byte[] bytes) {
-        boolean last = (flags & Frames.END_STREAM) != 0;
+        boolean last = (flags & FrameBytes.END_STREAM) != 0;
         switch (type) {
-            case Frames.SETTINGS -> settings(flags, bytes);
-            case Frames.WINDOW_UPDATE -> {
+            case FrameBytes.SETTINGS -> settings(flags, bytes);
+            case FrameBytes.WINDOW_UPDATE -> {
                 int more = ByteBuffer.wrap(bytes).getInt();
                 if (stream == 0) {
                     connectionWindow += more;
@@ -86,15 +87,16 @@ final class Http2 extends NonBlockingConnection {
                     enlarged.merge(stream, more, Integer::sum);
                 }
             }
-            case Frames.HEADERS -> headers(stream, last, bytes);
-            case Frames.DATA -> {
+            case FrameBytes.HEADERS -> headers(stream, last, bytes);
+            case FrameBytes.DATA -> {
                 if (last) {
                     ends.putIfAbsent(stream, "end");
                 }
             }
-            case Frames.RST_STREAM ->
+            case FrameBytes.RST_STREAM ->
                 ends.putIfAbsent(stream, "reset " + ByteBuffer.wrap(bytes).getInt());
-            case Frames.GOAWAY -> goAway = "GOAWAY " + ByteBuffer.wrap(bytes).getInt(4);
+            case FrameBytes.GOAWAY ->
+                goAway = "GOAWAY " + ByteBuffer.wrap(bytes).getInt(4);
             default -> {} // of no interest
         }
     }
@@ -107,7 +109,7 @@ final class Http2 extends NonBlockingConnection {
             }
         }
         if (flags == 0) {
-            offer(ByteBuffer.wrap(Frames.frame(Frames.SETTINGS, Frames.ACK, 0, new byte[0])));
+            offer(ByteBuffer.wrap(FrameBytes.frame(FrameBytes.SETTINGS, FrameBytes.ACK, 0, new byte[0])));
         }
     }
 
@@ -137,7 +139,7 @@ final class Http2 extends NonBlockingConnection {
             int count = Math.clamp(window(stream), 0, wanted);
             boolean last = end && at + count == bytes.length;
             byte[] part = Arrays.copyOfRange(bytes, at, at + count);
-            if (!write(Frames.frame(Frames.DATA, last ? Frames.END_STREAM : 0, stream, part), 5_000)) {
+            if (!write(FrameBytes.frame(FrameBytes.DATA, last ? FrameBytes.END_STREAM : 0, stream, part), 5_000)) {
                 return false;
             }
             sent.merge(stream, count, Integer::sum);

@@ -2,6 +2,7 @@ package dev.isthmus.bench.attack;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
+import dev.isthmus.bench.http2.FrameBytes;
 import dev.isthmus.proto.ModelInferRequest;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -37,8 +38,8 @@ final class Messages {
     /** The same as JSON of about so many bytes. */
     static byte[] longJson(int bytes) {
         int elements = bytes / 2;
-        byte[] data = Frames.times(Http1.text("0,"), elements);
-        return Frames.join(
+        byte[] data = FrameBytes.times(Http1.text("0,"), elements);
+        return FrameBytes.join(
                 Http1.text(
                         "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1," + elements + "],\"data\":["),
                 Arrays.copyOf(data, data.length - 1),
@@ -93,15 +94,16 @@ final class Messages {
             chunk[3] = body[i];
             System.arraycopy(chunk, 0, all, 6 * i, 6);
         }
-        return Frames.join(all, Http1.text("0\r\n\r\n"));
+        return FrameBytes.join(all, Http1.text("0\r\n\r\n"));
     }
 
     /** A message in DATA frames of one byte each, the last of which ends the stream. */
     static byte[] frames(int stream, byte[] message) {
         byte[] all = new byte[10 * message.length];
         for (int i = 0; i < message.length; i++) {
-            int flags = i == message.length - 1 ? Frames.END_STREAM : 0;
-            System.arraycopy(Frames.frame(Frames.DATA, flags, stream, new byte[] {message[i]}), 0, all, 10 * i, 10);
+            int flags = i == message.length - 1 ? FrameBytes.END_STREAM : 0;
+            System.arraycopy(
+                    FrameBytes.frame(FrameBytes.DATA, flags, stream, new byte[] {message[i]}), 0, all, 10 * i, 10);
         }
         return all;
     }

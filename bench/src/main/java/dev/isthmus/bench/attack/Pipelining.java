@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -20,7 +21,7 @@ record Pipelining() implements Attack {
 
     @Override
     public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
-        byte[] gets = Frames.times(Http1.text("GET /v2/models/m HTTP/1.1\r\nHost: a\r\n\r\n"), BATCH);
+        byte[] gets = FrameBytes.times(Http1.text("GET /v2/models/m HTTP/1.1\r\nHost: a\r\n\r\n"), BATCH);
         List<Http1> wires = new ArrayList<>();
         long taken = 0;
         int closed = 0;

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,13 +23,13 @@ public final class Rest {
                         "Inference-Header-Content-Length: " + json,
                         "Connection: close")
                 : Http1.post(path, "Content-Length: " + body.length, "Connection: close");
-        return status(port, Frames.join(head, body));
+        return status(port, FrameBytes.join(head, body));
     }
 
     /** The status of the answer to an inference of so many FP32 in binary. */
     public static String binary(int port, String model, int elements) throws IOException {
         byte[] json = Messages.binaryHead(elements);
-        return post(port, "/v2/models/" + model + "/infer", Frames.join(json, new byte[4 * elements]), json.length);
+        return post(port, "/v2/models/" + model + "/infer", FrameBytes.join(json, new byte[4 * elements]), json.length);
     }
 
     /** The status of the answer to a GET. */

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,7 @@ record RestBodies(String name, int requests, Payload request) implements Attack 
         if (!lines.contains(CHUNKED)) {
             lines.add("Content-Length: " + body.length);
         }
-        return Frames.join(Http1.post(path, lines.toArray(String[]::new)), body);
+        return FrameBytes.join(Http1.post(path, lines.toArray(String[]::new)), body);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -15,7 +16,7 @@ record SlowReaders(String name, String model, boolean binary) implements Attack 
         String output = binary ? ",\"parameters\":{\"binary_data_output\":true}}" : "}";
         String json = new String(Messages.json("x"), StandardCharsets.US_ASCII);
         byte[] body = Http1.text(json.substring(0, json.length() - 1) + output);
-        byte[] request = Frames.join(
+        byte[] request = FrameBytes.join(
                 Http1.post(
                         "/v2/models/" + model + "/infer",
                         "Content-Type: application/json",

@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 
 /** Ten gRPC messages in DATA frames of one byte, 35 MB on the wire. */
@@ -15,12 +16,12 @@ record SmallFrames() implements Attack {
     @Override
     public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         byte[] message = Messages.infer("m", "", MESSAGE / 4 - 20);
-        byte[] framed = Frames.message(false, message.length, message);
+        byte[] framed = FrameBytes.message(false, message.length, message);
         AttackResult.Counts counts = new AttackResult.Counts();
         try (Http2 wire = new Http2(target.http2Port())) {
             for (int i = 0; i < STREAMS && !wire.wentAway(); i++) {
                 int stream = 2 * i + 1;
-                wire.write(Frames.call(stream, "ModelInfer"), 2_000);
+                wire.write(FrameBytes.call(stream, "ModelInfer"), 2_000);
                 wire.write(Messages.frames(stream, framed), 5_000);
             }
             wire.await(() -> wire.endedStreams() == STREAMS, 10_000);

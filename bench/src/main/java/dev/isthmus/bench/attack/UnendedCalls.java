@@ -1,5 +1,6 @@
 package dev.isthmus.bench.attack;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,7 +17,7 @@ record UnendedCalls(String name, int connections, int streams, int bytes, int an
 
     @Override
     public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
-        byte[] whole = Frames.message(false, announced, Messages.infer("r", "", announced / 4));
+        byte[] whole = FrameBytes.message(false, announced, Messages.infer("r", "", announced / 4));
         byte[] part = Arrays.copyOf(whole, bytes);
         AttackResult.Counts counts = new AttackResult.Counts();
         for (int round = 0; round < (target.brief() ? 1 : rounds); round++) {
@@ -43,7 +44,7 @@ record UnendedCalls(String name, int connections, int streams, int bytes, int an
     private Http2 begin(Http2 wire, byte[] part) throws InterruptedException {
         for (int i = 0; i < streams && wire.isOpen(); i++) {
             int stream = 2 * i + 1;
-            wire.write(Frames.call(stream, "ModelInfer"), 2_000);
+            wire.write(FrameBytes.call(stream, "ModelInfer"), 2_000);
             wire.data(stream, part, false);
         }
         return wire;

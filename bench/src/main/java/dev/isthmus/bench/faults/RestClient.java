@@ -48,7 +48,8 @@ final class RestClient implements Client {
                         channel.pipeline()
                                 .addLast(
                                         new HttpClientCodec(),
-                                        new RestClientExchange(waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
+                                        new RestClientExchange(
+                                                waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
                     }
                 })
                 .remoteAddress("127.0.0.1", port);

@@ -86,8 +86,8 @@ final class FuzzRun {
     }
 
     private void play(FuzzSetup setup, Beside beside) throws IOException, InterruptedException, BenchException {
-        HealthProbes probes =
-                new HealthProbes(setup.port(), setup.adminPort(), setup.gateway().pid(), settings.patienceMillis());
+        HealthProbes probes = new HealthProbes(
+                setup.port(), setup.adminPort(), setup.gateway().pid(), settings.patienceMillis());
         try (probes) {
             Thread.sleep(SETTLED_SECONDS * 1_000L);
             double heap = setup.heap();

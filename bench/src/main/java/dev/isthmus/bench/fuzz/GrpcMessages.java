@@ -50,8 +50,9 @@ final class GrpcMessages {
     /** A message behind its prefix, which may lie. */
     byte[] framed(byte[] message) {
         boolean compressed = choices.chance(0.08);
-        byte[] bytes =
-                compressed ? Http1Requests.gzip(choices.chance(0.2) ? new byte[choices.size(32 << 20)] : message) : message;
+        byte[] bytes = compressed
+                ? Http1Requests.gzip(choices.chance(0.2) ? new byte[choices.size(32 << 20)] : message)
+                : message;
         if (compressed && choices.chance(0.1)) {
             bytes = choices.spoil(bytes);
         }

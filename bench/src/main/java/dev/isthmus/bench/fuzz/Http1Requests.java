@@ -295,7 +295,8 @@ final class Http1Requests {
     static Operation operation(SeededChoices choices) {
         String model = "/v2/models/" + choices.pick(MODELS);
         if (choices.chance(0.6)) {
-            return new Operation("POST", model + choices.pick("/infer", "/infer", "/infer", "/infer_stream"), true, true);
+            return new Operation(
+                    "POST", model + choices.pick("/infer", "/infer", "/infer", "/infer_stream"), true, true);
         }
         if (choices.chance(0.5)) {
             return new Operation(

@@ -1,7 +1,7 @@
 package dev.isthmus.bench.fuzz;
 
+import dev.isthmus.bench.http2.FrameBytes;
 import java.io.ByteArrayOutputStream;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -10,7 +10,6 @@ import java.util.List;
 
 /** What clients send over HTTP/2: streams of REST and gRPC, whose frames are mixed, split, padded, left out and added to. */
 final class Http2Frames {
-    private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final int MOST_BYTES = 3 << 20;
 
     private final SeededChoices choices;
@@ -27,11 +26,11 @@ final class Http2Frames {
     /** All bytes of a connection. */
     byte[] sequence() {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        out.writeBytes(wrong() ? choices.spoil(PREFACE) : PREFACE);
+        out.writeBytes(wrong() ? choices.spoil(FrameBytes.preface()) : FrameBytes.preface());
         out.writeBytes(settings());
-        out.writeBytes(Frames.frame(Frames.SETTINGS, Frames.ACK, 0, new byte[0]));
+        out.writeBytes(FrameBytes.frame(FrameBytes.SETTINGS, FrameBytes.ACK, 0, new byte[0]));
         if (choices.chance(0.5)) {
-            out.writeBytes(Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(1 << 20)));
+            out.writeBytes(FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, 0, FrameBytes.number(1 << 20)));
         }
         int streams = choices.chance(0.85) ? choices.between(1, 6) : choices.size(300);
         Deque<Deque<byte[]>> waiting = new ArrayDeque<>();
@@ -73,15 +72,16 @@ final class Http2Frames {
         for (int i = 0; i < count; i++) {
             payload.writeBytes(
                     switch (choices.below(wrong() ? 7 : 5)) {
-                        case 0 -> Frames.setting(4, choices.pick(0, 1, 10, 65_535, 1 << 20, Integer.MAX_VALUE)); // window
-                        case 1 -> Frames.setting(1, choices.pick(0, 1, 4096, 1 << 20)); // table
-                        case 2 -> Frames.setting(5, choices.pick(16_384, 16_385, (1 << 24) - 1)); // frame
-                        case 3 -> Frames.setting(6, choices.pick(0, 100, 1 << 20)); // list
-                        case 4 -> Frames.setting(3, choices.pick(0, 1, 100)); // streams
-                        default -> Frames.setting(choices.below(20), (int) choices.number());
+                        case 0 ->
+                            FrameBytes.setting(4, choices.pick(0, 1, 10, 65_535, 1 << 20, Integer.MAX_VALUE)); // window
+                        case 1 -> FrameBytes.setting(1, choices.pick(0, 1, 4096, 1 << 20)); // table
+                        case 2 -> FrameBytes.setting(5, choices.pick(16_384, 16_385, (1 << 24) - 1)); // frame
+                        case 3 -> FrameBytes.setting(6, choices.pick(0, 100, 1 << 20)); // list
+                        case 4 -> FrameBytes.setting(3, choices.pick(0, 1, 100)); // streams
+                        default -> FrameBytes.setting(choices.below(20), (int) choices.number());
                     });
         }
-        return Frames.frame(Frames.SETTINGS, 0, 0, payload.toByteArray());
+        return FrameBytes.frame(FrameBytes.SETTINGS, 0, 0, payload.toByteArray());
     }
 
     /** The frames of a request, in their order. */
@@ -98,10 +98,13 @@ final class Http2Frames {
                     GrpcMessages.SERVICE + method,
                     "application/grpc" + (choices.chance(0.9) ? "" : choices.pick("+json", "-web", "x")));
             if (choices.chance(0.3)) {
-                Frames.field(block, true, "grpc-timeout", choices.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
+                FrameBytes.field(
+                        block, true, "grpc-timeout", choices.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
             }
-            Frames.field(block, true, "grpc-encoding", choices.pick("gzip", "gzip", "identity", "deflate", "snappy"));
-            int count = method.equals("ModelStreamInfer") ? choices.below(6) : choices.chance(0.95) ? 1 : choices.below(4);
+            FrameBytes.field(
+                    block, true, "grpc-encoding", choices.pick("gzip", "gzip", "identity", "deflate", "snappy"));
+            int count =
+                    method.equals("ModelStreamInfer") ? choices.below(6) : choices.chance(0.95) ? 1 : choices.below(4);
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             for (int i = 0; i < count; i++) {
                 all.writeBytes(messages.framed(messages.message(method)));
@@ -114,7 +117,7 @@ final class Http2Frames {
             body = operation.infer() ? json.infer() : operation.hasBody() ? json.any() : new byte[0];
             if (choices.chance(0.3)) {
                 long length = choices.chance(0.8) ? body.length : choices.number();
-                Frames.field(block, false, "content-length", Long.toString(length));
+                FrameBytes.field(block, false, "content-length", Long.toString(length));
             }
         }
         left -= body.length;
@@ -122,33 +125,34 @@ final class Http2Frames {
         heads(frames, id, block.toByteArray(), body.length == 0 && !grpc);
         data(frames, id, body, true);
         if (choices.chance(0.1)) {
-            frames.add(
-                    Frames.frame(Frames.RST_STREAM, 0, id, Frames.number(choices.chance(0.8) ? 8 : (int) choices.number())));
+            frames.add(FrameBytes.frame(
+                    FrameBytes.RST_STREAM, 0, id, FrameBytes.number(choices.chance(0.8) ? 8 : (int) choices.number())));
         }
         return frames;
     }
 
     private void head(ByteArrayOutputStream block, String method, String path, String type) {
         if (choices.chance(0.05)) {
-            Frames.integer(block, 0x20, 5, wrong() ? 1 << 20 : choices.below(4097)); // the table's size
+            FrameBytes.integer(block, 0x20, 5, wrong() ? 1 << 20 : choices.below(4097)); // the table's size
         }
         boolean indexed = choices.chance(0.5);
-        Frames.field(block, indexed, ":method", method);
-        Frames.field(block, indexed, ":scheme", wrong() ? choices.text(5) : "http");
+        FrameBytes.field(block, indexed, ":method", method);
+        FrameBytes.field(block, indexed, ":scheme", wrong() ? choices.text(5) : "http");
         if (!wrong()) {
-            Frames.field(block, indexed, ":path", path);
+            FrameBytes.field(block, indexed, ":path", path);
         }
-        Frames.field(block, indexed, wrong() ? choices.pick(":authority", ":method", ":x", "Host") : ":authority", "a");
-        Frames.field(block, indexed, "content-type", type);
-        Frames.field(block, indexed, "te", "trailers");
+        FrameBytes.field(
+                block, indexed, wrong() ? choices.pick(":authority", ":method", ":x", "Host") : ":authority", "a");
+        FrameBytes.field(block, indexed, "content-type", type);
+        FrameBytes.field(block, indexed, "te", "trailers");
     }
 
     private void oddFields(ByteArrayOutputStream block) {
         if (wrong()) {
-            Frames.integer(block, 0x80, 7, choices.size(100)); // what the table may not have
+            FrameBytes.integer(block, 0x80, 7, choices.size(100)); // what the table may not have
         }
         if (wrong()) {
-            Frames.field(
+            FrameBytes.field(
                     block,
                     true,
                     choices.pick("connection", "te", "x-Y", "transfer-encoding", "", "cookie"),
@@ -157,7 +161,8 @@ final class Http2Frames {
         if (choices.chance(0.05)) {
             int count = choices.size(600);
             for (int i = 0; i < count; i++) {
-                Frames.field(block, true, choices.pick("x-request-id", "baggage", "x" + i), "v".repeat(choices.size(200)));
+                FrameBytes.field(
+                        block, true, choices.pick("x-request-id", "baggage", "x" + i), "v".repeat(choices.size(200)));
             }
             for (int i = 0; i < choices.size(wrong() ? 60_000 : 100); i++) {
                 block.write(0x80 | 62); // the newest of the table, again and again
@@ -172,17 +177,17 @@ final class Http2Frames {
     }
 
     private void heads(Deque<byte[]> frames, int id, byte[] block, boolean end) {
-        int flags = end ? Frames.END_STREAM : 0;
+        int flags = end ? FrameBytes.END_STREAM : 0;
         byte[] first = block;
         if (choices.chance(0.05)) {
             byte[] with = new byte[5 + block.length];
-            System.arraycopy(Frames.number(choices.chance(0.8) ? 0 : id), 0, with, 0, 4);
+            System.arraycopy(FrameBytes.number(choices.chance(0.8) ? 0 : id), 0, with, 0, 4);
             System.arraycopy(block, 0, with, 5, block.length);
             first = with;
-            flags |= Frames.WITH_PRIORITY;
+            flags |= FrameBytes.WITH_PRIORITY;
         }
         if (choices.chance(0.85)) {
-            frames.add(Frames.frame(Frames.HEADERS, flags | Frames.END_HEADERS, id, first));
+            frames.add(FrameBytes.frame(FrameBytes.HEADERS, flags | FrameBytes.END_HEADERS, id, first));
             return;
         }
         // One piece after the other, with nothing between: they are one frame for the mixing.
@@ -190,11 +195,11 @@ final class Http2Frames {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (int at = 0; at < first.length; at += piece) {
             byte[] part = Arrays.copyOfRange(first, at, Math.min(first.length, at + piece));
-            int last = at + piece >= first.length && !wrong() ? Frames.END_HEADERS : 0;
-            all.writeBytes(Frames.frame(
-                    at == 0 ? Frames.HEADERS : Frames.CONTINUATION, (at == 0 ? flags : 0) | last, id, part));
+            int last = at + piece >= first.length && !wrong() ? FrameBytes.END_HEADERS : 0;
+            all.writeBytes(FrameBytes.frame(
+                    at == 0 ? FrameBytes.HEADERS : FrameBytes.CONTINUATION, (at == 0 ? flags : 0) | last, id, part));
             if (wrong()) {
-                all.writeBytes(Frames.frame(Frames.CONTINUATION, 0, id, new byte[0]));
+                all.writeBytes(FrameBytes.frame(FrameBytes.CONTINUATION, 0, id, new byte[0]));
             }
         }
         frames.add(all.toByteArray());
@@ -213,19 +218,23 @@ final class Http2Frames {
                 byte[] padded = new byte[1 + part.length + padding];
                 padded[0] = (byte) (wrong() ? 255 : padding);
                 System.arraycopy(part, 0, padded, 1, part.length);
-                frames.add(Frames.frame(Frames.DATA, Frames.PADDED | (last ? Frames.END_STREAM : 0), id, padded));
+                frames.add(FrameBytes.frame(
+                        FrameBytes.DATA, FrameBytes.PADDED | (last ? FrameBytes.END_STREAM : 0), id, padded));
             } else {
-                frames.add(Frames.frame(Frames.DATA, last ? Frames.END_STREAM : 0, id, part));
+                frames.add(FrameBytes.frame(FrameBytes.DATA, last ? FrameBytes.END_STREAM : 0, id, part));
             }
         }
         if (end && choices.chance(0.05)) {
             ByteArrayOutputStream trailers = new ByteArrayOutputStream();
-            Frames.field(trailers, false, wrong() ? ":path" : "x-end", "1");
+            FrameBytes.field(trailers, false, wrong() ? ":path" : "x-end", "1");
             heads(frames, id, trailers.toByteArray(), !wrong());
         }
         if (choices.chance(0.05)) {
-            frames.add(Frames.frame(
-                    Frames.WINDOW_UPDATE, 0, id, Frames.number(wrong() ? choices.pick(0, Integer.MAX_VALUE) : 1 << 16)));
+            frames.add(FrameBytes.frame(
+                    FrameBytes.WINDOW_UPDATE,
+                    0,
+                    id,
+                    FrameBytes.number(wrong() ? choices.pick(0, Integer.MAX_VALUE) : 1 << 16)));
         }
     }
 
@@ -249,27 +258,34 @@ final class Http2Frames {
     byte[] any(int streams) {
         int stream = choices.pick(0, 1, 2, choices.below(streams + 1), Integer.MAX_VALUE);
         return switch (choices.below(9)) {
-            case 0 -> Frames.frame(Frames.PING, choices.below(2), stream % 3, new byte[choices.chance(0.9) ? 8 : 7]);
-            case 1 -> Frames.frame(Frames.PRIORITY, 0, stream, choices.bytes(choices.chance(0.9) ? 5 : 4));
-            case 2 -> Frames.frame(Frames.WINDOW_UPDATE, 0, stream, Frames.number((int) choices.number()));
+            case 0 ->
+                FrameBytes.frame(FrameBytes.PING, choices.below(2), stream % 3, new byte[choices.chance(0.9) ? 8 : 7]);
+            case 1 -> FrameBytes.frame(FrameBytes.PRIORITY, 0, stream, choices.bytes(choices.chance(0.9) ? 5 : 4));
+            case 2 -> FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, stream, FrameBytes.number((int) choices.number()));
             case 3 -> settings();
-            case 4 -> Frames.frame(Frames.GOAWAY, 0, 0, choices.bytes(8 + choices.size(64)));
-            case 5 -> Frames.frame(Frames.PUSH_PROMISE, 4, stream, choices.bytes(12));
-            case 6 -> Frames.frame(choices.below(256), choices.below(256), stream, choices.bytes(choices.size(300)));
+            case 4 -> FrameBytes.frame(FrameBytes.GOAWAY, 0, 0, choices.bytes(8 + choices.size(64)));
+            case 5 -> FrameBytes.frame(FrameBytes.PUSH_PROMISE, 4, stream, choices.bytes(12));
+            case 6 ->
+                FrameBytes.frame(choices.below(256), choices.below(256), stream, choices.bytes(choices.size(300)));
             case 7 ->
-                Frames.frame(choices.below(10), choices.below(256), stream, choices.bytes(choices.size(40)), choices.size(1 << 17));
-            default -> Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(choices.below(16)));
+                FrameBytes.frame(
+                        choices.below(10),
+                        choices.below(256),
+                        stream,
+                        choices.bytes(choices.size(40)),
+                        choices.size(1 << 17));
+            default -> FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(choices.below(16)));
         };
     }
 
     /** Many of one frame. */
     private void flood(ByteArrayOutputStream out) {
         byte[] frame = switch (choices.below(5)) {
-            case 0 -> Frames.frame(Frames.PING, 0, 0, new byte[8]);
-            case 1 -> Frames.frame(Frames.SETTINGS, 0, 0, new byte[0]);
-            case 2 -> Frames.frame(Frames.PRIORITY, 0, 1, new byte[5]);
-            case 3 -> Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(1));
-            default -> Frames.frame(Frames.DATA, 0, 1, new byte[0]);
+            case 0 -> FrameBytes.frame(FrameBytes.PING, 0, 0, new byte[8]);
+            case 1 -> FrameBytes.frame(FrameBytes.SETTINGS, 0, 0, new byte[0]);
+            case 2 -> FrameBytes.frame(FrameBytes.PRIORITY, 0, 1, new byte[5]);
+            case 3 -> FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, 0, FrameBytes.number(1));
+            default -> FrameBytes.frame(FrameBytes.DATA, 0, 1, new byte[0]);
         };
         int count = choices.size(30_000);
         for (int i = 0; i < count; i++) {

@@ -209,8 +209,8 @@ final class JsonTexts {
 
     private void integer(long right) {
         if (wrong()) {
-            text.append(
-                    choices.pick(Long.toString(choices.number()), "-1", "1e3", "9223372036854775808", "\"1\"", "1.5", "[]"));
+            text.append(choices.pick(
+                    Long.toString(choices.number()), "-1", "1e3", "9223372036854775808", "\"1\"", "1.5", "[]"));
         } else {
             text.append(right);
         }

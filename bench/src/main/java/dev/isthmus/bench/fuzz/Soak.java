@@ -65,7 +65,8 @@ public final class Soak implements Callable<Integer> {
         }
 
         @Override
-        public void tick(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException {
+        public void tick(FuzzSetup setup, Sequences sequences)
+                throws IOException, InterruptedException, BenchException {
             if (load == null) {
                 load = new ValidLoad(setup.port(), seed);
             }

@@ -65,7 +65,10 @@ final class ValidLoad implements AutoCloseable {
     private void call() {
         switch (choices.below(4)) {
             case 0 ->
-                ask("GET", choices.pick("/v2", "/v2/health/ready", "/v2/models/echo-rest", "/v2/models/simple/ready"), "");
+                ask(
+                        "GET",
+                        choices.pick("/v2", "/v2/health/ready", "/v2/models/echo-rest", "/v2/models/simple/ready"),
+                        "");
             case 1 -> ask("POST", "/v2/models/" + choices.pick("echo", "echo-rest") + "/infer", json());
             case 2 -> grpc(RawMethods.of("ModelInfer"), 1);
             default -> grpc(STREAM, choices.between(1, 5));

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.fuzz;
 
 import com.google.protobuf.ByteString;
+import dev.isthmus.bench.http2.FrameBytes;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelMetadataResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
@@ -64,7 +65,7 @@ final class WildGrpcServer extends WildServer {
             SeededChoices choices = choices("connection", 0, false);
             out.write(
                     choices.chance(0.9)
-                            ? Frames.frame(Frames.SETTINGS, 0, 0, new byte[0])
+                            ? FrameBytes.frame(FrameBytes.SETTINGS, 0, 0, new byte[0])
                             : new Http2Frames(choices).settings());
             for (byte[] head = in.readNBytes(9); head.length == 9; head = in.readNBytes(9)) {
                 int length = (head[0] & 0xff) << 16 | (head[1] & 0xff) << 8 | head[2] & 0xff;
@@ -79,16 +80,16 @@ final class WildGrpcServer extends WildServer {
         private boolean frame(int type, int flags, int stream, byte[] payload)
                 throws IOException, InterruptedException {
             switch (type) {
-                case Frames.HEADERS, Frames.CONTINUATION -> {
+                case FrameBytes.HEADERS, FrameBytes.CONTINUATION -> {
                     block.writeBytes(payload);
-                    ends = type == Frames.HEADERS ? (flags & Frames.END_STREAM) != 0 : ends;
-                    if ((flags & Frames.END_HEADERS) != 0) {
+                    ends = type == FrameBytes.HEADERS ? (flags & FrameBytes.END_STREAM) != 0 : ends;
+                    if ((flags & FrameBytes.END_HEADERS) != 0) {
                         open.put(stream, new Asked(path(stream)));
                         block.reset();
                         return !ends || answer(stream, true);
                     }
                 }
-                case Frames.DATA -> {
+                case FrameBytes.DATA -> {
                     Asked asked = open.get(stream);
                     if (asked == null) {
                         return true;
@@ -97,23 +98,24 @@ final class WildGrpcServer extends WildServer {
                         asked.body.writeBytes(payload);
                     }
                     if (payload.length > 0) {
-                        out.write(Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(payload.length)));
-                        out.write(Frames.frame(Frames.WINDOW_UPDATE, 0, stream, Frames.number(payload.length)));
+                        out.write(FrameBytes.frame(FrameBytes.WINDOW_UPDATE, 0, 0, FrameBytes.number(payload.length)));
+                        out.write(FrameBytes.frame(
+                                FrameBytes.WINDOW_UPDATE, 0, stream, FrameBytes.number(payload.length)));
                     }
-                    boolean end = (flags & Frames.END_STREAM) != 0;
+                    boolean end = (flags & FrameBytes.END_STREAM) != 0;
                     return !(end || asked.path.endsWith("StreamInfer")) || answer(stream, end);
                 }
-                case Frames.SETTINGS -> {
-                    if ((flags & Frames.ACK) == 0) {
-                        out.write(Frames.frame(Frames.SETTINGS, Frames.ACK, 0, new byte[0]));
+                case FrameBytes.SETTINGS -> {
+                    if ((flags & FrameBytes.ACK) == 0) {
+                        out.write(FrameBytes.frame(FrameBytes.SETTINGS, FrameBytes.ACK, 0, new byte[0]));
                     }
                 }
-                case Frames.PING -> {
-                    if ((flags & Frames.ACK) == 0) {
-                        out.write(Frames.frame(Frames.PING, Frames.ACK, 0, payload));
+                case FrameBytes.PING -> {
+                    if ((flags & FrameBytes.ACK) == 0) {
+                        out.write(FrameBytes.frame(FrameBytes.PING, FrameBytes.ACK, 0, payload));
                     }
                 }
-                case Frames.RST_STREAM -> open.remove(stream);
+                case FrameBytes.RST_STREAM -> open.remove(stream);
                 default -> {}
             }
             return true;
@@ -138,23 +140,25 @@ final class WildGrpcServer extends WildServer {
             SeededChoices choices = choices(asked.path, java.util.Arrays.hashCode(asked.body.toByteArray()), inference);
             boolean right = choices.chance(inference ? 0.4 : 0.93);
             byte[] message = message(asked.path, choices, !end && asked.path.endsWith("StreamInfer") || asked.headed);
-            byte[] body =
-                    right ? plain(message) : new GrpcMessages(choices).framed(new GrpcMessages(choices).spoiled(message));
+            byte[] body = right
+                    ? plain(message)
+                    : new GrpcMessages(choices).framed(new GrpcMessages(choices).spoiled(message));
             if (right && end) {
                 open.remove(stream);
                 if (!asked.headed) {
-                    out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS, stream, head("200")));
+                    out.write(FrameBytes.frame(FrameBytes.HEADERS, FrameBytes.END_HEADERS, stream, head("200")));
                 }
-                out.write(Frames.frame(Frames.DATA, 0, stream, body));
-                out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS | Frames.END_STREAM, stream, trailers("0")));
+                out.write(FrameBytes.frame(FrameBytes.DATA, 0, stream, body));
+                out.write(FrameBytes.frame(
+                        FrameBytes.HEADERS, FrameBytes.END_HEADERS | FrameBytes.END_STREAM, stream, trailers("0")));
                 return true;
             }
             if (right) {
                 if (!asked.headed) {
-                    out.write(Frames.frame(Frames.HEADERS, Frames.END_HEADERS, stream, head("200")));
+                    out.write(FrameBytes.frame(FrameBytes.HEADERS, FrameBytes.END_HEADERS, stream, head("200")));
                     asked.headed = true;
                 }
-                out.write(Frames.frame(Frames.DATA, 0, stream, body));
+                out.write(FrameBytes.frame(FrameBytes.DATA, 0, stream, body));
                 return true;
             }
             open.remove(stream);
@@ -167,16 +171,17 @@ final class WildGrpcServer extends WildServer {
                 case 0 -> {
                     int count = choices.size(3_000);
                     for (int i = 0; i < count; i++) {
-                        out.write(Frames.frame(
-                                Frames.HEADERS, Frames.END_HEADERS, stream, head(choices.pick("100", "103"))));
+                        out.write(FrameBytes.frame(
+                                FrameBytes.HEADERS, FrameBytes.END_HEADERS, stream, head(choices.pick("100", "103"))));
                     }
                 }
-                case 1 -> out.write(Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(choices.below(15))));
+                case 1 ->
+                    out.write(FrameBytes.frame(FrameBytes.RST_STREAM, 0, stream, FrameBytes.number(choices.below(15))));
                 case 2 -> {
                     byte[] last = new byte[8];
                     last[3] = choices.pick((byte) 0, (byte) stream, (byte) -1);
                     last[7] = (byte) choices.below(15);
-                    out.write(Frames.frame(Frames.GOAWAY, 0, 0, last));
+                    out.write(FrameBytes.frame(FrameBytes.GOAWAY, 0, 0, last));
                 }
                 case 3 -> out.write(frames.any(stream + 2));
                 case 4 -> Thread.sleep(choices.size(4_000));
@@ -204,25 +209,25 @@ final class WildGrpcServer extends WildServer {
 
     private static byte[] plain(byte[] message) {
         byte[] framed = new byte[5 + message.length];
-        System.arraycopy(Frames.number(message.length), 0, framed, 1, 4);
+        System.arraycopy(FrameBytes.number(message.length), 0, framed, 1, 4);
         System.arraycopy(message, 0, framed, 5, message.length);
         return framed;
     }
 
     private static byte[] head(String status) {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
-        Frames.field(block, false, ":status", status);
-        Frames.field(block, false, "content-type", "application/grpc");
+        FrameBytes.field(block, false, ":status", status);
+        FrameBytes.field(block, false, "content-type", "application/grpc");
         return block.toByteArray();
     }
 
     private static byte[] odd(SeededChoices choices) {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
-        Frames.field(block, false, ":status", choices.pick("200", "204", "500", "", "99999", "abc"));
-        Frames.field(block, false, "content-type", choices.pick("application/grpc", "text/html", ""));
+        FrameBytes.field(block, false, ":status", choices.pick("200", "204", "500", "", "99999", "abc"));
+        FrameBytes.field(block, false, "content-type", choices.pick("application/grpc", "text/html", ""));
         int count = choices.size(800);
         for (int i = 0; i < count; i++) {
-            Frames.field(
+            FrameBytes.field(
                     block,
                     choices.chance(0.5),
                     choices.pick("x-request-id", "retry-after", "ce-" + i, "grpc-encoding"),
@@ -233,8 +238,8 @@ final class WildGrpcServer extends WildServer {
 
     private static byte[] trailers(String status) {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
-        Frames.field(block, false, "grpc-status", status);
-        Frames.field(block, false, "grpc-message", "%E4%B8%96 wild %zz");
+        FrameBytes.field(block, false, "grpc-status", status);
+        FrameBytes.field(block, false, "grpc-message", "%E4%B8%96 wild %zz");
         return block.toByteArray();
     }
 

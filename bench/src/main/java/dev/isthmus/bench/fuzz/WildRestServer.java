@@ -77,7 +77,8 @@ final class WildRestServer extends WildServer {
         SeededChoices choices = choices(path, Arrays.hashCode(body), inference);
         boolean right = !wild || choices.chance(inference ? 0.4 : 0.9);
         StringBuilder head = new StringBuilder();
-        byte[] answer = json >= 0 && (right || choices.chance(0.5)) ? echo(json, body, head) : text(path, choices, right);
+        byte[] answer =
+                json >= 0 && (right || choices.chance(0.5)) ? echo(json, body, head) : text(path, choices, right);
         if (right) {
             out.write(whole(200, head, answer));
             return true;
@@ -153,7 +154,9 @@ final class WildRestServer extends WildServer {
             for (int i = 0; i < count; i++) {
                 write(
                         out,
-                        choices.chance(0.9) ? "HTTP/1.1 100 Continue\r\n\r\n" : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
+                        choices.chance(0.9)
+                                ? "HTTP/1.1 100 Continue\r\n\r\n"
+                                : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
             }
         }
         if (stream && choices.chance(0.7)) {
@@ -185,7 +188,8 @@ final class WildRestServer extends WildServer {
         }
         byte[] answer = choices.spoil(body);
         if (choices.chance(0.6)) {
-            int status = choices.chance(0.7) ? 200 : choices.pick(100, 204, 304, 400, 404, 413, 429, 500, 503, 599, 999);
+            int status =
+                    choices.chance(0.7) ? 200 : choices.pick(100, 204, 304, 400, 404, 413, 429, 500, 503, 599, 999);
             out.writeBytes(whole(status, head, answer));
             out.writeBytes(choices.chance(0.8) ? new byte[0] : choices.bytes(choices.size(100)));
         } else {

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.oip.OipException;
-import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.ingress.ListenerContext;
+import dev.isthmus.oip.OipException;
 
 /** What a gateway's own listeners lead to, for further ones. */
 public final class ListenerContexts {

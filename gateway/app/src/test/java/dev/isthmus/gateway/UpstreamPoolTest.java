@@ -3,26 +3,17 @@ package dev.isthmus.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.UpstreamPool.Lease;
-import dev.isthmus.gateway.upstream.SilentUpstream;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import org.junit.jupiter.api.Test;
 
 class UpstreamPoolTest {
     private final UpstreamPool pool = new UpstreamPool();
 
-    private static final class Closing implements SilentUpstream {
-        private int closed;
-
-        @Override
-        public void close() {
-            closed++;
-        }
-    }
-
     @Test
     void sameKey_isTheSameUpstream_untilTheLastLeaseEnds() {
-        Closing made = new Closing();
+        FakeUpstream made = new FakeUpstream();
         Lease first = pool.lease("key", () -> made);
-        Lease second = pool.lease("key", Closing::new);
+        Lease second = pool.lease("key", FakeUpstream::new);
         assertThat(second.upstream()).isSameAs(made);
         first.close();
         first.close();
@@ -33,15 +24,15 @@ class UpstreamPoolTest {
 
     @Test
     void keyOfAClosedUpstream_isMadeAnew() {
-        pool.lease("key", Closing::new).close();
-        Closing fresh = new Closing();
+        pool.lease("key", FakeUpstream::new).close();
+        FakeUpstream fresh = new FakeUpstream();
         assertThat(pool.lease("key", () -> fresh).upstream()).isSameAs(fresh);
     }
 
     @Test
     void close_endsThemAll_andLeasesAfterItDoNothing() {
-        Closing one = new Closing();
-        Closing two = new Closing();
+        FakeUpstream one = new FakeUpstream();
+        FakeUpstream two = new FakeUpstream();
         Lease lease = pool.lease("one", () -> one);
         assertThat(pool.lease("two", () -> two).upstream()).isSameAs(two);
         pool.close();

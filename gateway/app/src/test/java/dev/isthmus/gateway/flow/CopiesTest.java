@@ -3,8 +3,8 @@ package dev.isthmus.gateway.flow;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.ingress.CountedIngress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ConfigLoader;

@@ -3,13 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.settings.ModelConfig;
-import dev.isthmus.gateway.settings.TestConfigs;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -28,20 +22,8 @@ class EarlyAnswersTest {
     @BeforeEach
     void start() throws Exception {
         server = new PartsServer();
-        stage = Stage.taking(
-                1 << 20,
-                Map.of(
-                        "server",
-                        Stage.upstream(
-                                UpstreamProtocol.GRPC,
-                                server.endpoint(),
-                                ServerDialect.TRITON,
-                                BinaryTensorData.FALSE,
-                                false)),
-                Map.of("m", ModelConfig.of("server")));
-        GatewayConfig config = stage.gateway().config();
-        Limits limits = TestConfigs.with(config.limits(), Map.of("maxRequests", MOST_REQUESTS));
-        stage.gateway().reload(TestConfigs.with(config, Map.of("limits", limits)));
+        stage = Stage.taking(1 << 20, Stage.grpc(server, ServerDialect.TRITON))
+                .limiting(Map.of("maxRequests", MOST_REQUESTS));
         client = new Http2Client(stage.port());
     }
 

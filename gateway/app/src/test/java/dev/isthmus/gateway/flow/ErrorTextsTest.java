@@ -205,7 +205,8 @@ class ErrorTextsTest {
 
     @Test
     void log_isOneLine() throws Exception {
-        try (FakeGrpcServer server = new FakeGrpcServer(new Failing(Status.INTERNAL.withDescription("one\r\nERROR forged")));
+        try (FakeGrpcServer server =
+                        new FakeGrpcServer(new Failing(Status.INTERNAL.withDescription("one\r\nERROR forged")));
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
             inferOverGrpc(stage, new Metadata());
             assertThat(lines()).singleElement().asString().contains("one ERROR forged");

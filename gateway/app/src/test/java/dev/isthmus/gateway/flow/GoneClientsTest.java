@@ -3,15 +3,11 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.settings.ModelConfig;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,17 +25,7 @@ class GoneClientsTest {
     @BeforeEach
     void start() throws Exception {
         server = new PartsServer();
-        stage = Stage.taking(
-                1 << 20,
-                Map.of(
-                        "server",
-                        Stage.upstream(
-                                UpstreamProtocol.GRPC,
-                                server.endpoint(),
-                                ServerDialect.TRITON,
-                                BinaryTensorData.FALSE,
-                                false)),
-                Map.of("m", ModelConfig.of("server")));
+        stage = Stage.taking(1 << 20, Stage.grpc(server, ServerDialect.TRITON));
     }
 
     @AfterEach

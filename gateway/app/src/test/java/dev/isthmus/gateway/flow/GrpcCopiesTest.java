@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.Gateway;
+import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.ingress.CountedIngress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ConfigLoader;

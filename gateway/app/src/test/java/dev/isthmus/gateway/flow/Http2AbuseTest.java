@@ -92,7 +92,8 @@ class Http2AbuseTest {
                 default_upstream: local
                 """);
         try (Gateway gateway = Gateway.start(ConfigLoader.load(file));
-                RecordingHttp2Peer attacker = RecordingHttp2Peer.client(gateway.addresses().get(0).getPort())) {
+                RecordingHttp2Peer attacker =
+                        RecordingHttp2Peer.client(gateway.addresses().get(0).getPort())) {
             for (int i = 0; i < 21; i++) {
                 attacker.infer().reset();
             }

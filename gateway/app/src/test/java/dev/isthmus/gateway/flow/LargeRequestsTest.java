@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
@@ -13,8 +14,6 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -65,19 +64,15 @@ class LargeRequestsTest {
                             rules: [{parameters: {to: two}, target: two}]
                         default_upstream: one
                         """.formatted(
-                        one.endpoint().port(), two.endpoint().port(), nowhere()));
+                        one.endpoint().port(),
+                        two.endpoint().port(),
+                        TestConfigs.unusedEndpoint().port()));
         gateway = Gateway.start(ConfigLoader.load(config));
         channel = NettyChannelBuilder.forAddress(
                         "127.0.0.1", gateway.addresses().get(0).getPort())
                 .usePlaintext()
                 .directExecutor()
                 .build();
-    }
-
-    private static int nowhere() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     @AfterEach
@@ -108,7 +103,8 @@ class LargeRequestsTest {
     }
 
     /** Sends it; what the server got must be {@code expected}. */
-    private void assertArrives(FakeGrpcServer server, ModelInferRequest sent, ModelInferRequest expected) throws Exception {
+    private void assertArrives(FakeGrpcServer server, ModelInferRequest sent, ModelInferRequest expected)
+            throws Exception {
         GrpcClient client = GrpcClient.ask(channel, INFER, new Metadata(), sent.toByteArray());
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         assertThat(Infer.response(client.answer()).getModelName()).isEqualTo(sent.getModelName());

@@ -6,10 +6,9 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
 import io.grpc.Metadata;
 import io.grpc.Status;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,12 +18,9 @@ class LoopTest {
     private static final String LOOP = "the call came through 5 gateways, at most 5 are expected";
 
     private static Stage itsOwnUpstream(UpstreamProtocol protocol) throws Exception {
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = free.getLocalPort();
-        }
-        Endpoint itself = new Endpoint("127.0.0.1", port);
-        return Stage.at(port, Stage.upstream(protocol, itself, ServerDialect.GENERIC, BinaryTensorData.FALSE, false));
+        Endpoint itself = TestConfigs.unusedEndpoint();
+        return Stage.at(
+                itself.port(), Stage.upstream(protocol, itself, ServerDialect.GENERIC, BinaryTensorData.FALSE, false));
     }
 
     @ParameterizedTest

@@ -5,12 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.coding.Compressed;
-import dev.isthmus.gateway.settings.GatewayConfig;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
-import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
@@ -47,19 +42,12 @@ class MemoryOfCallsTest {
     void start() throws Exception {
         server = new PartsServer();
         UpstreamConfig upstream = TestConfigs.with(
-                Stage.upstream(
-                        UpstreamProtocol.GRPC,
-                        server.endpoint(),
-                        ServerDialect.MLSERVER,
-                        BinaryTensorData.FALSE,
-                        false),
+                Stage.grpc(server, ServerDialect.MLSERVER),
                 Map.of("retry", new Retry(2, EnumSet.allOf(RetryOn.class), MIB, 1)));
-        stage = Stage.taking(32 * MIB, Map.of("server", upstream), Map.of("m", ModelConfig.of("server")));
-        GatewayConfig config = stage.gateway().config();
+        stage = Stage.taking(32 * MIB, upstream);
         // A sixteenth is for small calls alone.
         double share = BUDGET * 16.0 / 15 / PlatformDependent.maxDirectMemory();
-        Limits limits = TestConfigs.with(config.limits(), Map.of("maxBuffered", share));
-        stage.gateway().reload(TestConfigs.with(config, Map.of("limits", limits)));
+        stage.limiting(Map.of("maxBuffered", share));
         client = new Http2Client(stage.port());
     }
 

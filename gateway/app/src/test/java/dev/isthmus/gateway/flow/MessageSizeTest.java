@@ -63,7 +63,8 @@ class MessageSizeTest {
             OUT_OF_RANGE       | Error, decoded message length too large: found 9 bytes, the limit is: 8 bytes
             """)
     void grpcServer_saysTooLarge(Status.Code code, String text) throws Exception {
-        try (FakeGrpcServer server = new FakeGrpcServer(new Refusing(code.toStatus().withDescription(text)));
+        try (FakeGrpcServer server =
+                        new FakeGrpcServer(new Refusing(code.toStatus().withDescription(text)));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
             expect(stage, 413, Status.Code.RESOURCE_EXHAUSTED, text);
             assertThat(server.messages).hasSize(3);

@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
@@ -70,12 +68,7 @@ class PassedAnswerTest {
 
     private UpstreamConfig upstream() {
         return TestConfigs.with(
-                Stage.upstream(
-                        UpstreamProtocol.GRPC,
-                        server.endpoint(),
-                        ServerDialect.MLSERVER,
-                        BinaryTensorData.FALSE,
-                        false),
+                Stage.grpc(server, ServerDialect.MLSERVER),
                 Map.of("retry", new Retry(2, EnumSet.allOf(RetryOn.class), 1 << 20, 1)));
     }
 

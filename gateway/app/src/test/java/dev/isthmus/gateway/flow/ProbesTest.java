@@ -15,9 +15,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.FakeV2Server;
-import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.HashMap;
@@ -49,12 +47,6 @@ class ProbesTest {
                 null);
     }
 
-    private static Endpoint nobody() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return new Endpoint("127.0.0.1", socket.getLocalPort());
-        }
-    }
-
     private static Http1Client.Response get(int port, String path) throws Exception {
         try (Http1Client client = new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port))) {
             return client.get(path).response();
@@ -79,7 +71,8 @@ class ProbesTest {
 
     @Test
     void noServerAnswers_gatewayTakesTraffic_andV2ClientsAreToldNo() throws Exception {
-        try (Gateway gateway = Gateway.start(inFrontOf(Map.of("a", nobody(), "b", nobody())))) {
+        try (Gateway gateway = Gateway.start(
+                inFrontOf(Map.of("a", TestConfigs.unusedEndpoint(), "b", TestConfigs.unusedEndpoint())))) {
             awaitAsked(gateway);
             for (String path : new String[] {"/livez", "/readyz"}) {
                 assertThat(get(port(gateway), path).status()).as(path).isEqualTo(200);
@@ -100,7 +93,8 @@ class ProbesTest {
     @Test
     void oneUpstreamOfTwoIsGone_defaultPolicyIsReady() throws Exception {
         try (FakeV2Server server = FakeV2Server.grpc();
-                Gateway gateway = Gateway.start(inFrontOf(Map.of("there", server.endpoint(), "gone", nobody())))) {
+                Gateway gateway = Gateway.start(
+                        inFrontOf(Map.of("there", server.endpoint(), "gone", TestConfigs.unusedEndpoint())))) {
             awaitAsked(gateway);
             assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(200);
             assertThat(servers(gateway).path("ready").asBoolean()).isTrue();
@@ -109,7 +103,7 @@ class ProbesTest {
 
     @Test
     void probes_overHttp2() throws Exception {
-        try (Gateway gateway = Gateway.start(inFrontOf(Map.of("gone", nobody())));
+        try (Gateway gateway = Gateway.start(inFrontOf(Map.of("gone", TestConfigs.unusedEndpoint())));
                 Http2Client client = new Http2Client(port(gateway))) {
             for (String path : new String[] {"/livez", "/readyz"}) {
                 assertThat(client.get(path).head().status()).as(path).hasToString("200");

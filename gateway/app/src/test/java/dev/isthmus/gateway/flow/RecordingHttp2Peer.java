@@ -98,7 +98,8 @@ final class RecordingHttp2Peer implements AutoCloseable {
         }
 
         void reset() {
-            write(RawFrames.frame(Http2FrameTypes.RST_STREAM, 0, id, Unpooled.buffer().writeInt(8)));
+            write(RawFrames.frame(
+                    Http2FrameTypes.RST_STREAM, 0, id, Unpooled.buffer().writeInt(8)));
         }
 
         /** Waits until the other side has reset it, which did not end it before. */
@@ -196,8 +197,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
                                 field.getKey().toString(), field.getValue().toString()));
                 fields(stream, fields);
             }
-            case Http2FrameTypes.RST_STREAM ->
-                stream.reset = frame.payload().readUnsignedInt();
+            case Http2FrameTypes.RST_STREAM -> stream.reset = frame.payload().readUnsignedInt();
             case Http2FrameTypes.PING -> pongs.addAndGet(frame.isAck() ? 1 : 0);
             case Http2FrameTypes.WINDOW_UPDATE ->
                 stream.credit.addAndGet(frame.payload().readInt());

@@ -276,7 +276,8 @@ class RequestsInPartsTest {
     @EnumSource
     void otherRequests_areGathered(Gathered why) throws Exception {
         byte[] message = why.message();
-        RecordingHttp2Peer.Stream asked = client.infer("grpc-encoding", why == Gathered.COMPRESSED ? "gzip" : "identity");
+        RecordingHttp2Peer.Stream asked =
+                client.infer("grpc-encoding", why == Gathered.COMPRESSED ? "gzip" : "identity");
         asked.data(message, 0, message.length - 1, false);
         client.ping();
         asked.reset();

@@ -25,7 +25,8 @@ class RetryAfterTest {
     }
 
     private static FakeGrpcServer unavailable() throws Exception {
-        return new FakeGrpcServer((call, message) -> call.close(Status.UNAVAILABLE.withDescription("down"), new Metadata()));
+        return new FakeGrpcServer(
+                (call, message) -> call.close(Status.UNAVAILABLE.withDescription("down"), new Metadata()));
     }
 
     @Test

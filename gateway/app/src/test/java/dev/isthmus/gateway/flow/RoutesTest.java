@@ -3,7 +3,6 @@ package dev.isthmus.gateway.flow;
 import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
@@ -18,8 +17,6 @@ import dev.isthmus.proto.ModelInferResponse;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -44,9 +41,7 @@ class RoutesTest {
     }
 
     private static UpstreamConfig nowhere() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return TestConfigs.upstream(UpstreamProtocol.GRPC, new Endpoint("127.0.0.1", socket.getLocalPort()));
-        }
+        return TestConfigs.upstream(UpstreamProtocol.GRPC, TestConfigs.unusedEndpoint());
     }
 
     private static ModelConfig.TargetConfig target(String name, String upstream, @Nullable String model, int weight) {

@@ -117,6 +117,18 @@ final class Stage implements AutoCloseable {
         return new Stage(TestConfigs.with(base, Map.of("limits", limits)));
     }
 
+    /** The model {@code m} of one upstream, {@code server}, with bodies and messages of up to so many bytes. */
+    static Stage taking(int bytes, UpstreamConfig server) throws Exception {
+        return taking(bytes, Map.of("server", server), Map.of("m", ModelConfig.of("server")));
+    }
+
+    /** From now on with these limits in place of what it has. */
+    Stage limiting(Map<String, ?> limits) {
+        GatewayConfig config = gateway.config();
+        gateway.reload(TestConfigs.with(config, Map.of("limits", TestConfigs.with(config.limits(), limits))));
+        return this;
+    }
+
     private static Map<String, ModelConfig> configs(Map<String, String> models) {
         Map<String, ModelConfig> configs = new HashMap<>();
         models.forEach((name, upstream) -> configs.put(name, ModelConfig.of(upstream)));
@@ -148,6 +160,10 @@ final class Stage implements AutoCloseable {
     }
 
     static UpstreamConfig grpc(FakeGrpcServer server, ServerDialect dialect) {
+        return upstream(UpstreamProtocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
+    }
+
+    static UpstreamConfig grpc(PartsServer server, ServerDialect dialect) {
         return upstream(UpstreamProtocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }
 

@@ -4,14 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.proto.ModelInferRequest;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,17 +26,7 @@ class WrittenTextTest {
     @BeforeEach
     void start() throws Exception {
         server = new PartsServer();
-        stage = Stage.taking(
-                32 << 20,
-                Map.of(
-                        "server",
-                        Stage.upstream(
-                                UpstreamProtocol.GRPC,
-                                server.endpoint(),
-                                ServerDialect.MLSERVER,
-                                BinaryTensorData.FALSE,
-                                false)),
-                Map.of("m", ModelConfig.of("server")));
+        stage = Stage.taking(32 << 20, Stage.grpc(server, ServerDialect.MLSERVER));
     }
 
     @AfterEach

@@ -134,7 +134,9 @@ class AbuseTest {
     @Test
     void resetsThatThePeerMakesUsSend_areCut() {
         for (int i = 0; i < 1100 && bench.channel.isOpen(); i++) {
-            bench.send(RawFrames.request(2 * i + 1, false), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 2 * i + 1, "00000000"));
+            bench.send(
+                    RawFrames.request(2 * i + 1, false),
+                    RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 2 * i + 1, "00000000"));
         }
         assertThat(bench.requests()).isEqualTo(1001);
         cut(bench, AbuseRule.STREAM_ERRORS);

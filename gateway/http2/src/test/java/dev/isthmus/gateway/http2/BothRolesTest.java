@@ -38,7 +38,8 @@ class BothRolesTest {
 
     private Http2Connection connected(Http2Options server, Http2Options client, Watch watch) {
         int port = loopback.listen(() -> {
-            Http2Connection connection = Http2Connection.server(server, EchoStreamListener::new, ConnectionListener.NONE);
+            Http2Connection connection =
+                    Http2Connection.server(server, EchoStreamListener::new, ConnectionListener.NONE);
             accepted.set(connection);
             return connection;
         });
@@ -76,7 +77,8 @@ class BothRolesTest {
     @ValueSource(ints = {0, 1, 1024, 1025, 16_384, 16_385, 65_535, 65_536, 1_000_000, 30_000_000})
     void body_comesBack(int size) throws Exception {
         byte[] bytes = random(size);
-        RecordingStreamListener heard = ask(connected(), Unpooled.wrappedBuffer(bytes)).await();
+        RecordingStreamListener heard =
+                ask(connected(), Unpooled.wrappedBuffer(bytes)).await();
 
         assertThat(heard.closed).isNull();
         assertThat(heard.headers.getFirst().status()).hasToString("200");
@@ -136,9 +138,11 @@ class BothRolesTest {
         RecordingStreamListener first = new RecordingStreamListener();
         loopback.run(() -> {
             first.stream = connection.open(HEAD, false, first);
-            assertThat(connection.open(HEAD, false, new RecordingStreamListener())).isNotNull();
+            assertThat(connection.open(HEAD, false, new RecordingStreamListener()))
+                    .isNotNull();
             assertThat(connection.takesStreams()).isFalse();
-            assertThat(connection.open(HEAD, false, new RecordingStreamListener())).isNull();
+            assertThat(connection.open(HEAD, false, new RecordingStreamListener()))
+                    .isNull();
             requireNonNull(first.stream).data(Unpooled.EMPTY_BUFFER, true);
         });
         first.await();

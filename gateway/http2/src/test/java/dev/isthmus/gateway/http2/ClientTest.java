@@ -14,7 +14,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a client makes of a server's frames, and both sides of a farewell. */
 class ClientTest {
-    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready();
+    private final EmbeddedHttp2Connection bench =
+            EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready();
 
     @AfterEach
     void close() {
@@ -117,7 +118,8 @@ class ClientTest {
 
     @Test
     void serversGoAway_warnsFirst_thenNamesTheLastStream_6_8() {
-        try (EmbeddedHttp2Connection server = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection server =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             server.send(RawFrames.request(1, true));
             server.connection.goAway();
             assertThat(server.written()).containsExactly("GOAWAY 2147483647 0", "PING 7598544988165993216");
@@ -171,7 +173,10 @@ class ClientTest {
     void framesAfterOurReset_areDropped_5_1() {
         RecordingStreamListener heard = bench.ask(false);
         requireNonNull(heard.stream).reset(8);
-        bench.send(response(1, false, RawFrames.RESPONSE), RawFrames.data(1, 1000, false), response(1, true, RawFrames.RESPONSE));
+        bench.send(
+                response(1, false, RawFrames.RESPONSE),
+                RawFrames.data(1, 1000, false),
+                response(1, true, RawFrames.RESPONSE));
         assertThat(heard.events).isEmpty();
         assertThat(bench.channel.isOpen()).isTrue();
     }

@@ -22,7 +22,8 @@ class DefencesTest {
     private static final int COMPRESSION_ERROR = 9;
     private static final int CALM = 11;
 
-    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(
+                    new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
             .ready();
 
     @AfterEach
@@ -161,7 +162,10 @@ class DefencesTest {
     @Test
     void lineEndInValue_isReset_8_2_1() {
         bench.send(RawFrames.frame(
-                FrameType.HEADERS, 5, 1, RawFrames.block(":method", "GET", ":scheme", "http", ":path", "/", "a", "b\r\nc")));
+                FrameType.HEADERS,
+                5,
+                1,
+                RawFrames.block(":method", "GET", ":scheme", "http", ":path", "/", "a", "b\r\nc")));
         reset(PROTOCOL_ERROR);
     }
 
@@ -244,7 +248,11 @@ class DefencesTest {
 
     @Test
     void moreStreamsThanAnnounced_areRefused_5_1_2() {
-        bench.send(RawFrames.request(1, false), RawFrames.request(3, false), RawFrames.request(5, false), RawFrames.request(7, false));
+        bench.send(
+                RawFrames.request(1, false),
+                RawFrames.request(3, false),
+                RawFrames.request(5, false),
+                RawFrames.request(7, false));
         assertThat(bench.written()).containsExactly("RST 7 " + REFUSED);
         assertThat(bench.requests()).isEqualTo(3);
         bench.send(RawFrames.data(7, 1000, true));
@@ -279,20 +287,25 @@ class DefencesTest {
 
     @Test
     void frameBetweenTheFramesOfABlock_failsTheConnection_6_10() {
-        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"), RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
+        bench.send(
+                RawFrames.frame(FrameType.HEADERS, 0, 1, "83"),
+                RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
         failed(PROTOCOL_ERROR);
     }
 
     @Test
     void continuationOfAnotherStream_failsTheConnection_6_10() {
-        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"), RawFrames.frame(FrameType.CONTINUATION, 4, 3, "8684"));
+        bench.send(
+                RawFrames.frame(FrameType.HEADERS, 0, 1, "83"), RawFrames.frame(FrameType.CONTINUATION, 4, 3, "8684"));
         failed(PROTOCOL_ERROR);
     }
 
     @Test
     void blockInManyFrames_isRead_6_10() {
         bench.send(RawFrames.frame(FrameType.HEADERS, 1, 1, "83"));
-        bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, "86"), RawFrames.frame(FrameType.CONTINUATION, 4, 1, "84"));
+        bench.send(
+                RawFrames.frame(FrameType.CONTINUATION, 0, 1, "86"),
+                RawFrames.frame(FrameType.CONTINUATION, 4, 1, "84"));
         assertThat(bench.request(0).events).containsExactly("headers end");
     }
 
@@ -329,7 +342,8 @@ class DefencesTest {
         AbuseLimits few = new AbuseLimits(
                 AbuseLimits.BucketLimit.ANY, new AbuseLimits.BucketLimit(2, 1), AbuseLimits.BucketLimit.ANY, 0, 0);
         Http2Options options = new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, few);
-        try (EmbeddedHttp2Connection limited = EmbeddedHttp2Connection.server(options).ready()) {
+        try (EmbeddedHttp2Connection limited =
+                EmbeddedHttp2Connection.server(options).ready()) {
             for (int i = 0; i < 3; i++) {
                 limited.send(RawFrames.frame(FrameType.HEADERS, 5, 2 * i + 1, bomb(300)));
             }
@@ -363,12 +377,13 @@ class DefencesTest {
     /** One frame of 20 KB, which a client may send that was told of frames of 1 MiB. */
     @Test
     void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
-        try (EmbeddedHttp2Connection large = EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
+        try (EmbeddedHttp2Connection large = EmbeddedHttp2Connection.server(
+                        new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
                 .ready()) {
             byte[] value = new byte[20_000];
             Arrays.fill(value, (byte) 'a');
-            ByteBuf head =
-                    Unpooled.wrappedBuffer(RawFrames.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
+            ByteBuf head = Unpooled.wrappedBuffer(
+                    RawFrames.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
             large.send(RawFrames.request(1, true), RawFrames.frame(FrameType.HEADERS, 5, 3, head));
 
             Http2Stream refused = Objects.requireNonNull(large.request(1).stream);
@@ -400,14 +415,19 @@ class DefencesTest {
         bench.send(RawFrames.request(1, false));
         Objects.requireNonNull(bench.request(0).stream).reset(8);
         bench.send(
-                RawFrames.data(1, 1000, false), headers(1, 5, "a=b"), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000001"));
+                RawFrames.data(1, 1000, false),
+                headers(1, 5, "a=b"),
+                RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000001"));
         serves();
         assertThat(bench.request(0).events).containsExactly("headers");
     }
 
     @Test
     void frameAfterThePeersReset_isAnErrorOfTheStream_5_1() {
-        bench.send(RawFrames.request(1, false), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"), RawFrames.data(1, 1, false));
+        bench.send(
+                RawFrames.request(1, false),
+                RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"),
+                RawFrames.data(1, 1, false));
         reset(STREAM_CLOSED);
     }
 

@@ -17,7 +17,8 @@ final class EmbeddedHttp2Connection implements AutoCloseable {
     private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
     private long now;
 
-    private EmbeddedHttp2Connection(boolean server, Http2Options options, Function<Http2Stream, StreamListener> accept) {
+    private EmbeddedHttp2Connection(
+            boolean server, Http2Options options, Function<Http2Stream, StreamListener> accept) {
         connection = new Http2Connection(server, options, accept, new Events(), () -> now);
         channel = new EmbeddedChannel(connection);
         // How long a turn takes is no matter here: it is the most of its parts.

@@ -19,8 +19,8 @@ class Http2TimersTest {
             seconds(10), seconds(30), 100, seconds(300), seconds(30), seconds(3600), seconds(60), seconds(20));
     private static final int CANCEL = 8;
 
-    private final EmbeddedHttp2Connection bench =
-            EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE));
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(
+            new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE));
     private final List<TimeoutRule> expired = new ArrayList<>();
     private long now = Long.MAX_VALUE - seconds(15);
 

@@ -65,8 +65,18 @@ public final class RawFrames {
     /** The head of a gRPC call, with further fields; names and values in turn. */
     public static ByteBuf call(int streamId, String method, String... namesAndValues) {
         String[] fields = {
-            ":method", "POST", ":scheme", "http", ":path", "/inference.GRPCInferenceService/" + method,
-            ":authority", "a", "content-type", "application/grpc", "te", "trailers"
+            ":method",
+            "POST",
+            ":scheme",
+            "http",
+            ":path",
+            "/inference.GRPCInferenceService/" + method,
+            ":authority",
+            "a",
+            "content-type",
+            "application/grpc",
+            "te",
+            "trailers"
         };
         return headers(
                 streamId,

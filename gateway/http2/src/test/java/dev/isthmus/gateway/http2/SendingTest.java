@@ -19,7 +19,8 @@ class SendingTest {
     /** INITIAL_WINDOW_SIZE and the connection's window: as much as there can be. */
     private static final String NO_LIMIT = "00047fffffff";
 
-    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready();
+    private final EmbeddedHttp2Connection bench =
+            EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready();
 
     @AfterEach
     void close() {
@@ -124,7 +125,9 @@ class SendingTest {
     @Test
     void responsesOfOneRead_areFlushedOnce() {
         try (EmbeddedHttp2Connection echo = EmbeddedHttp2Connection.server(EchoStreamListener::new)) {
-            echo.ready().send(Unpooled.wrappedBuffer(RawFrames.request(1, true), RawFrames.request(3, true), RawFrames.request(5, true)));
+            echo.ready()
+                    .send(Unpooled.wrappedBuffer(
+                            RawFrames.request(1, true), RawFrames.request(3, true), RawFrames.request(5, true)));
             assertThat(echo.channel.outboundMessages()).hasSize(1);
             assertThat(echo.written()).hasSize(6);
         }

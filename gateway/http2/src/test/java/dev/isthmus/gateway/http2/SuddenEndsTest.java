@@ -28,7 +28,8 @@ class SuddenEndsTest {
     private static void endSuddenly(Loopback loopback, Random random) throws Exception {
         List<Http2Connection> ends = new ArrayList<>();
         int port = loopback.listen(() -> {
-            Http2Connection server = Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE);
+            Http2Connection server =
+                    Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE);
             ends.add(server);
             return server;
         });

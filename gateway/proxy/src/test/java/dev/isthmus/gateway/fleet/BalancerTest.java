@@ -55,7 +55,8 @@ class BalancerTest {
         }
 
         for (int i = 0; i < 240; i++) {
-            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()).started();
+            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of())
+                    .started();
         }
 
         assertThat(pool.replicas)
@@ -72,7 +73,8 @@ class BalancerTest {
         Balancer balancer = Balancer.of(BalancePolicy.PEAK_EWMA, pool.random);
 
         for (int i = 0; i < 200; i++) {
-            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()).started();
+            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of())
+                    .started();
         }
 
         assertThat(fast.underWay()).isCloseTo(150, within(2));
@@ -100,7 +102,8 @@ class BalancerTest {
         Balancer balancer = Balancer.of(BalancePolicy.QUEUE_AWARE, pool.random);
 
         for (int i = 0; i < 40; i++) {
-            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()).started();
+            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of())
+                    .started();
         }
 
         assertThat(idle.underWay())
@@ -130,7 +133,8 @@ class BalancerTest {
 
         for (int i = 0; i < 100; i++) {
             first.started();
-            assertThat(pool.pick(balancer, ReplicaFixture.call(4711), List.of())).isSameAs(first);
+            assertThat(pool.pick(balancer, ReplicaFixture.call(4711), List.of()))
+                    .isSameAs(first);
         }
     }
 

@@ -79,12 +79,15 @@ class ChecksTest {
 
     /** @param port 0 for any */
     private static FakeV2Server triton(int port) throws IOException {
-        return FakeV2Server.on(UpstreamProtocol.REST, port, "triton").with("a", "FP32").with("b", "FP32");
+        return FakeV2Server.on(UpstreamProtocol.REST, port, "triton")
+                .with("a", "FP32")
+                .with("b", "FP32");
     }
 
     private void watch(Set<ModelRef> models, FakeV2Server... servers) {
         set.close();
-        Endpoint[] endpoints = Arrays.stream(servers).map(FakeV2Server::endpoint).toArray(Endpoint[]::new);
+        Endpoint[] endpoints =
+                Arrays.stream(servers).map(FakeV2Server::endpoint).toArray(Endpoint[]::new);
         set = start(Duration.ofMillis(20), models, endpoints);
     }
 
@@ -120,7 +123,14 @@ class ChecksTest {
             awaitReady(true);
             assertThat(set.members("u"))
                     .containsExactly(new ReplicaStatus(
-                            "u", server.endpoint().authority(), set.all().getFirst().server(), true, true, "", Map.of(), false));
+                            "u",
+                            server.endpoint().authority(),
+                            set.all().getFirst().server(),
+                            true,
+                            true,
+                            "",
+                            Map.of(),
+                            false));
             assertThat(server.asked("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
         }
@@ -171,7 +181,8 @@ class ChecksTest {
         awaitReady(false);
         assertThat(seen(0).reason()).contains("not reachable").doesNotContain("127.0.0.1");
 
-        try (FakeV2Server second = FakeV2Server.on(UpstreamProtocol.REST, first.endpoint().port(), "mlserver")) {
+        try (FakeV2Server second =
+                FakeV2Server.on(UpstreamProtocol.REST, first.endpoint().port(), "mlserver")) {
             awaitReady(true);
             assertThat(second.asked("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.MLSERVER);

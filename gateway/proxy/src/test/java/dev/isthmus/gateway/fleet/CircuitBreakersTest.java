@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
@@ -71,14 +72,14 @@ class CircuitBreakersTest {
     void halfOpenBreaker_letsTenTry_andClosesWhereTheyAreAnswered() {
         try (var bench = broken()) {
             bench.advance(5001);
-            List<FakeServer.Asked> trials = new ArrayList<>();
+            List<FakeUpstream.Asked> trials = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
                 assertThat(bench.infer().ended()).isFalse();
                 trials.add(bench.one.last());
             }
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(1);
             assertThat(bench.infer().failure().retryAfter()).contains(Duration.ofSeconds(1));
-            trials.forEach(FakeServer.Asked::answer);
+            trials.forEach(FakeUpstream.Asked::answer);
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
         }
     }
@@ -113,9 +114,9 @@ class CircuitBreakersTest {
     void callThatASecondTrySaves_isNoFailure() {
         try (var bench = FleetBench.of(FleetBench.breaking(BREAKER))) {
             for (int i = 0; i < 10; i++) {
-                List<FakeServer.Asked> before = bench.asked();
+                List<FakeUpstream.Asked> before = bench.asked();
                 bench.infer();
-                FakeServer.Asked first = bench.onlyNew(before);
+                FakeUpstream.Asked first = bench.onlyNew(before);
                 before = bench.asked();
                 first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
                 bench.onlyNew(before).answer();

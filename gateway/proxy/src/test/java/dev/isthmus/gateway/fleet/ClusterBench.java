@@ -21,9 +21,6 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -45,13 +42,6 @@ final class ClusterBench implements AutoCloseable {
 
     UpstreamBench bench() {
         return bench;
-    }
-
-    /** An address where nobody listens. */
-    static Endpoint dead() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return new Endpoint("127.0.0.1", socket.getLocalPort());
-        }
     }
 
     Cluster cluster(UpstreamProtocol protocol, Set<RetryOn> on, @Nullable Duration eachTry, Endpoint... endpoints) {

@@ -13,6 +13,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -39,8 +40,8 @@ final class FleetBench implements AutoCloseable {
     static final Retry RETRY = Retry.DEFAULT;
 
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    final FakeServer one = new FakeServer();
-    final FakeServer two = new FakeServer();
+    final FakeUpstream one = new FakeUpstream();
+    final FakeUpstream two = new FakeUpstream();
     private final EmbeddedChannel channel = new EmbeddedChannel();
     private final List<ByteBuf> bodies = new ArrayList<>();
     private final UpstreamConfig config;
@@ -115,7 +116,8 @@ final class FleetBench implements AutoCloseable {
         Endpoint[] endpoints = Stream.of(new Endpoint("127.0.0.1", 1), new Endpoint("127.0.0.1", 2))
                 .limit(servers)
                 .toArray(Endpoint[]::new);
-        ReplicaSet replicas = UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
+        ReplicaSet replicas =
+                UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
         cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
         channel.freezeTime();
     }
@@ -149,13 +151,13 @@ final class FleetBench implements AutoCloseable {
     }
 
     /** All questions of both servers, in no order. */
-    List<FakeServer.Asked> asked() {
+    List<FakeUpstream.Asked> asked() {
         return Stream.concat(one.asked.stream(), two.asked.stream()).toList();
     }
 
     /** The only question that is neither answered nor failed: there is one, and it came last. */
-    FakeServer.Asked onlyNew(List<FakeServer.Asked> before) {
-        List<FakeServer.Asked> fresh =
+    FakeUpstream.Asked onlyNew(List<FakeUpstream.Asked> before) {
+        List<FakeUpstream.Asked> fresh =
                 asked().stream().filter(asked -> !before.contains(asked)).toList();
         assertThat(fresh).hasSize(1);
         return fresh.getFirst();

@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.buffer.ByteBuf;
@@ -40,7 +41,7 @@ class OpenRequestTest {
         }
     }
 
-    private static FakeServer.Asked only(FleetBench bench) {
+    private static FakeUpstream.Asked only(FleetBench bench) {
         return bench.onlyNew(List.of());
     }
 
@@ -64,9 +65,9 @@ class OpenRequestTest {
     void failureBeforeTheFirstPart_isRepeatedAtAnotherServer_withNothingLost() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             Open open = Open.at(bench);
-            FakeServer.Asked first = only(bench);
+            FakeUpstream.Asked first = only(bench);
             first.fail(ErrorCode.UNAVAILABLE, Processed.NO);
-            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
             assertThat(bench.one.asked).hasSize(1);
             assertThat(bench.two.asked).hasSize(1);
             second.open();
@@ -172,7 +173,7 @@ class OpenRequestTest {
         try (var bench = FleetBench.of(TestConfigs.with(
                 FleetBench.config(), Map.of("timeout", Duration.ofMillis(100), "tryTimeout", Duration.ofMillis(50))))) {
             Open open = Open.at(bench);
-            FakeServer.Asked asked = only(bench);
+            FakeUpstream.Asked asked = only(bench);
             assertThat(asked.call.deadlineNanos())
                     .isEqualTo(1_000 + Duration.ofMillis(50).toNanos());
             open.request.cancel();
@@ -203,7 +204,7 @@ class OpenRequestTest {
         try (var bench = FleetBench.of(TestConfigs.with(FleetBench.breaking(breaker), Map.of("retry", noRetries())))) {
             for (int i = 0; i < 2; i++) {
                 Open open = Open.at(bench);
-                FakeServer.Asked asked = bench.asked().stream()
+                FakeUpstream.Asked asked = bench.asked().stream()
                         .filter(each -> each.reply != null && !each.open)
                         .findFirst()
                         .orElseThrow();

@@ -1,13 +1,14 @@
 package dev.isthmus.gateway.fleet;
 
-import io.netty.channel.EventLoop;
-import io.netty.channel.embedded.EmbeddedChannel;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ModelRef;
 import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -56,7 +57,7 @@ final class ReplicaFixture {
 
     private Replica add(String label, SlowStart warmth) {
         Ejection ejection = new Ejection(rules, lock, this::room);
-        Replica replica = new Replica(label, new SilentServer(), () -> now, ejection, warmth);
+        Replica replica = new Replica(label, new FakeUpstream(), () -> now, ejection, warmth);
         replicas.add(replica);
         return replica;
     }
@@ -74,12 +75,7 @@ final class ReplicaFixture {
     }
 
     static Call call(long affinity) {
-        return new Call(
-                        new Operation.ServerReady(),
-                        Call.NO_DEADLINE,
-                        Map.of(),
-                        LOOP,
-                        UnpooledByteBufAllocator.DEFAULT)
+        return new Call(new Operation.ServerReady(), Call.NO_DEADLINE, Map.of(), LOOP, UnpooledByteBufAllocator.DEFAULT)
                 .withAffinity(affinity);
     }
 

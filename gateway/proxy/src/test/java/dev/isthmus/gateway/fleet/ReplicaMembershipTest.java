@@ -11,6 +11,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Balance;
 import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.Upstream;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -70,7 +71,7 @@ class ReplicaMembershipTest {
                         Duration.ofSeconds(30),
                         "balance",
                         new Balance(policy, Duration.ofSeconds(10), 8002)));
-        return ReplicaSet.start("u", config, (address, authority) -> new SilentServer(), Set::of, around);
+        return ReplicaSet.start("u", config, (address, authority) -> new FakeUpstream(), Set::of, around);
     }
 
     private void find(Endpoint... servers) {
@@ -86,7 +87,7 @@ class ReplicaMembershipTest {
     }
 
     private static boolean closed(Upstream server) {
-        return ((SilentServer) server).closed();
+        return ((FakeUpstream) server).closed > 0;
     }
 
     private List<String> meterNames() {

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.http2.RawHttp2Connection;
 import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
@@ -67,13 +68,13 @@ class RetryOverGrpcTest {
     @Test
     void refusedConnection_isPassedOver() throws Exception {
         try (var other = FakeGrpcServer.echo()) {
-            answersFour(cluster(DEFAULT, ClusterBench.dead(), other.endpoint()));
+            answersFour(cluster(DEFAULT, TestConfigs.unusedEndpoint(), other.endpoint()));
         }
     }
 
     @Test
     void refusedConnections_fail() throws Exception {
-        OipException failure = fleet.infer(cluster(DEFAULT, ClusterBench.dead(), ClusterBench.dead()))
+        OipException failure = fleet.infer(cluster(DEFAULT, TestConfigs.unusedEndpoint(), TestConfigs.unusedEndpoint()))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' is not reachable");
         assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(1);

@@ -5,6 +5,7 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.gateway.upstream.FakeRestServer;
@@ -66,7 +67,8 @@ class RetryOverRestTest {
     @Test
     void refusedConnection_isPassedOver() throws Exception {
         try (var other = FakeRestServer.sending(ok("{}"))) {
-            answersFour(fleet.cluster(UpstreamProtocol.REST, DEFAULT, null, ClusterBench.dead(), other.endpoint()));
+            answersFour(fleet.cluster(
+                    UpstreamProtocol.REST, DEFAULT, null, TestConfigs.unusedEndpoint(), other.endpoint()));
         }
     }
 

@@ -133,7 +133,8 @@ class ServersThatLeaveTest {
                 peer.headers(stream, false, ":status", "103");
             }
         })) {
-            OipException failure = fleet.infer(grpc(loopback(server.port())), 10).failure();
+            OipException failure =
+                    fleet.infer(grpc(loopback(server.port())), 10).failure();
             assertThat(failure.code().httpStatus()).isEqualTo(502);
         }
     }

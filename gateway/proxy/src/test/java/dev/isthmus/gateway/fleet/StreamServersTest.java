@@ -7,6 +7,7 @@ import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -17,8 +18,8 @@ import org.junit.jupiter.api.Test;
 
 /** Which server a stream of inferences is opened on. */
 class StreamServersTest {
-    private final FakeServer one = new FakeServer();
-    private final FakeServer two = new FakeServer();
+    private final FakeUpstream one = new FakeUpstream();
+    private final FakeUpstream two = new FakeUpstream();
     private final ReplicaSet replicas = UncheckedReplicas.replicas(
             (at, authority) -> at.port() == 1 ? one : two,
             () -> 0,
@@ -38,7 +39,8 @@ class StreamServersTest {
     }
 
     private void openStreams() {
-        Stream.generate(() -> cluster.inferStream(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, new ClientReply()))
+        Stream.generate(() -> cluster.inferStream(
+                        ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, new ClientReply()))
                 .limit(4)
                 .toList()
                 .forEach(UpstreamStream::cancel);

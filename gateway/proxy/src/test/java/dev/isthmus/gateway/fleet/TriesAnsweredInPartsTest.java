@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException.Processed;
 import dev.isthmus.transcoder.message.Wire;
@@ -16,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** Tries whose answer is passed on as it comes: its first part is the answer. */
 class TriesAnsweredInPartsTest {
 
-    private static FakeServer.Asked only(FleetBench bench) {
+    private static FakeUpstream.Asked only(FleetBench bench) {
         return bench.onlyNew(List.of());
     }
 

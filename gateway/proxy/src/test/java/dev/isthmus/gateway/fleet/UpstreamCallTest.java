@@ -9,6 +9,7 @@ import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
@@ -22,13 +23,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 class UpstreamCallTest {
 
-    private static FakeServer.Asked only(FleetBench bench) {
+    private static FakeUpstream.Asked only(FleetBench bench) {
         return bench.onlyNew(List.of());
     }
 
     /** Fails the only question so far. */
-    private static FakeServer.Asked failFirst(FleetBench bench, ErrorCode code, Processed processed) {
-        FakeServer.Asked first = only(bench);
+    private static FakeUpstream.Asked failFirst(FleetBench bench, ErrorCode code, Processed processed) {
+        FakeUpstream.Asked first = only(bench);
         first.fail(code, processed);
         return first;
     }
@@ -37,7 +38,7 @@ class UpstreamCallTest {
     void unsent_isSentToAnotherServerAtOnce() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(bench.one.asked).hasSize(1);
             assertThat(bench.two.asked).hasSize(1);
             bench.onlyNew(List.of(first)).answer();
@@ -53,7 +54,7 @@ class UpstreamCallTest {
     void secondFailure_isTheClients_whereOneFurtherTryIsConfigured() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure().processed()).isEqualTo(Processed.NO);
             assertThat(bench.asked()).hasSize(2);
@@ -107,7 +108,7 @@ class UpstreamCallTest {
     void errorAsFirstMessageOfAStream_isRepeatedLikeAStatus() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.events(bench.call());
-            FakeServer.Asked first = only(bench);
+            FakeUpstream.Asked first = only(bench);
             first.reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNAVAILABLE, "full"), ""));
             assertThat(first.cancelled).isTrue();
             bench.onlyNew(List.of(first)).answer();
@@ -207,7 +208,7 @@ class UpstreamCallTest {
     void cancelOfTheSecondTry_reachesItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             seen.cancellation.cancel();
             assertThat(first.cancelled).isFalse();
             assertThat(bench.onlyNew(List.of(first)).cancelled).isTrue();
@@ -218,10 +219,10 @@ class UpstreamCallTest {
     void headersOfAFailedTry_areNotShown() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer();
-            FakeServer.Asked first = only(bench);
+            FakeUpstream.Asked first = only(bench);
             first.reply.headers(Map.of("retry-after", "3"));
             first.fail(ErrorCode.UNAVAILABLE, Processed.YES);
-            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
             second.reply.headers(Map.of("x-second", "1"));
             second.answer();
             assertThat(seen.headers).containsOnly(Map.entry("x-second", "1"));
@@ -243,7 +244,7 @@ class UpstreamCallTest {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
             bench.cluster().modelReady(bench.call(), FleetBench.MODEL, seen);
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).reply.only(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
             assertThat(seen.messages).containsExactly(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
         }
@@ -282,12 +283,12 @@ class UpstreamCallTest {
                 TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
             ClientReply seen = bench.infer(bench.callWithin(3000), 10);
-            FakeServer.Asked first = only(bench);
+            FakeUpstream.Asked first = only(bench);
             assertThat(first.call.deadlineNanos())
                     .isEqualTo(bench.callWithin(2000).deadlineNanos());
             bench.advance(2000);
             first.fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
-            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
             assertThat(second.call.deadlineNanos())
                     .isEqualTo(bench.callWithin(1000).deadlineNanos());
             bench.advance(1000);
@@ -304,11 +305,11 @@ class UpstreamCallTest {
                 TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
             ClientReply seen = bench.events(bench.call());
-            FakeServer.Asked first = only(bench);
+            FakeUpstream.Asked first = only(bench);
             assertThat(first.call.hasDeadline()).isFalse();
             bench.advance(2000);
             assertThat(first.cancelled).isTrue();
-            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
             second.message();
             bench.advance(100_000);
             second.reply.complete();
@@ -344,7 +345,7 @@ class UpstreamCallTest {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = new ClientReply();
             bench.cluster().generate(bench.call(), new Operation.Generate(FleetBench.MODEL, false), bench.body(), seen);
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
             bench.onlyNew(List.of(first)).answer();
             assertThat(seen.complete).isTrue();
             assertThat(bench.tries(CallOutcome.FAILED)).isZero();
@@ -355,8 +356,8 @@ class UpstreamCallTest {
     void requestOfASequence_thatIsHandedBackUnread_staysAtItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             ClientReply seen = bench.infer(bench.call().withAffinity(7, true), 10);
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
-            FakeServer.Asked second = bench.onlyNew(List.of(first));
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
+            FakeUpstream.Asked second = bench.onlyNew(List.of(first));
             assertThat(bench.one.asked.contains(first)).isEqualTo(bench.one.asked.contains(second));
             second.answer();
             assertThat(seen.complete).isTrue();
@@ -387,7 +388,7 @@ class UpstreamCallTest {
         var retry = new Retry(3, Set.of(RetryOn.LOST), 0.2, 100);
         try (var bench = FleetBench.of(FleetBench.retrying(retry))) {
             ClientReply seen = bench.infer();
-            FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
+            FakeUpstream.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure().processed()).isEqualTo(Processed.MAYBE);
             assertThat(bench.asked()).hasSize(2);

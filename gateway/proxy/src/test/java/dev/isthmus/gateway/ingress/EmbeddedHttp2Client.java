@@ -20,6 +20,8 @@ final class EmbeddedHttp2Client implements AutoCloseable {
      * @param settings what the client announces, identifiers and values in turn
      */
     EmbeddedHttp2Client(ListenerContext entry, int... settings) {
+        // So that the frames of a read are handled in turns by their number alone.
+        channel.freezeTime();
         channel.pipeline().addLast(new Edge()).addLast(new IngressPipelines(entry));
         receive(Unpooled.wrappedBuffer(RawFrames.preface(), RawFrames.settings(settings)));
         frames();

@@ -30,7 +30,7 @@ class AnswersComparedTest {
     private void compare(InferMessage main, InferMessage shadow) {
         PrimaryCallObserver observation = stage.sent();
         answer(observation, main);
-        stage.upstream.asked.remove(0).reply().only(new ReplyMessage.Inference(shadow));
+        stage.upstream.asked.remove(0).reply.only(new ReplyMessage.Inference(shadow));
     }
 
     private DistributionSummary summary(String meter, String output) {
@@ -74,7 +74,7 @@ class AnswersComparedTest {
     @Test
     void shadowThatIsFirst_waitsForTheMainAnswer() {
         PrimaryCallObserver observation = stage.sent();
-        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
+        stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().now()).isPositive();
         answer(observation, floats("a", 1));
         stage.awaitComparison("equal");
@@ -83,7 +83,7 @@ class AnswersComparedTest {
     @Test
     void shadowThatIsFirst_isReleasedWhenTheMainCallFails() {
         PrimaryCallObserver observation = stage.sent();
-        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
+        stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.runtime.held().now()).isZero();
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
@@ -94,7 +94,7 @@ class AnswersComparedTest {
         PrimaryCallObserver observation = stage.sent();
         answer(observation, floats("a", 1));
         observation.ended();
-        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
+        stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         stage.awaitComparison("equal");
     }
 

@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.shadow;
 
-import io.netty.channel.EventLoop;
-import io.netty.channel.embedded.EmbeddedChannel;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
@@ -10,13 +8,16 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -24,6 +25,8 @@ import io.micrometer.core.instrument.search.Search;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -46,7 +49,7 @@ final class ShadowStage implements AutoCloseable {
 
     final AtomicLong now = new AtomicLong(1);
     final MeterRegistry registry = new SimpleMeterRegistry();
-    final RecordingUpstream upstream = new RecordingUpstream();
+    final FakeUpstream upstream = new FakeUpstream();
     final EmbeddedChannel channel = new EmbeddedChannel();
     final Queue<Double> differences = new ConcurrentLinkedQueue<>();
     final Map<String, Parameter> parameters = new HashMap<>();
@@ -73,6 +76,7 @@ final class ShadowStage implements AutoCloseable {
                 (model, shadow, difference) -> differences.add(difference),
                 limits);
         shadows = shadows(config);
+        upstream.features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, true, true);
     }
 
     Shadows shadows(ModelConfig.ShadowConfig config) {

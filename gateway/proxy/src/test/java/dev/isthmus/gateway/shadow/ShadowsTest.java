@@ -1,7 +1,5 @@
 package dev.isthmus.gateway.shadow;
 
-import io.netty.channel.DefaultEventLoop;
-import io.netty.channel.EventLoop;
 import static dev.isthmus.gateway.shadow.ShadowStage.SHADOW;
 import static dev.isthmus.gateway.shadow.ShadowStage.answer;
 import static dev.isthmus.gateway.shadow.ShadowStage.floats;
@@ -16,6 +14,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import io.netty.channel.DefaultEventLoop;
+import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -47,7 +47,7 @@ class ShadowsTest {
         assertThat(stage.upstream.asked).isEmpty();
         assertThat(stage.released).isZero();
         stage.runLoop();
-        assertThat(stage.upstream.only().model()).isEqualTo(new ModelRef("m2", "7"));
+        assertThat(stage.upstream.only().model).isEqualTo(new ModelRef("m2", "7"));
         assertThat(stage.released).isEqualTo(1);
     }
 
@@ -55,7 +55,7 @@ class ShadowsTest {
     void copy_hasATimeoutOfItsOwn_andAMark() {
         stage.now.set(1000);
         stage.sent();
-        Call call = stage.upstream.only().call();
+        Call call = stage.upstream.only().call;
         assertThat(call.deadlineNanos()).isEqualTo(1000 + Duration.ofSeconds(5).toNanos());
         assertThat(call.headers()).isEqualTo(Map.of("x-a", "b", "isthmus-shadow", "true"));
         assertThat(call.affinity()).isEqualTo(17);
@@ -69,8 +69,8 @@ class ShadowsTest {
 
     @Test
     void noShadows_releaseTheRequest() {
-        PrimaryCallObserver observation =
-                Shadows.NONE.begin(stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
+        PrimaryCallObserver observation = Shadows.NONE.begin(
+                stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
         assertThat(observation).isSameAs(PrimaryCallObserver.NONE);
         assertThat(stage.released).isEqualTo(1);
     }
@@ -116,7 +116,7 @@ class ShadowsTest {
     void answer_isCounted_withItsLatency() {
         PrimaryCallObserver observation = stage.sent();
         stage.now.addAndGet(TimeUnit.MILLISECONDS.toNanos(30));
-        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
+        stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
         assertThat(stage.registry.get("isthmus.shadow.latency").timer().totalTime(TimeUnit.MILLISECONDS))
@@ -128,7 +128,7 @@ class ShadowsTest {
     void answer_thatIsNotCompared_isReleasedAtOnce() {
         restart(shadow(1, false, 1), ShadowLimits.DEFAULT);
         PrimaryCallObserver observation = stage.sent();
-        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
+        stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.runtime.held().now()).isZero();
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(2);
@@ -139,7 +139,7 @@ class ShadowsTest {
     @Test
     void failure_isCounted() {
         PrimaryCallObserver observation = stage.sent();
-        stage.upstream.only().reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         answer(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         assertThat(stage.runtime.held().now()).isZero();
@@ -149,14 +149,14 @@ class ShadowsTest {
     void failure_afterTheMainAnswer_releasesIt() {
         answer(stage.sent(), floats("a", 1));
         assertThat(stage.runtime.held().now()).isGreaterThan(100);
-        stage.upstream.only().reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         assertThat(stage.runtime.held().now()).isZero();
     }
 
     @Test
     void deadline_isCountedAsTimeout() {
         stage.sent();
-        stage.upstream.only().reply().fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "late"));
+        stage.upstream.only().reply.fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "late"));
         assertThat(stage.requests("timeout", "none")).isEqualTo(1);
     }
 
@@ -173,7 +173,7 @@ class ShadowsTest {
     @Test
     void replyAfterItsEnd_isReleasedUncounted() {
         stage.sent();
-        var reply = stage.upstream.only().reply();
+        var reply = stage.upstream.only().reply;
         reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.requests("answered", "none")).isZero();
@@ -187,7 +187,7 @@ class ShadowsTest {
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(2);
         assertThat(stage.requests("dropped", "busy")).isEqualTo(1);
-        stage.upstream.asked.get(0).reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        stage.upstream.asked.get(0).reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(3);
     }
@@ -199,7 +199,7 @@ class ShadowsTest {
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(1);
         assertThat(stage.requests("dropped", "memory")).isEqualTo(1);
-        stage.upstream.only().reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(2);
     }
@@ -251,7 +251,7 @@ class ShadowsTest {
     @Test
     void mainThatEndsWhileTheCopyRuns_letsItRun() {
         stage.sent().ended();
-        stage.upstream.only().reply().only(new ReplyMessage.Inference(floats("a", 1)));
+        stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
         assertThat(stage.runtime.held().now()).isZero();
     }
@@ -273,7 +273,7 @@ class ShadowsTest {
         Shadows next = stage.shadows(SHADOW);
         stage.shadows.close();
         assertThat(stage.runtime.reports()).hasSize(1);
-        stage.upstream.only().reply().fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
+        stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         next.close();
         assertThat(stage.runtime.reports()).isEmpty();

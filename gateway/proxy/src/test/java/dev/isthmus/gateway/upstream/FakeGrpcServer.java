@@ -49,7 +49,8 @@ public final class FakeGrpcServer implements AutoCloseable {
             "CudaSharedMemoryUnregister");
 
     /** A call as it was opened. */
-    public record ReceivedCall(String method, Metadata headers, @Nullable Deadline deadline) {}
+    public record ReceivedCall(
+            String method, Metadata headers, @Nullable Deadline deadline) {}
 
     /** What is done with the calls. All happens on the server's transport thread. */
     public interface Script {

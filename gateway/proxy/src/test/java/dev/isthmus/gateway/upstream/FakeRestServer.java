@@ -129,8 +129,8 @@ public final class FakeRestServer implements AutoCloseable {
                 if (head.isEmpty()) {
                     break;
                 }
-                RestRequest seen =
-                        new RestRequest(number, head, new String(in.readNBytes(length(head)), StandardCharsets.ISO_8859_1));
+                RestRequest seen = new RestRequest(
+                        number, head, new String(in.readNBytes(length(head)), StandardCharsets.ISO_8859_1));
                 requests.add(seen);
                 more = script.answer(seen, accepted.getOutputStream());
             }

@@ -1,7 +1,10 @@
 package dev.isthmus.gateway.settings;
 
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import java.io.IOException;
 import java.lang.reflect.RecordComponent;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +25,13 @@ public final class TestConfigs {
     /** A server on this machine. */
     public static Endpoint loopback(int port) {
         return new Endpoint("127.0.0.1", port);
+    }
+
+    /** Where nobody listens. */
+    public static Endpoint unusedEndpoint() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return loopback(socket.getLocalPort());
+        }
     }
 
     /** The same record with other values for these of its components. */

@@ -85,7 +85,8 @@ class BrokenAnswersTest {
         expectBad(NO_STATUS, (peer, stream) -> {
             peer.head(stream);
             peer.send(
-                    Http2FrameTypes.DATA, Http2Flags.END_STREAM, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 0);
+                    Http2FrameTypes.DATA, Http2Flags.END_STREAM, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte)
+                            0);
         });
     }
 
@@ -185,7 +186,8 @@ class BrokenAnswersTest {
             peer.answer(stream);
             peer.words(Http2FrameTypes.RST_STREAM, stream, 0);
         })) {
-            assertThat(calls.infer(calls.to(loopback(server.port()))).protobuf()).containsExactly(7);
+            assertThat(calls.infer(calls.to(loopback(server.port()))).protobuf())
+                    .containsExactly(7);
         }
     }
 

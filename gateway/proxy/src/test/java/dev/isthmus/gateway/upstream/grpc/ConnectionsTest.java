@@ -81,7 +81,8 @@ class ConnectionsTest {
             peer.awaitEnd();
         };
         try (var server = new RawHttp2Server(script)) {
-            OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
+            OipException failure =
+                    calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure.processed()).isEqualTo(Processed.NO);
             assertThat(server.connections()).isEqualTo(1);
         }
@@ -234,7 +235,8 @@ class ConnectionsTest {
                     peer.answer(stream);
                 }
             });
-            upstream = calls.to(loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
+            upstream = calls.to(
+                    loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
             carried = calls.infer(upstream);
             assertThat(asked.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
             waiting = calls.infer(upstream, calls.bench.callWithin(patience), 1);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -163,11 +164,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void port_withoutServer_isUnavailableWithoutItsAddress() throws Exception {
-        int port;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = socket.getLocalPort();
-        }
-        GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", port), Duration.ofSeconds(60));
+        GrpcUpstream upstream = upstream(TestConfigs.unusedEndpoint(), Duration.ofSeconds(60));
         OipException failure = infer(upstream, bench.call()).failure();
         assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(failure).hasMessage("upstream 'triton' is not reachable");

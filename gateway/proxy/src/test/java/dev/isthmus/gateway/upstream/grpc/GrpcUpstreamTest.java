@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
@@ -16,8 +17,6 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.Unpooled;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -146,14 +145,9 @@ class RequestPartsTest {
 
     @Test
     void serverThatCannotBeReached_failsTheCall_beforeAnyPart() throws Exception {
-        OipException failure = infer(upstream(nowhere()), random(10), 10, 10).failure();
+        OipException failure = infer(upstream(TestConfigs.unusedEndpoint()), random(10), 10, 10)
+                .failure();
         assertThat(failure.processed()).isEqualTo(OipException.Processed.NO);
-    }
-
-    private static Endpoint nowhere() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return new Endpoint("127.0.0.1", socket.getLocalPort());
-        }
     }
 
     @Test

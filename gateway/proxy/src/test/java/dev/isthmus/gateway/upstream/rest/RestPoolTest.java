@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
@@ -118,7 +119,7 @@ class RestPoolTest {
 
     @Test
     void port_withoutServer_isUnavailableWithoutItsAddress() throws Exception {
-        RestUpstream upstream = rest.upstream(new Endpoint("127.0.0.1", unusedPort()));
+        RestUpstream upstream = rest.upstream(TestConfigs.unusedEndpoint());
         OipException failure = rest.infer(upstream).failure();
         assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
         assertThat(failure).hasMessage("upstream 'triton' is not reachable");
@@ -139,16 +140,10 @@ class RestPoolTest {
 
     @Test
     void waiting_forAServerThatIsGone_failsForAll() throws Exception {
-        RestUpstream upstream = pooled(1, 10, new Endpoint("127.0.0.1", unusedPort()));
+        RestUpstream upstream = pooled(1, 10, TestConfigs.unusedEndpoint());
         List<RecordedReply> replies = List.of(rest.infer(upstream), rest.infer(upstream), rest.infer(upstream));
         for (RecordedReply reply : replies) {
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
-        }
-    }
-
-    private static int unusedPort() throws Exception {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
         }
     }
 

@@ -1,4 +1,4 @@
-package dev.isthmus.gateway.fleet;
+package dev.isthmus.gateway.upstream;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -8,8 +8,6 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
-import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -24,43 +22,58 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A server that keeps what it is asked, so that a test answers when it wants. Bodies are released at once. */
-final class FakeServer implements Upstream {
-    final List<Asked> asked = new ArrayList<>();
+/** An upstream that keeps what it is asked, so that a test answers when it wants. Bodies are released at once. */
+public final class FakeUpstream implements Upstream {
+    public final List<Asked> asked = new ArrayList<>();
+
+    /** What it understands. */
+    public ServerFeatures features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
+
     /** Whether requests in parts fail before they are open. */
-    boolean refusing;
+    public boolean refusing;
+
+    /** Whether inferences end with an exception that nothing expects. */
+    public boolean broken;
+
+    /** How often it was closed. */
+    public int closed;
 
     /** One question, and what came of it. */
-    static final class Asked implements UpstreamStream, RequestSink {
-        final Call call;
-        final Reply reply;
+    public static final class Asked implements UpstreamStream, RequestSink {
+        public final Call call;
+
+        /** Of an inference. */
+        public final @Nullable ModelRef model;
+
+        public final Reply reply;
         /** Whether it takes parts. */
-        boolean open;
+        public boolean open;
 
-        boolean cancelled;
-        boolean ended;
-        int sent;
+        public boolean cancelled;
+        public boolean ended;
+        public int sent;
 
-        Asked(Call call, Reply reply) {
+        Asked(Call call, @Nullable ModelRef model, Reply reply) {
             this.call = call;
+            this.model = model;
             this.reply = reply;
         }
 
-        void answer() {
+        public void answer() {
             message();
             reply.complete();
         }
 
-        void message() {
+        public void message() {
             reply.message(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER)));
         }
 
         /** A part of an answer that is passed on as it comes. */
-        void part() {
+        public void part() {
             reply.message(new ReplyMessage.Part(Unpooled.EMPTY_BUFFER, 1));
         }
 
-        void fail(ErrorCode code, Processed processed) {
+        public void fail(ErrorCode code, Processed processed) {
             reply.fail(new OipException(code, code.name(), null, processed));
         }
 
@@ -81,7 +94,7 @@ final class FakeServer implements Upstream {
         }
 
         /** Takes parts from now on. */
-        void open() {
+        public void open() {
             open = true;
             reply.readMore();
         }
@@ -102,15 +115,18 @@ final class FakeServer implements Upstream {
         public void resume() {}
     }
 
-    Asked last() {
+    public Asked last() {
         return asked.getLast();
     }
 
-    private Asked keep(Call call, Reply reply, @Nullable ByteBuf body) {
-        if (body != null) {
-            body.release();
-        }
-        Asked question = new Asked(call, reply);
+    /** The one question that it was asked. */
+    public Asked only() {
+        assertThat(asked).hasSize(1);
+        return asked.getFirst();
+    }
+
+    private Asked keep(Call call, @Nullable ModelRef model, Reply reply) {
+        Asked question = new Asked(call, model, reply);
         asked.add(question);
         return question;
     }
@@ -122,17 +138,21 @@ final class FakeServer implements Upstream {
 
     @Override
     public ServerFeatures peer() {
-        return new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
+        return features;
     }
 
     @Override
     public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return keep(call, reply, ((InferMessage.ProtobufMessage) message).message());
+        message.release();
+        if (broken) {
+            throw new IllegalStateException("broken");
+        }
+        return keep(call, model, reply);
     }
 
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        Asked question = keep(call, reply, null);
+        Asked question = keep(call, null, reply);
         if (refusing) {
             question.fail(ErrorCode.UNAVAILABLE, Processed.NO);
         }
@@ -141,39 +161,43 @@ final class FakeServer implements Upstream {
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-        return keep(call, reply, null);
+        return keep(call, null, reply);
     }
 
     @Override
     public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return keep(call, reply, body);
+        body.release();
+        return keep(call, null, reply);
     }
 
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return keep(call, reply, body);
+        body.release();
+        return keep(call, null, reply);
     }
 
     @Override
     public Subscription serverReady(Call call, Reply reply) {
-        return keep(call, reply, null);
+        return keep(call, null, reply);
     }
 
     @Override
     public Subscription serverMetadata(Call call, Reply reply) {
-        return keep(call, reply, null);
+        return keep(call, null, reply);
     }
 
     @Override
     public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return keep(call, reply, null);
+        return keep(call, null, reply);
     }
 
     @Override
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        return keep(call, reply, null);
+        return keep(call, null, reply);
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        closed++;
+    }
 }

@@ -235,6 +235,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             discarded += content.content().readableBytes();
             landing.end();
         }
+        turn.tookBytes(content.content().readableBytes());
         boolean last = content instanceof LastHttpContent;
         current.data(landing.place(content.content(), ctx.alloc()));
         if (!current.inOnePiece()) {

@@ -50,6 +50,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final BodyReadBuffer landing;
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
+    private final EndWatch end = new EndWatch(decoder);
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -87,6 +88,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
         turn.readComplete();
+        end.readComplete(ctx);
         ctx.fireChannelReadComplete();
     }
 

@@ -42,6 +42,8 @@ final class FrameClient implements AutoCloseable {
      * @param settings what the client announces, identifiers and values in turn
      */
     FrameClient(ListenerContext entry, int... settings) {
+        // How long a turn takes is no matter here.
+        channel.freezeTime();
         channel.pipeline().addLast(new Edge()).addLast(new IngressPipelines(entry));
         ByteBuf hello = Http2CodecUtil.connectionPrefaceBuf();
         ByteBuf payload = Unpooled.buffer();

@@ -6,6 +6,11 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
@@ -19,12 +24,18 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongConsumer;
 
 /**
  * Turns a message of one wire into another's. A message that stands on the wanted wire already, in the wanted form, is passed
  * on untouched; any other is transcoded exactly once.
  */
 public final class Transcoder {
+    /** Of an answer that is read before it is said how much is held, in bytes. */
+    private static final int STEP = 256 << 10;
+
+    private static final LongConsumer UNCOUNTED = bytes -> {};
+
     private final WireLimits limits;
 
     public Transcoder(WireLimits limits) {
@@ -150,13 +161,23 @@ public final class Transcoder {
      * @param message taken
      */
     public InferMessage response(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
+        return response(allocator, message, form, UNCOUNTED);
+    }
+
+    /**
+     * As {@link #response(ByteBufAllocator, InferMessage, ResponseForm)}.
+     *
+     * @param held is told how many bytes of memory are held of what is read of a REST answer, as they grow; may throw
+     */
+    public InferMessage response(
+            ByteBufAllocator allocator, InferMessage message, ResponseForm form, LongConsumer held) {
         if (message.wire() == form.wire() && form.untouched()) {
             if (message instanceof InferMessage.RestMessage rest) {
-                requireWhole(allocator, rest.body(), form);
+                requireWhole(allocator, rest.body(), form, held);
             }
             return form.model() == null ? message : renamed(allocator, message, form.model());
         }
-        InferResponse named = decoded(allocator, message, form);
+        InferResponse named = decoded(allocator, message, form, held);
         return switch (form.wire()) {
             case DECODED -> new InferMessage.Response(named);
             case PROTOBUF -> new InferMessage.ProtobufMessage(ProtobufWriter.response(allocator, named, form.typed()));
@@ -164,12 +185,13 @@ public final class Transcoder {
         };
     }
 
-    private InferResponse decoded(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
+    private InferResponse decoded(
+            ByteBufAllocator allocator, InferMessage message, ResponseForm form, LongConsumer held) {
         InferResponse response = switch (message) {
             case InferMessage.Response decoded -> decoded.response();
             case InferMessage.ProtobufMessage encoded ->
                 ProtobufReader.response(encoded.message(), limits.withSharedMemory(true), form.sharedOutputs());
-            case InferMessage.RestMessage rest -> read(allocator, rest.body(), form);
+            case InferMessage.RestMessage rest -> read(allocator, rest.body(), form, held);
             case InferMessage.DecodedRequest request -> throw unexpected(request);
         };
         InferResponse echoed = form.id() == null ? response : response.withId(form.id());
@@ -185,9 +207,11 @@ public final class Transcoder {
      * As {@link #response}, of an answer that need not be written at once.
      *
      * @param message taken
+     * @param held as for {@link #response(ByteBufAllocator, InferMessage, ResponseForm, LongConsumer)}
      */
-    public JsonResponseText text(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
-        return new JsonResponseText(allocator, decoded(allocator, message, form), form.outputs());
+    public JsonResponseText text(
+            ByteBufAllocator allocator, InferMessage message, ResponseForm form, LongConsumer held) {
+        return new JsonResponseText(allocator, decoded(allocator, message, form, held), form.outputs());
     }
 
     private static InferMessage renamed(ByteBufAllocator allocator, InferMessage message, String model) {
@@ -204,9 +228,9 @@ public final class Transcoder {
     }
 
     /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
-    private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form) {
+    private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
         try {
-            read(passing(allocator, body.jsonLength(), form), body.content()).release();
+            read(passing(allocator, body.jsonLength(), form), body.content(), held).release();
         } catch (RuntimeException e) {
             body.release();
             throw e;
@@ -222,29 +246,36 @@ public final class Transcoder {
         return RestResponseReader.passing(allocator, jsonLength, limits.withSharedMemory(true), form.sharedOutputs());
     }
 
-    private InferResponse read(ByteBufAllocator allocator, RestBody body, ResponseForm form) {
+    private InferResponse read(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
         try {
             WireLimits allowed = limits.withSharedMemory(true);
             var reader = new RestResponseReader(allocator, body.jsonLength(), allowed, form.sharedOutputs());
-            return read(reader, body.content());
+            return read(reader, body.content(), held);
         } finally {
             body.release();
         }
     }
 
-    private static InferResponse read(RestResponseReader reader, ByteBuf content) {
+    private static InferResponse read(RestResponseReader reader, ByteBuf content, LongConsumer held) {
         try {
             // Part by part: a composite would otherwise be flattened.
             if (content instanceof CompositeByteBuf composite) {
                 for (ByteBuf part : composite) {
-                    reader.feed(part);
+                    feed(reader, part, held);
                 }
             } else {
-                reader.feed(content);
+                feed(reader, content, held);
             }
             return reader.finish();
         } finally {
             reader.release();
+        }
+    }
+
+    private static void feed(RestResponseReader reader, ByteBuf part, LongConsumer held) {
+        for (int at = part.readerIndex(); at < part.writerIndex(); at += STEP) {
+            reader.feed(part.duplicate().setIndex(at, Math.min(at + STEP, part.writerIndex())));
+            held.accept(reader.held());
         }
     }
 

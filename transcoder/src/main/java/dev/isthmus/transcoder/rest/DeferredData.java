@@ -1,8 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
-import io.netty.buffer.Unpooled;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 
 /** A tensor's {@code data} that comes before its datatype: its text, kept until it can be read. */
 final class DeferredData implements ValueReader {
@@ -12,11 +15,11 @@ final class DeferredData implements ValueReader {
     private final RetainedText text;
 
     /** @param depth of the tensor's object in the document */
-    DeferredData(TensorCheck check, String tensor, WireLimits limits, int depth) {
+    DeferredData(TensorCheck check, String tensor, WireLimits limits, int depth, HeldMemory held) {
         this.check = check;
         this.tensor = tensor;
         this.limits = limits;
-        this.text = new RetainedText(new SkippedValue(depth, true));
+        this.text = new RetainedText(new SkippedValue(depth, true), held::data);
     }
 
     @Override
@@ -28,21 +31,13 @@ final class DeferredData implements ValueReader {
         return complete;
     }
 
-    /** Bytes of the text. */
-    long held() {
-        return text.size();
-    }
-
     /** The tokens of the value, from its first. */
     JsonTokenizer tokens() {
-        byte[] kept = text.utf8();
-        int colon = 0;
-        while (kept[colon] != ':') {
-            colon++;
-        }
-        JsonTokenizer json = new JsonTokenizer(limits);
-        json.feed(Unpooled.wrappedBuffer(kept), colon + 1, kept.length - colon - 1);
-        json.last();
-        return json;
+        return text.tokens(limits);
+    }
+
+    /** It is not needed any more. */
+    void release() {
+        text.release();
     }
 }

@@ -3,6 +3,7 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -49,13 +50,17 @@ final class DocumentReader extends ObjectReader {
         return bytes;
     }
 
-    /** Bytes of memory that the tensors hold. */
-    long held() {
-        long bytes = 0;
-        for (TensorBuilder draft : tensors) {
-            bytes += draft.held();
+    /**
+     * Bytes of memory that are held.
+     *
+     * @param window as in {@link HeldMemory#bytes}
+     */
+    long held(int window) {
+        if (!tensors.isEmpty()) {
+            // Of the others nothing has changed that was not counted.
+            tensors.getLast().count();
         }
-        return bytes;
+        return settings.held().bytes(window);
     }
 
     List<RequestedOutput> outputs() {
@@ -96,13 +101,18 @@ final class DocumentReader extends ObjectReader {
     @Override
     ValueReader member(String key, int depth) {
         return switch (key) {
-            case "id" -> text(key, value -> texts.put(key, value));
+            case "id" -> text(key, value -> keep(key, value));
             case "model_name", "model_version" ->
-                settings.request() ? skipped(depth) : text(key, value -> texts.put(key, value));
+                settings.request() ? skipped(depth) : text(key, value -> keep(key, value));
             case "inputs" -> settings.request() ? tensorsReader(key) : skipped(depth);
             case "outputs" -> settings.request() ? outputsReader(key) : tensorsReader(key);
             default -> skipped(depth);
         };
+    }
+
+    private void keep(String key, String value) {
+        settings.held().heap(value.length());
+        texts.put(key, value);
     }
 
     private ValueReader tensorsReader(String key) {
@@ -195,5 +205,6 @@ final class DocumentReader extends ObjectReader {
     void release() {
         tensors.forEach(TensorBuilder::release);
         tensors.clear();
+        settings.held().clear();
     }
 }

@@ -1,7 +1,10 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -13,6 +16,8 @@ abstract class ObjectReader implements ValueReader {
     private final ReaderSettings settings;
     private final Set<String> keys = new HashSet<>();
     private @Nullable ValueReader value;
+    /** What the names of its members, and of its parameters, take. */
+    private long names;
 
     ObjectReader(ReaderSettings settings) {
         this.settings = settings;
@@ -41,6 +46,7 @@ abstract class ObjectReader implements ValueReader {
                 return false;
             }
             if (token == Token.END_OBJECT) {
+                settings.held().heap(-names);
                 end();
                 return true;
             }
@@ -56,6 +62,9 @@ abstract class ObjectReader implements ValueReader {
         if (!seen.add(key)) {
             throw settings.failure(where("key '" + key + "' is given twice"));
         }
+        long taken = HeldMemory.member(key);
+        names += taken;
+        settings.held().heap(taken);
     }
 
     final boolean has(String key) {

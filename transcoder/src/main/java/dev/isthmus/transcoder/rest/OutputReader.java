@@ -1,6 +1,7 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.Map;
 
 /** Reads the object of a requested output. */
@@ -10,6 +11,7 @@ final class OutputReader extends ObjectReader {
     OutputReader(ReaderSettings settings, RequestedOutputs outputs) {
         super(settings);
         this.outputs = outputs;
+        settings.held().heap(HeldMemory.OUTPUT);
         outputs.beginObject();
     }
 

@@ -1,8 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
-import java.nio.charset.StandardCharsets;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -89,18 +92,21 @@ final class ParametersReader implements ValueReader {
         if (opens) {
             SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
             nestedKey = name;
-            nested = kept ? new RetainedText(value) : value;
+            nested = kept ? new RetainedText(value, settings.held()::data) : value;
         }
         if (nested instanceof RetainedText text) {
             text.add(json.window(), json.position() - 1, json.position());
         } else if (!opens && kept && !SkippedValue.isWord(token)) {
-            owner.parameters().put(name, new Parameter.Json(json.token()));
+            put(name, new Parameter.Json(json.token()), json.tokenEnd() - json.tokenStart());
         }
     }
 
     private void keep(@Nullable ValueReader read) {
-        if (read instanceof RetainedText text && !text.hasWord()) {
-            owner.parameters().put(nestedKey, new Parameter.Json(new String(text.utf8(), StandardCharsets.UTF_8)));
+        if (read instanceof RetainedText text) {
+            if (!text.hasWord()) {
+                put(nestedKey, new Parameter.Json(text.text()), text.size());
+            }
+            text.release();
         }
     }
 
@@ -111,6 +117,11 @@ final class ParametersReader implements ValueReader {
         if (settings.request() && name.startsWith("triton_") && !name.equals("triton_enable_empty_final_response")) {
             throw settings.failure(owner.where("parameter '" + name + "': names that begin with triton_ are reserved"));
         }
+        put(name, value, value instanceof Parameter.Text text ? text.value().length() : 0);
+    }
+
+    private void put(String name, Parameter value, long text) {
+        settings.held().heap(HeldMemory.PARAMETER + text);
         owner.parameters().put(name, value);
     }
 }

@@ -2,8 +2,8 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Map;
 
@@ -12,6 +12,7 @@ import java.util.Map;
  * what is absent.
  *
  * @param sharedOutputs where the outputs of an answer are that were asked for in shared memory, by name
+ * @param held what the message takes
  */
 record ReaderSettings(
         boolean request,
@@ -19,7 +20,19 @@ record ReaderSettings(
         ForeignParameters foreign,
         WireLimits limits,
         ByteBufAllocator allocator,
-        Map<String, Map<String, Parameter>> sharedOutputs) {
+        Map<String, Map<String, Parameter>> sharedOutputs,
+        HeldMemory held) {
+
+    /** Of a message of which nothing has come. */
+    ReaderSettings(
+            boolean request,
+            ElementUse elements,
+            ForeignParameters foreign,
+            WireLimits limits,
+            ByteBufAllocator allocator,
+            Map<String, Map<String, Parameter>> sharedOutputs) {
+        this(request, elements, foreign, limits, allocator, sharedOutputs, new HeldMemory());
+    }
 
     TensorCheck check() {
         return request ? TensorCheck.INPUT : TensorCheck.OUTPUT;

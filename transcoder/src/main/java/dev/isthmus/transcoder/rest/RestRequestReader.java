@@ -3,7 +3,7 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
@@ -149,9 +149,9 @@ public final class RestRequestReader {
         return reader.document().tensors().get(input).takeBinary();
     }
 
-    /** Bytes of memory that are held: tensors as far as they have been read, and text that is kept. */
+    /** Bytes of memory that are held: tensors as far as they have been read, text that is kept, and about what the heap has. */
     public long held() {
-        return reader.document().held();
+        return reader.held();
     }
 
     /** Gives back what is held; may be called at any time and more than once. */

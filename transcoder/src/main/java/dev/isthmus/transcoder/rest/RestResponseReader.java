@@ -4,7 +4,7 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
@@ -72,6 +72,11 @@ public final class RestResponseReader {
     /** Bytes of binary data that are announced by what has come of the JSON. */
     public long binarySize() {
         return reader.document().binarySize();
+    }
+
+    /** As {@link RestRequestReader#held()}. */
+    public long held() {
+        return reader.held();
     }
 
     /** Ends the body; the response is owned by the caller. Throws as {@link #feed}. */

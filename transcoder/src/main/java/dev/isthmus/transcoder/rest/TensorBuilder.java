@@ -5,8 +5,9 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.BufferCollector;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.buffer.BufferCollector;
+import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
@@ -33,10 +34,13 @@ final class TensorBuilder {
     private final ElementWalk walk = new ElementWalk();
     private long binarySize = -1;
     private boolean base64;
+    /** What of it is counted. */
+    private long counted;
 
     TensorBuilder(ReaderSettings settings) {
         this.settings = settings;
         this.check = settings.check();
+        settings.held().heap(HeldMemory.TENSOR);
     }
 
     String name() {
@@ -45,6 +49,7 @@ final class TensorBuilder {
 
     void name(String value) {
         check.requireName(value, settings.limits());
+        settings.held().heap(value.length());
         name = value;
     }
 
@@ -75,9 +80,10 @@ final class TensorBuilder {
 
     /** What reads the data, which comes next; when the datatype is not known yet, its text is kept. */
     ValueReader openData(int depth) {
+        settings.held().heap(HeldMemory.DATA);
         DataType type = dataType;
         if (type == null) {
-            kept = new DeferredData(check, name, settings.limits(), depth);
+            kept = new DeferredData(check, name, settings.limits(), depth, settings.held());
             return kept;
         }
         long expected = expectedBytes(type);
@@ -124,11 +130,13 @@ final class TensorBuilder {
                     ? new ElementCount(check, name, type, settings.limits(), 0)
                     : reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
+            kept.release();
         }
         requireOneSource();
         if (reader != null) {
             reader.requireShape(extents);
             data = reader.take();
+            count();
         } else if (!shared() && type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
             throw check.failure(
                     name,
@@ -188,6 +196,7 @@ final class TensorBuilder {
             binary = parts;
         }
         parts.add(part);
+        count();
     }
 
     /** Looks at the lengths of BYTES; of other types the size, which is known to be right, says all. */
@@ -212,7 +221,9 @@ final class TensorBuilder {
 
     /** What has come of its binary data and was not taken yet, owned by the caller. */
     ByteBuf takeBinary() {
-        return binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
+        ByteBuf taken = binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
+        count();
+        return taken;
     }
 
     /** The tensor, owned by the caller; its data is checked, and empty where it was skimmed. */
@@ -259,11 +270,11 @@ final class TensorBuilder {
         }
     }
 
-    /** Bytes of memory that it holds. */
-    long held() {
-        long bytes = reader == null ? 0 : reader.held();
-        bytes += kept == null ? 0 : kept.held();
-        return bytes + (binary == null ? 0 : binary.bytes());
+    /** Counts what it holds of its data now. */
+    void count() {
+        long bytes = (reader == null ? 0 : reader.held()) + (binary == null ? 0 : binary.bytes());
+        settings.held().data(bytes - counted);
+        counted = bytes;
     }
 
     void release() {

@@ -15,10 +15,12 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.util.internal.PlatformDependent;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -32,7 +34,7 @@ class MemoryOfCallsTest {
     private static final int MIB = 1 << 20;
     private static final int BUDGET = 4 * MIB;
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
-    private static final String GRPC = "/" + OipServer.SERVICE + "/";
+    private static final String GRPC = "/" + FakeGrpcServer.SERVICE + "/";
     private static final String REST = "/v2/models/m/infer";
     private static final String JSON =
             "{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[1]}]}";
@@ -138,6 +140,34 @@ class MemoryOfCallsTest {
         Http2Client.Response call = half("ModelStreamInfer");
         awaitUsed(MIB, MIB + 100);
         call.cancel();
+        awaitUsed(0, 0);
+    }
+
+    /** Its names take of the heap ten times what they are long. */
+    @Test
+    void jsonThatBecomesMuchMoreThanItIsLong_countsAsWhatItBecomes() throws Exception {
+        Http2Client.Response call = client.begin(REST, "content-type", "application/json");
+        StringBuilder members = new StringBuilder("{");
+        for (int i = 0; i < 60_000; i++) {
+            members.append('"').append(i).append("\":0,");
+        }
+        byte[] json = members.toString().getBytes(StandardCharsets.US_ASCII);
+        call.data(json, 0, json.length, false);
+        assertThat(call.head().status()).hasToString("503");
+        assertThat(call.body()).contains("memory: ");
+        awaitUsed(0, 0);
+    }
+
+    @Test
+    void gatheredRequest_countsUntilItsAnswerComes() throws Exception {
+        String json = "{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[" + MIB / 2 + "],\"data\":[1"
+                + ",1".repeat(MIB / 2 - 1) + "]}]}";
+        Http2Client.Response call = client.post(REST, json);
+        PartsServer.Inference inference = server.next();
+        awaitUsed(2 * MIB, 2 * MIB + MIB / 4);
+        byte[] answer = answer(4);
+        inference.head().data(answer, 0, answer.length).end("0");
+        assertThat(call.head().status()).hasToString("200");
         awaitUsed(0, 0);
     }
 

@@ -17,7 +17,7 @@ class FrameTurnsTest {
     private static ByteBuf body(int frames) {
         ByteBuf all = Unpooled.buffer();
         for (int i = 0; i < frames; i++) {
-            ByteBuf frame = Raw.frame(
+            ByteBuf frame = RawFrames.frame(
                     FrameType.DATA,
                     i == frames - 1 ? FrameType.END_STREAM : 0,
                     1,
@@ -37,24 +37,24 @@ class FrameTurnsTest {
     }
 
     /** As a loop that has not come to what is due. */
-    private static void read(Bench bench, ByteBuf in) {
+    private static void read(EmbeddedHttp2Connection bench, ByteBuf in) {
         bench.channel.pipeline().fireChannelRead(in).fireChannelReadComplete();
     }
 
-    private static boolean reads(Bench bench) {
+    private static boolean reads(EmbeddedHttp2Connection bench) {
         return bench.channel.config().isAutoRead();
     }
 
     @Test
     void framesOfOneRead_areHandledInTurns_inOrder() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
-            bench.send(Raw.request(1, false));
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
-            Heard heard = bench.request(0);
+            RecordingStreamListener heard = bench.request(0);
             assertThat(heard.parts).isEqualTo(MOST - 1);
             assertThat(reads(bench)).isFalse();
             // What the kernel had when the client closed its direction is read nevertheless.
-            read(bench, Raw.frame(FrameType.PING, 0, 0, "0102030405060708"));
+            read(bench, RawFrames.frame(FrameType.PING, 0, 0, "0102030405060708"));
             assertThat(heard.parts).isEqualTo(MOST - 1);
             bench.channel.runPendingTasks();
             assertThat(heard.body.toByteArray()).isEqualTo(numbers(MANY));
@@ -66,8 +66,8 @@ class FrameTurnsTest {
 
     @Test
     void severalReads_areATurnEach() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
-            bench.send(Raw.request(1, false));
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            bench.send(RawFrames.request(1, false));
             ByteBuf all = body(MANY);
             while (all.isReadable()) {
                 read(bench, all.readRetainedSlice(Math.min(all.readableBytes(), 10 * (MOST - 1))));
@@ -80,10 +80,10 @@ class FrameTurnsTest {
 
     @Test
     void aViolationInWhatIsLeftOver_endsTheConnection() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
-            bench.send(Raw.request(1, false));
-            read(bench, Unpooled.wrappedBuffer(body(MANY), Raw.data(9, 1, false), Raw.request(3, true)));
-            read(bench, Raw.request(5, true));
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            bench.send(RawFrames.request(1, false));
+            read(bench, Unpooled.wrappedBuffer(body(MANY), RawFrames.data(9, 1, false), RawFrames.request(3, true)));
+            read(bench, RawFrames.request(5, true));
             bench.channel.runPendingTasks();
             assertThat(bench.written()).contains("GOAWAY 1 1");
             assertThat(bench.requests()).isOne();
@@ -92,8 +92,8 @@ class FrameTurnsTest {
 
     @Test
     void aConnectionThatIsClosedMeanwhile_handlesNothingMore() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
-            bench.send(Raw.request(1, false));
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             bench.connection.close();
             bench.channel.runPendingTasks();
@@ -104,8 +104,8 @@ class FrameTurnsTest {
 
     @Test
     void aClientThatCloses_isNotHeardAnyMore() {
-        try (Bench bench = Bench.server(BothRolesTest.OPTIONS).ready()) {
-            bench.send(Raw.request(1, false));
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             bench.channel.pipeline().close();
             bench.channel.runPendingTasks();
@@ -116,10 +116,10 @@ class FrameTurnsTest {
 
     @Test
     void aServerThatCloses_hasItsLastFramesHeard() {
-        try (Bench bench = Bench.client(BothRolesTest.OPTIONS).ready()) {
-            Heard heard = bench.ask(true);
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready()) {
+            RecordingStreamListener heard = bench.ask(true);
             bench.written();
-            ByteBuf head = Raw.frame(FrameType.HEADERS, FrameType.END_HEADERS, 1, Raw.RESPONSE);
+            ByteBuf head = RawFrames.frame(FrameType.HEADERS, FrameType.END_HEADERS, 1, RawFrames.RESPONSE);
             read(bench, Unpooled.wrappedBuffer(head, body(MANY)));
             assertThat(heard.parts).isLessThan(MANY);
             bench.channel.pipeline().close();

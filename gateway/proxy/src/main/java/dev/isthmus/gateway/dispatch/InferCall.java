@@ -15,10 +15,11 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
-import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.JsonResponseText;
+import dev.isthmus.transcoder.rest.RestBody;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -251,10 +252,12 @@ final class InferCall implements Reply {
         begun();
         try {
             if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
-                client.message(
-                        new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
+                InferMessage answered =
+                        transcoder.response(call.allocator(), inference.message(), form, call.memory()::source);
+                call.memory().source(0);
+                client.message(new ReplyMessage.Inference(answered));
             } else {
-                answer(transcoder.text(call.allocator(), inference.message(), form));
+                answer(transcoder.text(call.allocator(), inference.message(), form, call.memory()::source));
             }
         } catch (RuntimeException | OutOfMemoryError e) {
             underWay.cancel();
@@ -268,7 +271,9 @@ final class InferCall implements Reply {
             text = new JsonResponseWriter(answer, call.memory(), client);
             text.begin();
         } else {
-            client.message(new ReplyMessage.Inference(new InferMessage.RestMessage(answer.whole())));
+            RestBody whole = answer.whole();
+            call.memory().source(0);
+            client.message(new ReplyMessage.Inference(new InferMessage.RestMessage(whole)));
         }
     }
 
@@ -279,7 +284,7 @@ final class InferCall implements Reply {
         }
         try {
             if (passed == null) {
-                passed = new PassThroughJson(call.allocator(), transcoder, part.jsonLength(), form);
+                passed = new PassThroughJson(call.allocator(), call.memory(), transcoder, part.jsonLength(), form);
             }
             ReplyMessage.Part looked = passed.add(part);
             if (looked != null) {

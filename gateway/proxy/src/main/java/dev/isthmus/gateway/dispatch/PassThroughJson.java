@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.transcoder.ResponseForm;
-import dev.isthmus.transcoder.SmallParts;
 import dev.isthmus.transcoder.Transcoder;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestResponseReader;
 import io.netty.buffer.ByteBuf;
@@ -20,14 +21,26 @@ final class PassThroughJson {
 
     private final ByteBufAllocator allocator;
     private final RestResponseReader reader;
+    private final MemoryBudget.MemoryReservation memory;
     private final boolean holds;
     private long jsonLength;
     private boolean begun;
     private @Nullable ByteBuf held;
 
-    /** @param jsonLength as in {@link ReplyMessage.Part#jsonLength()} */
-    PassThroughJson(ByteBufAllocator allocator, Transcoder transcoder, long jsonLength, ResponseForm form) {
+    /**
+     * An answer that will come.
+     *
+     * @param memory counts what is held of it
+     * @param jsonLength as in {@link ReplyMessage.Part#jsonLength()}
+     */
+    PassThroughJson(
+            ByteBufAllocator allocator,
+            MemoryBudget.MemoryReservation memory,
+            Transcoder transcoder,
+            long jsonLength,
+            ResponseForm form) {
         this.allocator = allocator;
+        this.memory = memory;
         this.reader = transcoder.passing(allocator, jsonLength, form);
         this.jsonLength = jsonLength;
         this.holds = jsonLength != RestBody.ALL_JSON && jsonLength <= MOST_HELD;
@@ -38,11 +51,12 @@ final class PassThroughJson {
      *
      * @param part taken
      * @return what goes on now; null where nothing does yet
-     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it breaks the protocol
+     * @throws dev.isthmus.oip.OipException BAD_UPSTREAM_ANSWER when it breaks the protocol, OVERLOADED where there is no room
      */
     ReplyMessage.@Nullable Part add(ReplyMessage.Part part) {
         try {
             reader.feed(part.bytes());
+            memory.source(reader.held() + (held == null ? 0 : held.readableBytes()));
         } catch (RuntimeException e) {
             part.release();
             throw e;
@@ -79,5 +93,6 @@ final class PassThroughJson {
             held.release();
             held = null;
         }
+        memory.source(0);
     }
 }

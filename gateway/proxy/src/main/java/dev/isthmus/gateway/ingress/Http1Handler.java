@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.ingress;
 
+import java.util.Objects;
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.net.Turn;
@@ -154,8 +157,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         keepAlive = false;
         RestExchange current = exchange;
         if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = new RestExchange(
-                    new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
+            current = exchange(ctx, HeaderFields.NONE);
             exchange = current;
         }
         bodyEnded = true;
@@ -182,31 +184,39 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
-        RestExchange started =
-                new RestExchange(new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
+        OipException refusal = Http1Rules.refusal(request);
+        // What is malformed is not read any further.
+        Http1Head head = refusal == null ? new Http1Head(request) : null;
+        RestExchange started = exchange(ctx, head == null ? HeaderFields.NONE : head);
         exchange = started;
         bodyEnded = false;
         discarded = 0;
-        OipException refusal = Http1Rules.refusal(request);
         http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
         keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
-        if (refusal != null) {
+        if (head != null) {
+            open(ctx, started, request, head);
+        } else {
             bodyEnded = true;
-            started.fail(refusal);
-            return;
+            started.reject(Objects.requireNonNull(refusal));
         }
-        open(ctx, started, request);
     }
 
-    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request) {
-        RequestHead head = new Http1Head(request);
+    private RestExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
+        return new RestExchange(
+                new Http1ResponseWriter(ctx),
+                entry.settings().get(),
+                entry.context(ClientProtocol.REST, head, ctx.channel()),
+                entry.calls());
+    }
+
+    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request, RequestHead head) {
         long length = head.contentLength();
         boolean persistent = keepAlive;
         boolean waits = HttpUtil.is100ContinueExpected(request);
         // A client that has its answer keeps its body back: there is nothing to discard, and no telling where the next
         // request would begin if it sent the body all the same.
         keepAlive = persistent && !waits;
-        started.open(head, ctx.channel(), entry.rest());
+        started.open(head, ctx.channel());
         if (!started.answered() && landing.worth(head, length) && started.inOnePiece()) {
             landing.begin(length);
         } else {

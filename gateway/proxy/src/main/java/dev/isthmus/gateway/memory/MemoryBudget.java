@@ -2,7 +2,7 @@ package dev.isthmus.gateway.memory;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -124,9 +124,10 @@ public final class MemoryBudget {
     }
 
     /**
-     * The bytes that one call of a client holds: what ingress gathers of its request, what of the request is under way, and
-     * what of the answer has not been written. Each is set to what it is now; where it grows and does not fit, OVERLOADED is
-     * thrown, and what was held before is still counted. Used by one thread.
+     * The bytes that one call of a client holds, in four parts: what ingress has gathered of its request, what of the request
+     * is under way, what of the answer has come and was not written, and what the answer is made from. Each is set to what it
+     * is now; where it grows and does not fit, OVERLOADED is thrown, and what was held before is still counted. Used by one
+     * thread.
      */
     public static final class MemoryReservation {
         /** Of a call that no client made. */
@@ -145,7 +146,7 @@ public final class MemoryBudget {
 
         /** Bytes of the request that have come and were not dispatched. */
         public void gathered(long bytes) {
-            holds(request + bytes + answer + source, false);
+            add(bytes - gathered, false);
             gathered = bytes;
         }
 
@@ -157,49 +158,51 @@ public final class MemoryBudget {
 
         /** Bytes of the request that has been dispatched, or of what was made of it. */
         public void request(long bytes) {
-            holds(gathered + bytes + answer + source, false);
+            add(bytes - request, false);
             request = bytes;
         }
 
         /** Bytes of the answer that have come and were not written. */
         public void answer(long bytes) {
-            holds(gathered + request + bytes + source, true);
+            add(bytes - answer, true);
             answer = bytes;
         }
 
-        /** The answer has come as a whole, and is written as the client takes it: it holds this instead of what has come. */
-        public void written(long bytes) {
-            holds(gathered + request + bytes, true);
-            answer = 0;
-            source = bytes;
-        }
-
-        /** Bytes of an answer that has come as a whole, and is written as the client takes it. */
+        /** Bytes of what is read out of the answer, and is looked at or written. */
         public void source(long bytes) {
-            holds(gathered + request + answer + bytes, true);
+            add(bytes - source, true);
             source = bytes;
         }
 
-        private void holds(long bytes, boolean executed) {
-            long more = bytes - gathered - request - answer - source;
+        /**
+         * The answer has come as a whole, and is written as the client takes it: what has come is held no more.
+         *
+         * @param bytes of what it is written from, as far as it is not counted as {@link #source} already
+         */
+        public void written(long bytes) {
+            long from = Math.max(source, bytes);
+            add(from - source - answer, true);
+            source = from;
+            answer = 0;
+        }
+
+        private void add(long more, boolean executed) {
             if (budget == null || over || more == 0) {
                 return;
             }
+            long total = gathered + request + answer + source + more;
             if (more < 0) {
                 budget.used.addAndGet(more);
-            } else if (!budget.reserved(more, bytes, executed ? more <= LIGHT_ANSWER : bytes < SmallParts.SMALL)) {
+            } else if (!budget.reserved(more, total, executed ? more <= LIGHT_ANSWER : total < SmallParts.SMALL)) {
                 throw executed
                         ? OipException.answerDropped(ErrorCode.OVERLOADED, budget.full(), SOON)
                         : OipException.refused(ErrorCode.OVERLOADED, budget.full(), SOON);
             }
         }
 
-        /** The call holds nothing any more. Idempotent. */
+        /** The call holds nothing any more, and nothing that it says counts from now on. Idempotent. */
         public void giveBack() {
-            gathered(0);
-            request(0);
-            answer(0);
-            source(0);
+            add(-gathered - request - answer - source, true);
             over = budget != null;
         }
     }

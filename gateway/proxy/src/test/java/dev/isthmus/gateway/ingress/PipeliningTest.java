@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -51,7 +52,7 @@ class PipeliningTest {
                 100,
                 HeaderAllowList.of(List.of()),
                 5,
-                IngressSettings.IngressStreamForm.TRITON,
+                StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
@@ -60,7 +61,7 @@ class PipeliningTest {
             channel.advanceTimeBy(micros, TimeUnit.MICROSECONDS);
             return calls.open(call, reply);
         };
-        new IngressPipelines(new ListenerContext(service, service, () -> settings))
+        new IngressPipelines(new ListenerContext(service, () -> settings))
                 .http1(
                         channel.pipeline(),
                         new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),

@@ -107,6 +107,20 @@ class MemoryBudgetTest {
     }
 
     @Test
+    void answerThatIsWritten_countsWhatItIsMadeFrom_insteadOfWhatHasCome() {
+        MemoryBudget.MemoryReservation hold = budget.hold();
+        hold.answer(60);
+        hold.source(40);
+        assertThat(used()).isEqualTo(100);
+        hold.written(30);
+        assertThat(used()).isEqualTo(40);
+        hold.source(0);
+        hold.answer(70);
+        hold.written(80);
+        assertThat(used()).isEqualTo(80);
+    }
+
+    @Test
     void callOfNoClient_isNotCounted() {
         MemoryBudget.MemoryReservation.UNCOUNTED.request(1000);
         MemoryBudget.MemoryReservation.UNCOUNTED.giveBack();

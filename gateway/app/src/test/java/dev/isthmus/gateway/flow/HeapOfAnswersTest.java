@@ -1,0 +1,90 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.Limits;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.util.internal.PlatformDependent;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** A REST server's answer whose JSON becomes much more than it is long counts as what it becomes. */
+class HeapOfAnswersTest {
+    private static final int BUDGET = 4 << 20;
+    private static final int MEMBERS = 60_000;
+    private static final String PATH = "/v2/models/m/infer";
+    /** About 600 KB; its names take more than the budget. */
+    private static final String ANSWER = IntStream.range(0, MEMBERS)
+            .mapToObj(i -> "\"" + i + "\":0,")
+            .collect(Collectors.joining(
+                    "",
+                    "{",
+                    "\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[1]}]}"));
+
+    private static Stage stage(FakeRestServer server) throws Exception {
+        Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));
+        GatewayConfig config = stage.gateway().config();
+        double share = BUDGET * 16.0 / 15 / PlatformDependent.maxDirectMemory();
+        Limits limits = TestConfigs.with(config.limits(), Map.of("maxBuffered", share));
+        stage.gateway().reload(TestConfigs.with(config, Map.of("limits", limits)));
+        return stage;
+    }
+
+    private static FakeRestServer server() throws Exception {
+        return FakeRestServer.that((seen, out) -> {
+            FakeRestServer.write(out, FakeRestServer.ok(seen.head().startsWith("POST") ? ANSWER : "{}"));
+            return true;
+        });
+    }
+
+    /** Read for a gRPC client. */
+    @Test
+    void gatheredAnswer() throws Exception {
+        try (FakeRestServer server = server();
+                Stage stage = stage(server);
+                Http2Client client = new Http2Client(stage.port())) {
+            byte[] message = Infer.request("m", "a", 1).toByteArray();
+            byte[] framed = ByteBuffer.allocate(message.length + 5)
+                    .put((byte) 0)
+                    .putInt(message.length)
+                    .put(message)
+                    .array();
+            Http2Client.Response call = client.post(
+                    "/" + FakeGrpcServer.SERVICE + "/ModelInfer",
+                    framed,
+                    "content-type",
+                    "application/grpc",
+                    "te",
+                    "trailers");
+            assertThat(call.trailers().get("grpc-status")).hasToString("8");
+            assertThat(call.trailers().get("grpc-message").toString()).startsWith("memory: ");
+            await().until(() -> used(stage) == 0);
+        }
+    }
+
+    /** Looked at while it passes to a REST client: that client gets no whole answer. */
+    @Test
+    void passedAnswer() throws Exception {
+        try (FakeRestServer server = server();
+                Stage stage = stage(server);
+                Http2Client client = new Http2Client(stage.port())) {
+            Http2Client.Response call = client.post(PATH, Infer.json("a", 1));
+            assertThat(call.reset()).isEqualTo(2);
+            await().until(() -> used(stage) == 0);
+        }
+    }
+
+    private static double used(Stage stage) {
+        MeterRegistry meters = stage.gateway().meters();
+        return meters.get("isthmus.memory.used").gauge().value();
+    }
+}

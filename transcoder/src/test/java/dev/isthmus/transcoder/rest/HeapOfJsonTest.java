@@ -1,0 +1,99 @@
+package dev.isthmus.transcoder.rest;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.message.WireLimits;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import java.util.function.IntFunction;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What JSON takes of the heap while it is read, compared with what is counted of it. */
+class HeapOfJsonTest {
+    /** Its buffers are not watched: who watches them keeps more than they do. */
+    private static final ByteBufAllocator PLAIN = new UnpooledByteBufAllocator(true, true);
+
+    /** Bodies that become much more than they are long. */
+    enum Body {
+        TENSORS(4096, "{\"inputs\":[", i -> "{\"name\":\"a" + i + "\",\"shape\":[0],\"datatype\":\"BYTES\",\"data\":[]},"),
+        MEMBERS(100_000, "{", i -> "\"" + i + "\":0,"),
+        MEMBERS_OF_A_TENSOR(100_000, "{\"inputs\":[{", i -> "\"" + i + "\":0,"),
+        PARAMETERS(
+                100_000,
+                "{\"inputs\":[",
+                i -> (i % 1000 == 0 ? "{\"name\":\"a" + i + "\",\"parameters\":{" : "")
+                        + "\"" + i % 1000 + "\":" + i
+                        + (i % 1000 == 999 ? "},\"shape\":[0],\"datatype\":\"BYTES\",\"data\":[]}," : ",")),
+        TEXTS(
+                100_000,
+                "{\"inputs\":[",
+                i -> (i % 1000 == 0 ? "{\"name\":\"a" + i + "\",\"parameters\":{" : "")
+                        + "\"" + i % 1000 + "\":\"" + i
+                        + (i % 1000 == 999 ? "\"},\"shape\":[0],\"datatype\":\"BYTES\",\"data\":[]}," : "\",")),
+        OUTPUTS(4096, "{\"outputs\":[", i -> "{\"name\":\"a" + i + "\",\"parameters\":{\"binary_data\":true}},"),
+        OUTPUTS_WITH_PARAMETERS(
+                100_000,
+                "{\"outputs\":[",
+                i -> (i % 1000 == 0 ? "{\"name\":\"a" + i + "\",\"parameters\":{" : "")
+                        + "\"" + i % 1000 + "\":" + i + (i % 1000 == 999 ? "}}," : ",")),
+        STRING(1000, "{\"id\":\"", i -> "x".repeat(8000)),
+        ID(1000, "{\"id\":\"", i -> "x".repeat(8000) + (i == 999 ? "\"," : "")),
+        NESTED(
+                1000,
+                "{\"parameters\":{\"p\":[",
+                i -> "[1,2,3],{\"a\":[]},".repeat(400)),
+        DATA_BEFORE_DATATYPE(1000, "{\"inputs\":[{\"name\":\"a\",\"data\":[", i -> "\"x\",".repeat(2000)),
+        ONE_BYTE_STRINGS(
+                1000,
+                "{\"inputs\":[{\"name\":\"a\",\"datatype\":\"BYTES\",\"shape\":[2000000],\"data\":[",
+                i -> "\"x\",".repeat(2000));
+
+        private final int count;
+        private final String before;
+        private final IntFunction<String> part;
+
+        Body(int count, String before, IntFunction<String> part) {
+            this.count = count;
+            this.before = before;
+            this.part = part;
+        }
+    }
+
+    private static long collectedHeap() {
+        System.gc();
+        System.gc();
+        Runtime runtime = Runtime.getRuntime();
+        return runtime.totalMemory() - runtime.freeMemory();
+    }
+
+    private static void feed(Body body, RestRequestReader reader) {
+        reader.feed(Unpooled.wrappedBuffer(body.before.getBytes(US_ASCII)));
+        for (int i = 0; i < body.count; i++) {
+            reader.feed(Unpooled.wrappedBuffer(body.part.apply(i).getBytes(US_ASCII)));
+        }
+    }
+
+    /** What is counted, and what the heap has while the body is held. */
+    private record Taken(long counted, long heap) {
+        static Taken by(Body body) {
+            RestRequestReader reader =
+                    new RestRequestReader(PLAIN, ModelRef.of("m"), RestBody.ALL_JSON, true, WireLimits.DEFAULT);
+            feed(body, reader);
+            Taken taken = new Taken(reader.held(), collectedHeap());
+            reader.release();
+            return taken;
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void heap_isHardlyMoreThanWhatIsCounted(Body body) {
+        Taken taken = Taken.by(body);
+        long heap = taken.heap() - collectedHeap();
+        assertThat(heap).isLessThan(taken.counted() + taken.counted() / 4 + 64 * 1024);
+    }
+}

@@ -47,6 +47,7 @@ final class CompressedBody {
     /** @param part taken */
     void add(ByteBuf part) {
         decoder.add(part);
+        turn.giveWay();
     }
 
     /**

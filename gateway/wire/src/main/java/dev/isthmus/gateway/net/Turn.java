@@ -73,6 +73,15 @@ public final class Turn {
         took(bytes / BYTES);
     }
 
+    /** Something costly comes next: where others have something left over, it is left over, too. */
+    public void giveWay() {
+        LeftOver others = LeftOver.of(loop);
+        if (!over && !others.running && !others.waiting.isEmpty()) {
+            over = true;
+            others.add(this);
+        }
+    }
+
     private void took(int parts) {
         int before = taken;
         taken += parts;

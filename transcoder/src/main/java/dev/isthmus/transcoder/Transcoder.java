@@ -274,7 +274,7 @@ public final class Transcoder {
 
     private static void feed(RestResponseReader reader, ByteBuf part, LongConsumer held) {
         for (int at = part.readerIndex(); at < part.writerIndex(); at += STEP) {
-            reader.feed(part.duplicate().setIndex(at, Math.min(at + STEP, part.writerIndex())));
+            reader.feed(part.slice(at, Math.min(STEP, part.writerIndex() - at)));
             held.accept(reader.held());
         }
     }

@@ -6,6 +6,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.net.LogRateLimiter;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.message.Wire;

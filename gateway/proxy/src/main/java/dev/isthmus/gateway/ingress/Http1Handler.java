@@ -53,6 +53,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private final BodyReadBuffer landing;
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
+    private final EndWatch end = new EndWatch(decoder);
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
     private boolean bodyEnded;
@@ -90,6 +91,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
         turn.readComplete();
+        end.readComplete(ctx);
         ctx.fireChannelReadComplete();
     }
 
@@ -245,6 +247,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             discarded += content.content().readableBytes();
             landing.end();
         }
+        turn.tookBytes(content.content().readableBytes());
         boolean last = content instanceof LastHttpContent;
         current.data(landing.place(content.content(), ctx.alloc()));
         if (!current.inOnePiece()) {

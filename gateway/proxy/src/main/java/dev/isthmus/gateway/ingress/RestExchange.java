@@ -9,7 +9,6 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.coding.ContentCoding;
-import dev.isthmus.gateway.coding.ContentInflater;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
@@ -21,7 +20,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +44,8 @@ final class RestExchange implements Reply {
     private boolean begun;
     private boolean passing;
     private boolean answered;
+    /** All of the request's body has come. */
+    private boolean ended;
 
     /**
      * What the head of the request says.
@@ -59,7 +59,7 @@ final class RestExchange implements Reply {
             Channel channel,
             boolean events,
             long maxBytes,
-            @Nullable ContentInflater decoder,
+            @Nullable CompressedBody decoder,
             @Nullable ContentCoding accepted) {}
 
     /** @param calls takes the call, or the refusal of the request */
@@ -92,8 +92,9 @@ final class RestExchange implements Reply {
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
             Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
-            opened = new OpenedRequest(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
-            memory.gathered(opened.decoder() == null ? 0 : ContentInflater.HELD);
+            CompressedBody decoder = decoder(head, channel, limits);
+            opened = new OpenedRequest(channel, events, limits.maxBytes(), decoder, accepted);
+            memory.gathered(decoder == null ? 0 : decoder.held());
             sink = calls.open(call, this);
         } catch (OipException failure) {
             reject(failure);
@@ -106,20 +107,13 @@ final class RestExchange implements Reply {
         calls.reject(context, refusal, this);
     }
 
-    private @Nullable ContentInflater decoder(RequestHead head, Channel channel, InflationLimits limits) {
-        List<String> codings = head.codings();
-        if (codings.isEmpty()) {
-            return null;
-        }
-        ContentCoding coding = codings.size() > 1 ? null : ContentCoding.of(codings.getFirst());
-        if (coding == null) {
+    private @Nullable CompressedBody decoder(RequestHead head, Channel channel, InflationLimits limits) {
+        try {
+            return CompressedBody.of(head.codings(), channel, limits, this::inflateOn);
+        } catch (OipException unknown) {
             headers(Map.of("accept-encoding", ContentCoding.ACCEPTED));
-            throw new OipException(
-                    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-                    "header Content-Encoding: one of " + ContentCoding.ACCEPTED + " is expected, got '"
-                            + String.join(", ", codings) + "'");
+            throw unknown;
         }
-        return coding.decoder(channel.alloc(), limits);
     }
 
     /** @param chunk taken */
@@ -135,28 +129,60 @@ final class RestExchange implements Reply {
         } else if (request.decoder() == null) {
             to.data(chunk);
         } else {
-            try {
-                request.decoder().add(chunk, to::data);
-            } catch (OipException malformed) {
-                cancelWith(malformed);
-            }
+            request.decoder().add(chunk);
+            inflate(request.decoder(), to);
         }
     }
 
-    void end() {
+    /** Decodes what has come of a compressed body, as far as the turn goes. */
+    private void inflate(CompressedBody body, RequestSink to) {
+        try {
+            body.decode(to::data);
+            if (!answered) {
+                memory.gathered(body.held());
+            }
+        } catch (OipException malformed) {
+            cancelWith(malformed);
+        }
+    }
+
+    /** What was left over has its turn. */
+    private void inflateOn() {
+        CompressedBody body = body();
         RequestSink to = sink;
-        if (answered || to == null) {
+        if (answered || body == null || to == null || !body.waits()) {
             return;
         }
-        ContentInflater decoder = opened == null ? null : opened.decoder();
-        if (decoder != null) {
+        inflate(body, to);
+        if (body.waits()) {
+            return;
+        }
+        if (ended) {
+            end();
+        } else {
+            writer.readMore();
+        }
+    }
+
+    private @Nullable CompressedBody body() {
+        return opened == null ? null : opened.decoder();
+    }
+
+    void end() {
+        ended = true;
+        RequestSink to = sink;
+        CompressedBody body = body();
+        if (answered || to == null || (body != null && body.waits())) {
+            return;
+        }
+        if (body != null) {
             try {
-                decoder.finish();
+                body.finish();
             } catch (OipException malformed) {
                 cancelWith(malformed);
                 return;
             }
-            release(decoder);
+            release(body);
         }
         if (!answered) {
             to.end();
@@ -165,7 +191,8 @@ final class RestExchange implements Reply {
 
     /** Whether the client is to wait before it sends more of the body. */
     boolean paused() {
-        return !answered && sink != null && !sink.writable();
+        CompressedBody body = body();
+        return !answered && sink != null && (!sink.writable() || (body != null && body.waits()));
     }
 
     /** Whether it is worth the memory to have the body in one piece. */
@@ -223,13 +250,14 @@ final class RestExchange implements Reply {
 
     private void endRequest() {
         answered = true;
-        if (opened != null && opened.decoder() != null) {
-            release(opened.decoder());
+        CompressedBody body = body();
+        if (body != null) {
+            release(body);
         }
     }
 
-    private void release(ContentInflater decoder) {
-        decoder.release();
+    private void release(CompressedBody body) {
+        body.release();
         memory.gathered(0);
     }
 

@@ -2,20 +2,31 @@ package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.http2.AbuseListener;
 import dev.isthmus.gateway.http2.AbuseRule;
+import dev.isthmus.gateway.net.LogRateLimiter;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.net.SocketAddress;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Counts and logs the HTTP/2 connections that are closed because their peer costs more than it may. */
+/**
+ * Counts the HTTP/2 connections that are closed because their peer costs more than it may, and logs at most a hundred a
+ * second.
+ */
 public final class Http2AbuseMetrics {
     private static final Logger LOG = LoggerFactory.getLogger(Http2AbuseMetrics.class);
 
     private final MeterRegistry registry;
+    private final LogRateLimiter lines;
 
     public Http2AbuseMetrics(MeterRegistry registry) {
+        this(registry, System::nanoTime);
+    }
+
+    Http2AbuseMetrics(MeterRegistry registry, LongSupplier nanoTime) {
         this.registry = registry;
+        this.lines = new LogRateLimiter(nanoTime);
     }
 
     /** Hears of the connections of clients. */
@@ -35,6 +46,16 @@ public final class Http2AbuseMetrics {
                 .tag("rule", rule.label())
                 .register(registry)
                 .increment();
-        LOG.warn("HTTP/2 connection of {} {} closed with ENHANCE_YOUR_CALM, {}: {}", whose, peer, rule.label(), what);
+        long leftOut = lines.next();
+        if (leftOut < 0) {
+            return;
+        }
+        LOG.warn(
+                "HTTP/2 connection of {} {} closed with ENHANCE_YOUR_CALM, {}: {}{}",
+                whose,
+                peer,
+                rule.label(),
+                what,
+                leftOut == 0 ? "" : " (" + leftOut + " such lines were left out before)");
     }
 }

@@ -27,6 +27,9 @@ final class Calls implements Service {
     final BlockingQueue<Call> opened = new LinkedBlockingQueue<>();
     final BlockingQueue<Call> cancelled = new LinkedBlockingQueue<>();
 
+    /** Of bodies, that have come. */
+    long bytes;
+
     @Override
     public RequestSink open(Call call, Reply reply) {
         opened.add(call);
@@ -46,6 +49,7 @@ final class Calls implements Service {
 
         @Override
         public void data(ByteBuf chunk) {
+            bytes += chunk.readableBytes();
             if (call.operation() instanceof Operation.Infer infer
                     && infer.model().name().equals("bad")) {
                 chunk.release();

@@ -11,9 +11,13 @@ import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -44,7 +48,7 @@ class PipeliningTest {
     PipeliningTest() {
         channel.freezeTime();
         IngressSettings settings = new IngressSettings(
-                BodyLimits.of(100_000),
+                BodyLimits.of(16 << 20),
                 100,
                 HeaderAllowList.of(List.of()),
                 5,
@@ -156,5 +160,60 @@ class PipeliningTest {
         takesAnswers(true);
         assertThat(answers()).isEqualTo(MANY / 2);
         assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    /** As JSON is, when it is compressed. */
+    private static byte[] compressible(int length) {
+        byte[] bytes = new byte[length];
+        new Random(1).nextBytes(bytes);
+        for (int i = 0; i < length; i++) {
+            bytes[i] = i % 64 == 0 ? bytes[i] : 0;
+        }
+        return bytes;
+    }
+
+    private ByteBuf gzipped(byte[] body) throws IOException {
+        ByteArrayOutputStream packed = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+            gzip.write(body);
+        }
+        String head = "POST /v2/models/m/infer HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: "
+                + packed.size() + "\r\n\r\n";
+        return Unpooled.directBuffer()
+                .writeBytes(head.getBytes(StandardCharsets.US_ASCII))
+                .writeBytes(packed.toByteArray());
+    }
+
+    @Test
+    void compressedBody_thatBecomesMuch_isInflatedInTurns() throws Exception {
+        byte[] body = compressible(12 << 20);
+        busy = true;
+        channel.pipeline().fireChannelRead(gzipped(body)).fireChannelReadComplete();
+        assertThat(calls.bytes).isBetween(1L << 20, 5L << 20);
+        assertThat(answers()).isZero();
+        int turns = 0;
+        while (calls.bytes < body.length) {
+            long before = calls.bytes;
+            channel.runScheduledPendingTasks();
+            assertThat(calls.bytes - before).isLessThan(body.length);
+            turns++;
+        }
+        assertThat(turns).isPositive();
+        assertThat(answers()).isOne();
+        receive(GET);
+        assertThat(answers()).isOne();
+        assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    @Test
+    void clientThatGoes_whileItsBodyIsInflated_leavesNothing() throws Exception {
+        busy = true;
+        channel.pipeline().fireChannelRead(gzipped(compressible(12 << 20))).fireChannelReadComplete();
+        channel.pipeline().close();
+        long before = calls.bytes;
+        busy = false;
+        channel.runPendingTasks();
+        assertThat(calls.bytes).isEqualTo(before);
+        assertThat(calls.cancelled).hasSize(1);
     }
 }

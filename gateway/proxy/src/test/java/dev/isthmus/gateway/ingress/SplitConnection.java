@@ -75,6 +75,7 @@ final class SplitConnection implements AutoCloseable {
                 ConnectionPolicy.NONE);
         ListenerContext entry = new ListenerContext(this::open, () -> settings);
         channel = new EmbeddedChannel();
+        channel.freezeTime();
         channel.config().setAllocator(allocator);
         IngressPipelines pipelines = new IngressPipelines(entry);
         pipelines.http1(channel.pipeline(), new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()), landing);

@@ -4,7 +4,11 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.zip.CRC32;
 import java.util.zip.DataFormatException;
@@ -47,7 +51,13 @@ public final class ContentInflater {
     private long compressed;
     private long decoded;
     private boolean any;
-    private boolean released;
+    /** Whether there may be more of what was decoded than there was room for. */
+    private boolean full;
+
+    /** What has been added and is not decoded. */
+    private final Deque<ByteBuf> parts = new ArrayDeque<>(1);
+
+    private int waiting;
 
     ContentInflater(boolean gzip, ByteBufAllocator allocator, InflationLimits limits) {
         this.gzip = gzip;
@@ -56,35 +66,74 @@ public final class ContentInflater {
     }
 
     /**
-     * Decodes the next part.
+     * Decodes the next part, and what was left over before it.
      *
      * @param part taken
      * @param out gets what is decoded, and owns it; it may release this
      * @throws OipException for malformed or too large content, after which only {@link #release()} may be called
      */
     public void add(ByteBuf part, Consumer<ByteBuf> out) {
+        add(part);
+        decode(() -> true, out);
+    }
+
+    /**
+     * The next part, which {@link #decode} decodes.
+     *
+     * @param part taken
+     */
+    public void add(ByteBuf part) {
         compressed += part.readableBytes();
+        waiting += part.readableBytes();
+        parts.add(part);
+    }
+
+    /**
+     * Decodes what was added.
+     *
+     * @param more asked before each step, which gives at most 64 KiB: where it says no, the rest is left over
+     * @param out gets what is decoded, and owns it; it may release this
+     * @throws OipException for malformed or too large content, after which only {@link #release()} may be called
+     */
+    public void decode(BooleanSupplier more, Consumer<ByteBuf> out) {
         try {
-            for (ByteBuffer piece : part.nioBuffers()) {
-                while (piece.hasRemaining() && !released) {
-                    any = true;
-                    step(piece, out);
+            for (ByteBuf part = parts.peek(); part != null || full; part = parts.peek()) {
+                if (part != null && !part.isReadable() && !full) {
+                    parts.remove().release();
+                } else if (more.getAsBoolean()) {
+                    step(part == null ? Unpooled.EMPTY_BUFFER : part, out);
+                } else {
+                    return;
                 }
             }
         } catch (DataFormatException e) {
             throw new OipException(ErrorCode.INVALID_ARGUMENT, "malformed compressed content", e);
-        } finally {
-            part.release();
         }
     }
 
-    private void step(ByteBuffer in, Consumer<ByteBuf> out) throws DataFormatException {
+    /** Whether nothing that was added is left over. */
+    public boolean done() {
+        return parts.isEmpty() && !full;
+    }
+
+    /** Bytes that were added and not decoded. */
+    public int waiting() {
+        return waiting;
+    }
+
+    private void step(ByteBuf in, Consumer<ByteBuf> out) throws DataFormatException {
+        any = true;
         switch (state) {
-            case HEADER -> header(in.get(), out);
-            case CONTENT -> inflate(in, out);
-            case TRAILER -> trailer(in.get());
+            case HEADER -> header(octet(in), out);
+            case CONTENT -> content(in, out);
+            case TRAILER -> trailer(octet(in));
             case END -> throw new DataFormatException("more than the content");
         }
+    }
+
+    private byte octet(ByteBuf in) {
+        waiting--;
+        return in.readByte();
     }
 
     private void header(byte octet, Consumer<ByteBuf> out) throws DataFormatException {
@@ -101,7 +150,7 @@ public final class ContentInflater {
             int second = (int) number >> 8;
             boolean zlib = (first & 0xf) == ZLIB_METHOD && (first << 8 | second) % 31 == 0;
             begin(!zlib);
-            inflate(ByteBuffer.wrap(new byte[] {(byte) first, (byte) second}), out);
+            emit(inflate(ByteBuffer.wrap(new byte[] {(byte) first, (byte) second})), out);
         }
     }
 
@@ -115,30 +164,59 @@ public final class ContentInflater {
         taken = 0;
     }
 
-    private void inflate(ByteBuffer in, Consumer<ByteBuf> out) throws DataFormatException {
+    private void content(ByteBuf in, Consumer<ByteBuf> out) throws DataFormatException {
+        ByteBuffer piece = first(in);
+        int before = piece.remaining();
+        int length = inflate(piece);
+        int used = before - piece.remaining();
+        if (used == 0 && length == 0 && state == InflaterState.CONTENT && in.isReadable()) {
+            throw new DataFormatException("content that does not go on");
+        }
+        in.skipBytes(used);
+        waiting -= used;
+        emit(length, out);
+    }
+
+    private static ByteBuffer first(ByteBuf in) {
+        if (in.nioBufferCount() > 1) {
+            for (ByteBuffer piece : in.nioBuffers()) {
+                if (piece.hasRemaining()) {
+                    return piece;
+                }
+            }
+        }
+        return in.nioBuffer();
+    }
+
+    /** Inflates into {@link #space()}, and returns how many bytes. */
+    private int inflate(ByteBuffer in) throws DataFormatException {
         Inflater using = inflater;
         if (using == null) {
             throw new IllegalStateException("there is content before it begins");
         }
+        ByteBuf to = space();
+        int room = to.writableBytes();
         using.setInput(in);
-        while (!released) {
+        int length = using.inflate(to.nioBuffer(to.writerIndex(), room));
+        full = length == room && !using.finished();
+        if (using.needsDictionary()) {
+            throw new DataFormatException("a dictionary that nobody has");
+        }
+        decoded += length;
+        limits.check(compressed, decoded);
+        crc.update(to.nioBuffer(to.writerIndex(), length));
+        if (using.finished()) {
+            state = gzip ? InflaterState.TRAILER : InflaterState.END;
+        }
+        return length;
+    }
+
+    private void emit(int length, Consumer<ByteBuf> out) {
+        if (length > 0) {
             ByteBuf to = space();
             int start = to.writerIndex();
-            int length = using.inflate(to.nioBuffer(start, to.writableBytes()));
-            if (length > 0) {
-                decoded += length;
-                limits.check(compressed, decoded);
-                crc.update(to.nioBuffer(start, length));
-                to.writerIndex(start + length);
-                out.accept(to.retainedSlice(start, length));
-            } else if (using.finished()) {
-                state = gzip ? InflaterState.TRAILER : InflaterState.END;
-                return;
-            } else if (using.needsDictionary()) {
-                throw new DataFormatException("a dictionary that nobody has");
-            } else {
-                return;
-            }
+            to.writerIndex(start + length);
+            out.accept(to.retainedSlice(start, length));
         }
     }
 
@@ -183,7 +261,10 @@ public final class ContentInflater {
 
     /** Gives back what is held; may be called more than once. */
     public void release() {
-        released = true;
+        parts.forEach(ByteBuf::release);
+        parts.clear();
+        full = false;
+        waiting = 0;
         if (inflater != null) {
             inflater.end();
             inflater = null;

@@ -19,6 +19,9 @@ public final class Turn {
     /** The most parts of a turn. */
     static final int MOST = 512;
 
+    /** Of content that cost about as much as a part. */
+    private static final int BYTES = 8 << 10;
+
     /** Of one turn, and of all that are left over between two looks of the loop at its sockets. */
     static final long NANOS = 500_000;
 
@@ -26,6 +29,9 @@ public final class Turn {
     private final Runnable rest;
     private int taken;
     private boolean over;
+    /** Whether the clock has been looked at. */
+    private boolean timed;
+
     private long end;
 
     /**
@@ -48,6 +54,7 @@ public final class Turn {
     /** Begins a turn, though one may be over. */
     public void begin() {
         over = false;
+        timed = false;
         taken = 0;
     }
 
@@ -58,8 +65,27 @@ public final class Turn {
 
     /** One more part has been taken. */
     public void took() {
-        taken++;
-        if ((taken & FEW - 1) == 0 && !over) {
+        took(1);
+    }
+
+    /** Content has been taken, which counts as one more part for each 8 KiB: it may be parsed. */
+    public void tookBytes(int bytes) {
+        took(bytes / BYTES);
+    }
+
+    /** Something costly comes next: where others have something left over, it is left over, too. */
+    public void giveWay() {
+        LeftOver others = LeftOver.of(loop);
+        if (!over && !others.running && !others.waiting.isEmpty()) {
+            over = true;
+            others.add(this);
+        }
+    }
+
+    private void took(int parts) {
+        int before = taken;
+        taken += parts;
+        if ((taken ^ before) >= FEW && !over) {
             look();
         }
     }
@@ -67,10 +93,11 @@ public final class Turn {
     private void look() {
         LeftOver others = LeftOver.of(loop);
         long now = loop.ticker().nanoTime();
-        if (taken == FEW && !others.running) {
-            end = others.waiting.isEmpty() ? now + NANOS : now;
+        if (!timed) {
+            timed = true;
+            end = others.running ? others.end : others.waiting.isEmpty() ? now + NANOS : now;
         }
-        if (taken >= MOST || now - (others.running ? others.end : end) >= 0) {
+        if (taken >= MOST || now - end >= 0) {
             over = true;
             others.add(this);
         }

@@ -127,6 +127,18 @@ class TurnTest {
     }
 
     @Test
+    void whatIsCostly_givesWayToOthers() {
+        Connection first = new Connection("a", 100);
+        first.turn.giveWay();
+        assertThat(first.read(17)).isEqualTo(16);
+        Connection second = new Connection("b", 100);
+        second.turn.giveWay();
+        assertThat(second.read(1)).isZero();
+        assertThat(nextTurn()).containsExactly("a", "b");
+        assertThat(first.left + second.left).isZero();
+    }
+
+    @Test
     void whatIsReadWhileAConnectionWaits_isLeftOverToo() {
         Connection connection = new Connection("a", 100);
         connection.read(17);

@@ -1,10 +1,10 @@
-package dev.isthmus.gateway.dispatch;
+package dev.isthmus.gateway.net;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /** Lets at most a hundred lines a second into the log, and counts the others. For all event loops. */
-final class LogRateLimiter {
+public final class LogRateLimiter {
     private static final int A_SECOND = 100;
 
     private final LongSupplier nanoTime;
@@ -13,13 +13,14 @@ final class LogRateLimiter {
     private int told;
     private long leftOut;
 
-    LogRateLimiter(LongSupplier nanoTime) {
+    /** @param nanoTime as {@link System#nanoTime()} */
+    public LogRateLimiter(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
         this.begun = nanoTime.getAsLong();
     }
 
     /** How many lines were left out before the next one; negative where it is left out, too. */
-    synchronized long next() {
+    public synchronized long next() {
         long now = nanoTime.getAsLong();
         if (now - begun >= TimeUnit.SECONDS.toNanos(1)) {
             begun = now;

@@ -31,7 +31,8 @@ class EventsFromRestTest {
             "id: 7",
             "data: {\"text_output\":\"\u00fc\"}",
             "",
-            "data:{\"no\": \"space\",\ndata: \"two\": \"lines\"}\n\ndata\n\ndate: 1\n\nretry: 1\rdata: {\"last\": \"unended\"}");
+            "data:{\"no\": \"space\",\ndata: \"two\": \"lines\"}\n\ndata\n\ndate: 1\n\n"
+                    + "retry: 1\rdata: {\"last\": \"unended\"}");
 
     private static void chunk(OutputStream out, String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -169,7 +170,8 @@ class EventsFromRestTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"{\"a\":1,}", "x", "[1]", "{\"a\":\"\u0001\"}", "{\"a\":1}\ndata:{}", "{\"a\":\"\ndata:\"}"})
+    @ValueSource(
+            strings = {"{\"a\":1,}", "x", "[1]", "{\"a\":\"\u0001\"}", "{\"a\":1}\ndata:{}", "{\"a\":\"\ndata:\"}"})
     void generate_answersThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
         String good = "data: {\"text_output\":\"\u00fc\", \"p\":NaN}\r\n\r\n";
         for (int pieces : new int[] {1, 1000}) {

@@ -27,7 +27,8 @@ class HeapOfAnswersTest {
             .collect(Collectors.joining(
                     "",
                     "{",
-                    "\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[1]}]}"));
+                    "\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],"
+                            + "\"data\":[1]}]}"));
 
     private static Stage stage(ScriptedServer server) throws Exception {
         Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));

@@ -18,7 +18,6 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -36,11 +35,8 @@ class PassedAnswerTest {
     private static final int LIMIT = 32 << 20;
     private static final int LARGE = 16 << 20;
     private static final int SOME = 3 << 20;
-    /** Of a stream of ours at a server, at most. */
+    /** Of a stream of ours at a server. */
     private static final int WINDOW = 1 << 20;
-
-    /** The same of a client that does not read, but for the first two. */
-    private static final int SMALL_WINDOW = 64 << 10;
 
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
     private static final String METHOD = "/" + OipServer.SERVICE + "/ModelInfer";
@@ -174,29 +170,6 @@ class PassedAnswerTest {
             response.reading(true);
             assertThat(grpcStatus(response)).isEqualTo("0");
             assertThat(asked.sent).hasValue(data.length);
-        }
-    }
-
-    @Test
-    void clientsThatDoNotRead_haveSmallWindows_butForTheFirstFew() throws Exception {
-        byte[] data = framed(answer(LARGE));
-        try (Stage stage = stage();
-                Http2Client client = new Http2Client(stage.port());
-                Http2Client other = new Http2Client(stage.port())) {
-            AtomicInteger sent = new AtomicInteger();
-            List<Http2Client.Response> unread = new ArrayList<>();
-            int many = 24;
-            for (int i = 0; i < many; i++) {
-                unread.add(askWithoutReading(client));
-                server.next().head().data(data, 0, data.length, sent);
-            }
-            // What a client's own window takes, and what waits for it.
-            assertThat(settled(sent)).isLessThan(2 * 2 * WINDOW + (many - 2) * 4 * SMALL_WINDOW);
-            Http2Client.Response reads = askWithoutReading(other);
-            server.next().head().data(data, 0, data.length).end("0");
-            reads.reading(true);
-            assertThat(grpcStatus(reads)).isEqualTo("0");
-            unread.forEach(Http2Client.Response::cancel);
         }
     }
 

@@ -384,7 +384,7 @@ class Bench:
 
 
 # CPU of the proxy, microseconds a request, that Isthmus is to need at most, and what Envoy needed on the machine where that
-# was set (docs/performance.md).
+# was set (docs/explanation/performance.md).
 GOALS = {
     ("grpc", "s"): (20, 50), ("grpc", "e"): (25, 50), ("grpc", "m9"): (450, 490), ("grpc", "l"): (25_000, 28_000),
     ("rest", "s"): (25, 54), ("transcode-bin", "m9"): (550, 470), ("transcode", "s"): (40, 96),

@@ -1,7 +1,7 @@
 """What may differ between a server's recorded answer and the gateway's: the named normalisations.
 
 A rule covers a difference only in the cases that it lists, and only in the form that its test describes. A listed case
-that did not need its rule is reported, so that the table cannot rot. Rn are the protocol rules, "docs" is docs/protocol.md.
+that did not need its rule is reported, so that the table cannot rot. Rn are the protocol rules, "docs" is docs/reference/protocol.md.
 """
 import re
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.core.async.ByteBufferFeeder;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import dev.isthmus.transcoder.rest.RestRequestReader;

@@ -1,4 +1,4 @@
-/** Microbenchmarks. The command is in docs/performance.md. */
+/** Microbenchmarks. The command is in docs/explanation/performance.md. */
 @NullMarked
 package dev.isthmus.bench;
 

@@ -1,17 +1,18 @@
 package dev.isthmus.local;
 
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 
 /** Counts a request's outcome on its way. Started and ended by one thread after the other. */
-final class CountingReply implements LocalBackend.Callback {
-    private final LocalBackend.Callback callback;
+final class CountingReply implements InferCallback {
+    private final InferCallback callback;
     private final ModelCounts counts;
     private final long rows;
     private final long arrived = System.nanoTime();
     private long started = arrived;
 
-    CountingReply(LocalBackend.Callback callback, ModelCounts counts, long rows) {
+    CountingReply(InferCallback callback, ModelCounts counts, long rows) {
         this.callback = callback;
         this.counts = counts;
         this.rows = rows;

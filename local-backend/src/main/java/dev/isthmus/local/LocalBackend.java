@@ -1,13 +1,13 @@
 package dev.isthmus.local;
 
-import dev.isthmus.local.LocalSettings.ModelControlMode;
 import dev.isthmus.local.ModelVersions.Served;
+import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelRepository;
 import dev.isthmus.local.run.LocalExecutor;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
-import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -39,27 +39,6 @@ public final class LocalBackend implements AutoCloseable {
     private static final int CHANGES = 1024;
     private static final int LISTINGS = 64;
 
-    /** Takes the outcome of a request, on a worker thread or at once. */
-    public interface Callback {
-        /**
-         * The run begins.
-         *
-         * @param first of the requests that are run together, or the only one
-         */
-        default void started(boolean first) {}
-
-        /** The answer (taken). */
-        void done(InferResponse response);
-
-        void failed(OipException failure);
-    }
-
-    /** Ends a request whose outcome nobody waits for; its callback is called all the same. From any thread. */
-    @FunctionalInterface
-    public interface Cancellable {
-        void cancel();
-    }
-
     /** Takes what was asked for, on a thread of the backend or at once. */
     public interface Outcome<T> {
         void done(T value);
@@ -86,8 +65,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private Collection<String> atStart() {
-        boolean all =
-                settings.control() == ModelControlMode.NONE || settings.load().contains(ALL);
+        boolean all = !settings.explicitControl() || settings.load().contains(ALL);
         return all ? repository.names() : settings.load();
     }
 
@@ -226,7 +204,7 @@ public final class LocalBackend implements AutoCloseable {
     }
 
     private void change(String name, Outcome<String> outcome, Function<String, String> change) {
-        if (settings.control() != ModelControlMode.EXPLICIT) {
+        if (!settings.explicitControl()) {
             outcome.failed(new OipException(
                     ErrorCode.FAILED_PRECONDITION,
                     "the local backend loads and unloads with 'model_control: explicit' only, and has 'none'"));
@@ -244,7 +222,7 @@ public final class LocalBackend implements AutoCloseable {
      * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
      *     CANCELLED or INTERNAL
      */
-    public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, Callback callback) {
+    public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback) {
         Served served = models.use(request.model());
         if (served == null) {
             request.release();

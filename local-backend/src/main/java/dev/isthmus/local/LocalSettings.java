@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param embedded whether the models that come with the gateway are there
  * @param threads that run models
  * @param queueSize requests that wait for a thread; more are refused
- * @param load the models that are loaded at start where control is explicit; {@code *} for all
+ * @param explicitControl whether models are loaded and unloaded while it runs; if not, everything is loaded at start
+ * @param load the models that are loaded at start where it is explicit; {@code *} for all
  * @param device of models that name none: cpu, gpu:N or auto
  */
 public record LocalSettings(
@@ -19,17 +20,9 @@ public record LocalSettings(
         boolean embedded,
         int threads,
         int queueSize,
-        ModelControlMode control,
+        boolean explicitControl,
         List<String> load,
         String device) {
-
-    /** Who decides what is loaded. */
-    public enum ModelControlMode {
-        /** Everything is loaded at start. */
-        NONE,
-        /** What is named is loaded at start, all else by load and unload. */
-        EXPLICIT
-    }
 
     public LocalSettings {
         load = List.copyOf(load);
@@ -37,12 +30,11 @@ public record LocalSettings(
 
     /** Everything is loaded at start, on the CPU. */
     public static LocalSettings of(@Nullable Path repository, boolean embedded, int threads, int queueSize) {
-        return new LocalSettings(repository, embedded, threads, queueSize, ModelControlMode.NONE, List.of(), "cpu");
+        return new LocalSettings(repository, embedded, threads, queueSize, false, List.of(), "cpu");
     }
 
     /** The same, of which only these models are loaded at start. */
     public LocalSettings explicit(String... models) {
-        return new LocalSettings(
-                repository, embedded, threads, queueSize, ModelControlMode.EXPLICIT, List.of(models), device);
+        return new LocalSettings(repository, embedded, threads, queueSize, true, List.of(models), device);
     }
 }

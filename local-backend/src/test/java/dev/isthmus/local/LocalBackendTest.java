@@ -2,6 +2,8 @@ package dev.isthmus.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
@@ -11,7 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBufAllocator;
@@ -56,8 +58,8 @@ class LocalBackendTest {
         return outcome;
     }
 
-    private static LocalBackend.Callback callback(CompletableFuture<InferResponse> outcome) {
-        return new LocalBackend.Callback() {
+    private static InferCallback callback(CompletableFuture<InferResponse> outcome) {
+        return new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 outcome.complete(response);
@@ -215,7 +217,7 @@ class LocalBackendTest {
         try (LocalBackend small = LocalBackend.embedded(1, 1)) {
             CountDownLatch running = new CountDownLatch(1);
             CountDownLatch goOn = new CountDownLatch(1);
-            small.infer(request("simple", vectors()), Long.MAX_VALUE, ALLOCATOR, new LocalBackend.Callback() {
+            small.infer(request("simple", vectors()), Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
                 @Override
                 public void done(InferResponse response) {
                     response.release();
@@ -234,7 +236,7 @@ class LocalBackendTest {
             });
             running.await();
             CompletableFuture<InferResponse> queued = new CompletableFuture<>();
-            LocalBackend.Cancellable cancellable =
+            Cancellable cancellable =
                     small.infer(request("simple", vectors()), Long.MAX_VALUE, ALLOCATOR, callback(queued));
             CompletableFuture<InferResponse> refused = infer(small, request("simple", vectors()), Long.MAX_VALUE);
             assertThat(refused)

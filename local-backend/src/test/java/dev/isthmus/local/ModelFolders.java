@@ -2,6 +2,7 @@ package dev.isthmus.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -91,7 +92,7 @@ record ModelFolders(Path root) {
                 ALLOCATOR.directBuffer().writeZero(type.size()));
         CompletableFuture<InferResponse> outcome = new CompletableFuture<>();
         InferRequest request = new InferRequest(new ModelRef(name, version), "", Map.of(), List.of(input), List.of());
-        backend.infer(request, Long.MAX_VALUE, ALLOCATOR, new LocalBackend.Callback() {
+        backend.infer(request, Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 response.release();

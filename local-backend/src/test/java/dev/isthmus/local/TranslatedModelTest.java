@@ -2,6 +2,7 @@ package dev.isthmus.local;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.translate.TestJars;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
@@ -72,7 +73,7 @@ class TranslatedModelTest {
         Tensor input = new Tensor("text", DataType.BYTES, Shape.of(1), Map.of(), data);
         CompletableFuture<InferResponse> outcome = new CompletableFuture<>();
         InferRequest request = new InferRequest(ModelRef.of("digits_text"), "id", Map.of(), List.of(input), List.of());
-        backend.infer(request, Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new LocalBackend.Callback() {
+        backend.infer(request, Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 outcome.complete(response);

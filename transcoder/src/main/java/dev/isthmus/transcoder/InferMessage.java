@@ -3,6 +3,8 @@ package dev.isthmus.transcoder;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.buffer.MessageSplice;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import java.util.List;

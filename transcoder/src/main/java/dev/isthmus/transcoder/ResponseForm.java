@@ -1,6 +1,7 @@
 package dev.isthmus.transcoder;
 
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.OutputForms;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,6 @@
 package dev.isthmus.transcoder;
 
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;

@@ -6,6 +6,11 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.protobuf.RawRequest;
@@ -269,7 +274,7 @@ public final class Transcoder {
 
     private static void feed(RestResponseReader reader, ByteBuf part, LongConsumer held) {
         for (int at = part.readerIndex(); at < part.writerIndex(); at += STEP) {
-            reader.feed(part.duplicate().setIndex(at, Math.min(at + STEP, part.writerIndex())));
+            reader.feed(part.slice(at, Math.min(STEP, part.writerIndex() - at)));
             held.accept(reader.held());
         }
     }

@@ -9,6 +9,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.Wires.Encoded;
+import dev.isthmus.transcoder.message.WireLimits;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;

@@ -10,6 +10,8 @@ import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.protobuf.ProtobufWriter;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;

@@ -15,5 +15,5 @@ public interface Attack {
     default void prepare() {}
 
     /** Plays it to its end, which comes by itself within some 20 s. */
-    Seen play(Target target) throws IOException, InterruptedException;
+    AttackResult play(AttackTarget target) throws IOException, InterruptedException;
 }

@@ -18,14 +18,14 @@ public final class Attacker {
     public static void main(String[] arguments) throws IOException, InterruptedException {
         try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
-                Seen seen = play(line.split(" "), in);
+                AttackResult seen = play(line.split(" "), in);
                 System.out.println(SEEN + seen.met() + " " + seen.notes());
             }
         }
     }
 
-    private static Seen play(String[] words, BufferedReader in) throws IOException, InterruptedException {
-        Target target = new Target(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3].equals("brief"));
+    private static AttackResult play(String[] words, BufferedReader in) throws IOException, InterruptedException {
+        AttackTarget target = new AttackTarget(Integer.parseInt(words[1]), Integer.parseInt(words[2]), words[3].equals("brief"));
         Attack attack = Attacks.ALL.stream()
                 .filter(known -> known.name().equals(words[0]))
                 .findFirst()
@@ -36,7 +36,7 @@ public final class Attacker {
         try {
             return attack.play(target);
         } catch (IOException e) {
-            return new Seen(false, "could not be played: " + e);
+            return new AttackResult(false, "could not be played: " + e);
         }
     }
 }

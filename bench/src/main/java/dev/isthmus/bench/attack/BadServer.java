@@ -23,7 +23,7 @@ record BadServer(String name, String model, int ids, int requests, boolean all20
     }
 
     @Override
-    public Seen play(Target target) throws InterruptedException {
+    public AttackResult play(AttackTarget target) throws InterruptedException {
         int count = Math.max(CLIENTS, target.connections(requests));
         AtomicInteger next = new AtomicInteger(ids);
         Map<String, Integer> ends = new ConcurrentHashMap<>();
@@ -34,12 +34,12 @@ record BadServer(String name, String model, int ids, int requests, boolean all20
         for (Thread client : clients) {
             client.join();
         }
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         ends.forEach(counts::add);
         return counts.seen(!all200 || counts.of("200") == count);
     }
 
-    private void ask(Target target, AtomicInteger next, int end, Map<String, Integer> ends) {
+    private void ask(AttackTarget target, AtomicInteger next, int end, Map<String, Integer> ends) {
         for (int id = next.getAndIncrement(); id < end; id = next.getAndIncrement()) {
             ends.merge(once(target.port(), id), 1, Integer::sum);
         }

@@ -15,7 +15,7 @@ record Flood(String name, int turns, boolean read, IntFunction<byte[]> burst) im
     private static final long PATIENCE_MILLIS = 5_000;
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         long start = System.nanoTime();
         try (Http2 wire = new Http2(target.http2Port())) {
             int turn = 0;
@@ -24,17 +24,17 @@ record Flood(String name, int turns, boolean read, IntFunction<byte[]> burst) im
                 taken = read ? wire.write(burst.apply(turn), PATIENCE_MILLIS) : unread(wire, burst.apply(turn));
             }
             wire.await(wire::wentAway, 3_000);
-            Seen.Counts counts = new Seen.Counts();
+            AttackResult.Counts counts = new AttackResult.Counts();
             wire.count(counts);
             String how = counts.seen(true).notes();
-            return new Seen(
+            return new AttackResult(
                     wire.wentAway(),
                     "after " + turn + " turns and " + (System.nanoTime() - start) / 1_000_000 + " ms: " + how);
         }
     }
 
     /** Writes without reading, until the peer takes no more for a while. */
-    private static boolean unread(Wire wire, byte[] bytes) throws InterruptedException {
+    private static boolean unread(NonBlockingConnection wire, byte[] bytes) throws InterruptedException {
         ByteBuffer out = ByteBuffer.wrap(bytes);
         long end = System.nanoTime() + PATIENCE_MILLIS * 1_000_000;
         while (out.hasRemaining() && wire.isOpen() && System.nanoTime() < end) {

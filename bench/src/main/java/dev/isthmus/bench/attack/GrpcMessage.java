@@ -23,10 +23,10 @@ record GrpcMessage(String name, String method, String encoding, int calls, Paylo
     }
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         byte[] framed = message.get();
         message.drop();
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         try (Http2 wire = new Http2(target.http2Port())) {
             for (int call = 0; call < Math.max(1, target.connections(calls)) && wire.isOpen(); call++) {
                 int stream = 2 * call + 1;

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** A connection that speaks HTTP/1.1 and knows the status of the first answer. */
-final class Http1 extends Wire {
+final class Http1 extends NonBlockingConnection {
     private static final int STATUS_END = 12;
 
     private final StringBuilder line = new StringBuilder();

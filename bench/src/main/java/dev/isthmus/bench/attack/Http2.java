@@ -17,7 +17,7 @@ import java.util.Set;
  * A connection that speaks HTTP/2: it writes any frames, keeps the windows that it got where it is asked to, and knows how
  * streams ended. It never enlarges a window of its own.
  */
-final class Http2 extends Wire {
+final class Http2 extends NonBlockingConnection {
     /** What of a frame is kept; header blocks of the servers here are shorter. */
     private static final int KEPT = 16 * 1024;
 
@@ -162,7 +162,7 @@ final class Http2 extends Wire {
     }
 
     /** Counts how streams and the connection ended. */
-    void count(Seen.Counts counts) {
+    void count(AttackResult.Counts counts) {
         ends.values().forEach(counts::add);
         counts.add(!goAway.isEmpty() ? goAway : isOpen() ? "open" : "closed");
     }

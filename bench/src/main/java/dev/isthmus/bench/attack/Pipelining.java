@@ -19,7 +19,7 @@ record Pipelining() implements Attack {
     }
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         byte[] gets = Frames.times(Http1.text("GET /v2/models/m HTTP/1.1\r\nHost: a\r\n\r\n"), BATCH);
         List<Http1> wires = new ArrayList<>();
         long taken = 0;
@@ -53,7 +53,7 @@ record Pipelining() implements Attack {
                 wire.close();
             }
         }
-        return new Seen(
+        return new AttackResult(
                 taken < CONNECTIONS * MAX_TAKEN, "took " + taken / 1_000_000 + " MB of requests, closed " + closed);
     }
 }

@@ -11,7 +11,7 @@ record SlowReaders(String name, String model, boolean binary) implements Attack 
     private static final long HELD_MILLIS = 5_000;
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         String output = binary ? ",\"parameters\":{\"binary_data_output\":true}}" : "}";
         String json = new String(Messages.json("x"), StandardCharsets.US_ASCII);
         byte[] body = Http1.text(json.substring(0, json.length() - 1) + output);
@@ -22,7 +22,7 @@ record SlowReaders(String name, String model, boolean binary) implements Attack 
                         "Content-Length: " + body.length),
                 body);
         List<Http1> wires = new ArrayList<>();
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         try {
             for (int i = 0; i < CLIENTS; i++) {
                 Http1 wire = new Http1(target.port(), 4_096);

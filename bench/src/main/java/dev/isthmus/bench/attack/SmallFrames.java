@@ -13,10 +13,10 @@ record SmallFrames() implements Attack {
     }
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         byte[] message = Messages.infer("m", "", MESSAGE / 4 - 20);
         byte[] framed = Frames.message(false, message.length, message);
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         try (Http2 wire = new Http2(target.http2Port())) {
             for (int i = 0; i < STREAMS && !wire.wentAway(); i++) {
                 int stream = 2 * i + 1;

@@ -15,10 +15,10 @@ record UnendedCalls(String name, int connections, int streams, int bytes, int an
     private static final long HELD_MILLIS = 4_000;
 
     @Override
-    public Seen play(Target target) throws IOException, InterruptedException {
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
         byte[] whole = Frames.message(false, announced, Messages.infer("r", "", announced / 4));
         byte[] part = Arrays.copyOf(whole, bytes);
-        Seen.Counts counts = new Seen.Counts();
+        AttackResult.Counts counts = new AttackResult.Counts();
         for (int round = 0; round < (target.brief() ? 1 : rounds); round++) {
             List<Http2> wires = new ArrayList<>();
             try {
@@ -28,7 +28,7 @@ record UnendedCalls(String name, int connections, int streams, int bytes, int an
                 long end = System.nanoTime() + HELD_MILLIS * 1_000_000;
                 while (System.nanoTime() < end && wires.stream().anyMatch(wire -> wire.endedStreams() < streams)) {
                     Thread.sleep(20);
-                    wires.forEach(Wire::poll);
+                    wires.forEach(NonBlockingConnection::poll);
                 }
                 wires.forEach(wire -> wire.count(counts));
             } finally {

@@ -4,7 +4,7 @@ import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.OutputForms;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;

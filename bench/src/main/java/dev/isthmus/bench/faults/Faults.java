@@ -82,7 +82,7 @@ public final class Faults implements Callable<Integer> {
             paramLabel = "SCENARIO",
             description =
                     "kill, kill-default, stop, stop-default, reload, broken, storm, split, attacks, or an attack by"
-                            + " its name (docs/faults.md); all by default.")
+                            + " its name (docs/explanation/faults.md); all by default.")
     private List<String> names = List.of();
 
     /**

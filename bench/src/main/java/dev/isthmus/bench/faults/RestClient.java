@@ -48,7 +48,7 @@ final class RestClient implements Client {
                         channel.pipeline()
                                 .addLast(
                                         new HttpClientCodec(),
-                                        new RestExchange(waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
+                                        new RestClientExchange(waiting -> idle.push(new Idle(waiting, System.nanoTime()))));
                     }
                 })
                 .remoteAddress("127.0.0.1", port);
@@ -81,7 +81,7 @@ final class RestClient implements Client {
 
     private void write(Channel channel, Request request, Ended ended) {
         Limited limited = new Limited(loop, limitMillis, ended, channel::close);
-        channel.pipeline().get(RestExchange.class).expect(request, limited);
+        channel.pipeline().get(RestClientExchange.class).expect(request, limited);
         channel.writeAndFlush(message(request));
     }
 

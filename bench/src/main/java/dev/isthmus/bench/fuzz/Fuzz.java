@@ -4,12 +4,12 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -26,27 +26,11 @@ public final class Fuzz implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
 
-    @Option(
-            names = "--home",
-            paramLabel = "DIR",
-            description = "The project, with the packaged gateway.",
-            hidden = true)
-    private Path home = Path.of(".");
+    @Mixin
+    private final FuzzOptions options = new FuzzOptions(32);
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "SECONDS", description = "How long; 600 by default.")
     private int seconds = 600;
-
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            description = "Plays the sequences of a run again; any other by default.")
-    private @Nullable Long seed;
-
-    @Option(names = "--connections", paramLabel = "N", description = "Clients at a time; 32 by default.")
-    private int connections = 32;
-
-    @Option(names = "--patience", paramLabel = "MS", description = "How long health may take; 1000 by default.")
-    private int patienceMillis = 1_000;
 
     @Option(
             names = "--replay",
@@ -71,15 +55,14 @@ public final class Fuzz implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
-        long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
+        long seed = options.seed();
         Path file = replay;
         if (isolate) {
-            Iterable<Long> seeds = file != null ? new TreeSet<>(Sequences.seeds(file)) : alone(chosen);
-            return Isolate.play(home.toAbsolutePath().normalize(), chosen, seeds, out) ? 0 : 1;
+            Iterable<Long> seeds = file != null ? new TreeSet<>(Sequences.seeds(file)) : alone(seed);
+            return SingleSequences.play(options.home(), seed, seeds, out) ? 0 : 1;
         }
-        Run.Settings settings = new Run.Settings(
-                home.toAbsolutePath().normalize(), seconds, chosen, connections, patienceMillis, replay);
-        return new Run(settings, out).play(Run.ALONE) ? 0 : 1;
+        FuzzRun.Settings settings = options.settings(seconds, seed, replay);
+        return new FuzzRun(settings, out).play(FuzzRun.ALONE) ? 0 : 1;
     }
 
     /** Those of one connection, as long as there is time. */
@@ -87,7 +70,7 @@ public final class Fuzz implements Callable<Integer> {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         return () -> LongStream.iterate(0, number -> number + 1)
                 .takeWhile(number -> System.nanoTime() < end)
-                .mapToObj(number -> Dice.mix(from, number))
+                .mapToObj(number -> SeededChoices.mix(from, number))
                 .iterator();
     }
 }

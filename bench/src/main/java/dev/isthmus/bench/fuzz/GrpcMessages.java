@@ -35,29 +35,29 @@ final class GrpcMessages {
             "CudaSharedMemoryUnregister",
             "Nothing");
 
-    private final Dice dice;
+    private final SeededChoices choices;
     private final double mistakes;
 
-    GrpcMessages(Dice dice) {
-        this.dice = dice;
-        this.mistakes = dice.pick(0.0, 0.1, 0.4);
+    GrpcMessages(SeededChoices choices) {
+        this.choices = choices;
+        this.mistakes = choices.pick(0.0, 0.1, 0.4);
     }
 
     String method() {
-        return dice.chance(0.5) ? "ModelInfer" : dice.chance(0.4) ? "ModelStreamInfer" : dice.pick(METHODS);
+        return choices.chance(0.5) ? "ModelInfer" : choices.chance(0.4) ? "ModelStreamInfer" : choices.pick(METHODS);
     }
 
     /** A message behind its prefix, which may lie. */
     byte[] framed(byte[] message) {
-        boolean compressed = dice.chance(0.08);
+        boolean compressed = choices.chance(0.08);
         byte[] bytes =
-                compressed ? Http1Requests.gzip(dice.chance(0.2) ? new byte[dice.size(32 << 20)] : message) : message;
-        if (compressed && dice.chance(0.1)) {
-            bytes = dice.spoil(bytes);
+                compressed ? Http1Requests.gzip(choices.chance(0.2) ? new byte[choices.size(32 << 20)] : message) : message;
+        if (compressed && choices.chance(0.1)) {
+            bytes = choices.spoil(bytes);
         }
-        int length = dice.chance(mistakes / 4) ? (int) dice.number() : bytes.length;
+        int length = choices.chance(mistakes / 4) ? (int) choices.number() : bytes.length;
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        out.write(compressed ? 1 : dice.chance(mistakes / 8) ? dice.below(256) : 0);
+        out.write(compressed ? 1 : choices.chance(mistakes / 8) ? choices.below(256) : 0);
         out.write(length >>> 24);
         out.write(length >>> 16);
         out.write(length >>> 8);
@@ -72,12 +72,12 @@ final class GrpcMessages {
                     case "ModelInfer", "ModelStreamInfer" -> infer().toByteArray();
                     case "RepositoryModelLoad", "RepositoryModelUnload" ->
                         RepositoryModelLoadRequest.newBuilder()
-                                .setModelName(dice.pick("simple", "wild", "nothing"))
+                                .setModelName(choices.pick("simple", "wild", "nothing"))
                                 .build()
                                 .toByteArray();
                     default ->
                         ModelMetadataRequest.newBuilder()
-                                .setName(dice.pick(Http1Requests.MODELS))
+                                .setName(choices.pick(Http1Requests.MODELS))
                                 .build()
                                 .toByteArray();
                 });
@@ -85,41 +85,41 @@ final class GrpcMessages {
 
     private ModelInferRequest infer() {
         ModelInferRequest.Builder request = ModelInferRequest.newBuilder()
-                .setModelName(dice.pick(Http1Requests.MODELS))
-                .setId(dice.chance(0.5) ? Long.toString(dice.number()) : "");
-        if (dice.chance(0.1)) {
-            request.setModelVersion(dice.pick("1", "7", "x/y"));
+                .setModelName(choices.pick(Http1Requests.MODELS))
+                .setId(choices.chance(0.5) ? Long.toString(choices.number()) : "");
+        if (choices.chance(0.1)) {
+            request.setModelVersion(choices.pick("1", "7", "x/y"));
         }
-        boolean raw = dice.chance(0.7);
-        int inputs = dice.chance(0.95) ? dice.between(1, 3) : dice.size(5_000);
+        boolean raw = choices.chance(0.7);
+        int inputs = choices.chance(0.95) ? choices.between(1, 3) : choices.size(5_000);
         for (int i = 0; i < inputs; i++) {
             input(request, "x" + i, raw, inputs < 4);
         }
-        if (dice.chance(0.1)) {
-            int count = dice.size(2_000);
+        if (choices.chance(0.1)) {
+            int count = choices.size(2_000);
             for (int i = 0; i < count; i++) {
                 request.putParameters(
                         "p" + i, InferParameter.newBuilder().setInt64Param(i).build());
             }
         }
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             request.putParameters(
                     "sequence_id",
-                    InferParameter.newBuilder().setUint64Param(dice.below(9)).build());
+                    InferParameter.newBuilder().setUint64Param(choices.below(9)).build());
         }
         return request.build();
     }
 
     private void input(ModelInferRequest.Builder request, String name, boolean raw, boolean large) {
-        String type = dice.pick(JsonTexts.TYPES);
-        int elements = dice.size(large ? (dice.chance(0.15) ? 200_000 : 2_000) : 4);
+        String type = choices.pick(JsonTexts.TYPES);
+        int elements = choices.size(large ? (choices.chance(0.15) ? 200_000 : 2_000) : 4);
         ModelInferRequest.InferInputTensor.Builder input =
                 ModelInferRequest.InferInputTensor.newBuilder().setName(name).setDatatype(type);
-        input.addShape(dice.chance(mistakes / 2) ? dice.number() : elements);
+        input.addShape(choices.chance(mistakes / 2) ? choices.number() : elements);
         if (raw) {
             int bytes = type.equals("BYTES") ? 0 : elements * width(type);
             request.addRawInputContents(
-                    ByteString.copyFrom(new byte[dice.chance(1 - mistakes / 2) ? bytes : dice.size(bytes + 9)]));
+                    ByteString.copyFrom(new byte[choices.chance(1 - mistakes / 2) ? bytes : choices.size(bytes + 9)]));
             if (type.equals("BYTES")) {
                 input.setShape(0, 0);
             }
@@ -157,53 +157,53 @@ final class GrpcMessages {
 
     /** The message with fields put before or behind it, or with bytes changed. */
     byte[] spoiled(byte[] message) {
-        if (!dice.chance(mistakes)) {
+        if (!choices.chance(mistakes)) {
             return message;
         }
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        boolean before = dice.chance(0.5);
+        boolean before = choices.chance(0.5);
         if (!before) {
             out.writeBytes(message);
         }
-        int fields = dice.chance(0.9) ? dice.below(5) : dice.size(20_000);
+        int fields = choices.chance(0.9) ? choices.below(5) : choices.size(20_000);
         for (int i = 0; i < fields; i++) {
             field(out, fields > 100);
         }
         if (before) {
             out.writeBytes(message);
         }
-        return dice.spoil(out.toByteArray());
+        return choices.spoil(out.toByteArray());
     }
 
     private void field(ByteArrayOutputStream out, boolean brief) {
-        int number = dice.pick(1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 2047, (1 << 29) - 1, 0);
-        switch (dice.below(brief ? 3 : 7)) {
+        int number = choices.pick(1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 2047, (1 << 29) - 1, 0);
+        switch (choices.below(brief ? 3 : 7)) {
             case 0 -> {
                 tag(out, number, 0);
-                varint(out, dice.number());
+                varint(out, choices.number());
             }
             case 1 -> {
-                tag(out, number, dice.pick(1, 5));
-                out.writeBytes(new byte[dice.chance(0.5) ? 8 : 4]);
+                tag(out, number, choices.pick(1, 5));
+                out.writeBytes(new byte[choices.chance(0.5) ? 8 : 4]);
             }
             case 2 -> {
                 tag(out, number, 2);
-                int length = dice.size(20);
-                varint(out, dice.chance(0.9) ? length : dice.number());
-                out.writeBytes(dice.bytes(length));
+                int length = choices.size(20);
+                varint(out, choices.chance(0.9) ? length : choices.number());
+                out.writeBytes(choices.bytes(length));
             }
             case 3 -> { // groups in groups
-                int depth = dice.size(dice.chance(0.3) ? 200_000 : 120);
+                int depth = choices.size(choices.chance(0.3) ? 200_000 : 120);
                 for (int i = 0; i < depth; i++) {
                     tag(out, number, 3);
                 }
-                for (int i = 0; i < (dice.chance(0.5) ? depth : dice.below(depth + 1)); i++) {
+                for (int i = 0; i < (choices.chance(0.5) ? depth : choices.below(depth + 1)); i++) {
                     tag(out, number, 4);
                 }
             }
             case 4 -> { // messages in messages
                 byte[] inner = new byte[0];
-                int depth = dice.size(120);
+                int depth = choices.size(120);
                 for (int i = 0; i < depth; i++) {
                     ByteArrayOutputStream outer = new ByteArrayOutputStream();
                     tag(outer, number, 2);
@@ -215,13 +215,13 @@ final class GrpcMessages {
             }
             case 5 -> { // an overlong varint
                 tag(out, number, 0);
-                int length = dice.size(20);
+                int length = choices.size(20);
                 for (int i = 0; i < length; i++) {
                     out.write(0x80);
                 }
-                out.write(dice.below(128));
+                out.write(choices.below(128));
             }
-            default -> tag(out, number, dice.between(6, 7));
+            default -> tag(out, number, choices.between(6, 7));
         }
     }
 

@@ -31,63 +31,63 @@ final class Http1Requests {
             List.of("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "CONNECT", "TRACE", "PATCH", "PRI", "get");
     private static final int MOST_BYTES = 3 << 20;
 
-    private final Dice dice;
+    private final SeededChoices choices;
     private final JsonTexts json;
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
 
-    Http1Requests(Dice dice) {
-        this.dice = dice;
-        this.json = new JsonTexts(dice);
+    Http1Requests(SeededChoices choices) {
+        this.choices = choices;
+        this.json = new JsonTexts(choices);
     }
 
     /** All bytes of a connection. */
     byte[] sequence() {
-        int requests = dice.chance(0.9) ? dice.between(1, 4) : dice.size(500);
+        int requests = choices.chance(0.9) ? choices.between(1, 4) : choices.size(500);
         for (int i = 0; i < requests && out.size() < MOST_BYTES; i++) {
-            if (dice.chance(0.03)) {
-                write(dice.pick(
+            if (choices.chance(0.03)) {
+                write(choices.pick(
                         "\r\n",
                         "\n",
                         "\0",
                         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
                         "\u0016\u0003\u0001\u0002",
-                        dice.text(300)));
+                        choices.text(300)));
             }
             request();
         }
         byte[] bytes = out.toByteArray();
-        return dice.chance(0.85) ? bytes : dice.spoil(bytes);
+        return choices.chance(0.85) ? bytes : choices.spoil(bytes);
     }
 
     private void request() {
-        Operation operation = operation(dice);
-        byte[] body = operation.hasBody() || dice.chance(0.05) ? body(operation) : new byte[0];
+        Operation operation = operation(choices);
+        byte[] body = operation.hasBody() || choices.chance(0.05) ? body(operation) : new byte[0];
         StringBuilder head = new StringBuilder();
-        String method = dice.chance(0.95) ? operation.method() : dice.pick(METHODS);
+        String method = choices.chance(0.95) ? operation.method() : choices.pick(METHODS);
         head.append(method)
                 .append(' ')
                 .append(target(operation.path()))
                 .append(' ')
                 .append(
-                        dice.chance(0.96)
+                        choices.chance(0.96)
                                 ? "HTTP/1.1"
-                                : dice.pick("HTTP/1.0", "HTTP/1.2", "HTTP/2.0", "HTTP/9.9", "http/1.1", ""))
+                                : choices.pick("HTTP/1.0", "HTTP/1.2", "HTTP/2.0", "HTTP/9.9", "http/1.1", ""))
                 .append("\r\n");
-        if (dice.chance(0.97)) {
+        if (choices.chance(0.97)) {
             head.append("Host: ")
-                    .append(dice.chance(0.95) ? "a" : dice.text(20))
+                    .append(choices.chance(0.95) ? "a" : choices.text(20))
                     .append("\r\n");
         }
         byte[] coded = coded(body, head);
         fields(head);
         if (binaryHead >= 0) {
             head.append("Inference-Header-Content-Length: ")
-                    .append(dice.chance(0.85) ? binaryHead : dice.number())
+                    .append(choices.chance(0.85) ? binaryHead : choices.number())
                     .append("\r\n");
         }
-        if (dice.chance(0.05)) {
+        if (choices.chance(0.05)) {
             head.append("Expect: ")
-                    .append(dice.chance(0.8) ? "100-continue" : dice.text(10))
+                    .append(choices.chance(0.8) ? "100-continue" : choices.text(10))
                     .append("\r\n");
         }
         frame(head, coded, operation.hasBody());
@@ -101,34 +101,34 @@ final class Http1Requests {
         if (!operation.infer()) {
             return json.any();
         }
-        if (dice.chance(0.6)) {
+        if (choices.chance(0.6)) {
             return json.infer();
         }
-        int count = dice.between(1, 3);
-        int bytes = dice.size(dice.chance(0.1) ? 600_000 : 5_000);
+        int count = choices.between(1, 3);
+        int bytes = choices.size(choices.chance(0.1) ? 600_000 : 5_000);
         byte[] document = json.binary(count, bytes);
         binaryHead = document.length;
         ByteArrayOutputStream whole = new ByteArrayOutputStream();
         whole.writeBytes(document);
-        whole.writeBytes(new byte[dice.chance(0.9) ? count * bytes : dice.size(2 * count * bytes + 1)]);
+        whole.writeBytes(new byte[choices.chance(0.9) ? count * bytes : choices.size(2 * count * bytes + 1)]);
         return whole.toByteArray();
     }
 
     private byte[] coded(byte[] body, StringBuilder head) {
-        if (body.length == 0 || dice.chance(0.85)) {
+        if (body.length == 0 || choices.chance(0.85)) {
             return body;
         }
-        boolean bomb = dice.chance(0.2);
-        byte[] coded = dice.chance(0.5) ? gzip(bomb ? zeros() : body) : deflate(bomb ? zeros() : body);
+        boolean bomb = choices.chance(0.2);
+        byte[] coded = choices.chance(0.5) ? gzip(bomb ? zeros() : body) : deflate(bomb ? zeros() : body);
         String name = coded.length > 1 && coded[0] == 0x1f ? "gzip" : "deflate";
         head.append("Content-Encoding: ")
-                .append(dice.chance(0.9) ? name : dice.pick("br", "gzip, gzip", "identity", "", "zstd"))
+                .append(choices.chance(0.9) ? name : choices.pick("br", "gzip, gzip", "identity", "", "zstd"))
                 .append("\r\n");
-        return dice.chance(0.8) ? coded : dice.spoil(coded);
+        return choices.chance(0.8) ? coded : choices.spoil(coded);
     }
 
     private byte[] zeros() {
-        return new byte[dice.size(32 << 20)];
+        return new byte[choices.size(32 << 20)];
     }
 
     static byte[] gzip(byte[] bytes) {
@@ -152,68 +152,68 @@ final class Http1Requests {
     }
 
     private String target(String path) {
-        if (dice.chance(0.93)) {
+        if (choices.chance(0.93)) {
             return path;
         }
-        return switch (dice.below(7)) {
+        return switch (choices.below(7)) {
             case 0 -> "http://a" + path;
             case 1 -> "http://user@b:99999" + path;
-            case 2 -> path + "?" + dice.text(30);
-            case 3 -> "/" + dice.text(40);
-            case 4 -> path + "a".repeat(dice.size(20_000));
-            case 5 -> path.replace("/", dice.pick("//", "/./", "%2f", "\\"));
+            case 2 -> path + "?" + choices.text(30);
+            case 3 -> "/" + choices.text(40);
+            case 4 -> path + "a".repeat(choices.size(20_000));
+            case 5 -> path.replace("/", choices.pick("//", "/./", "%2f", "\\"));
             default -> "*";
         };
     }
 
     private void fields(StringBuilder head) {
-        if (dice.chance(0.3)) {
+        if (choices.chance(0.3)) {
             head.append("Accept: ")
-                    .append(dice.pick(
+                    .append(choices.pick(
                             "text/event-stream",
                             "application/json;nonfinite=null",
                             "*/*;q=0",
-                            "application/json;q=" + dice.text(5),
-                            ",".repeat(dice.size(2_000))))
+                            "application/json;q=" + choices.text(5),
+                            ",".repeat(choices.size(2_000))))
                     .append("\r\n");
         }
-        if (dice.chance(0.2)) {
+        if (choices.chance(0.2)) {
             head.append("Accept-Encoding: ")
-                    .append(dice.pick("gzip", "deflate;q=1", "gzip;q=0", "br", "*"))
+                    .append(choices.pick("gzip", "deflate;q=1", "gzip;q=0", "br", "*"))
                     .append("\r\n");
         }
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             head.append("X-Request-Timeout-Ms: ")
-                    .append(dice.pick("1", "50", "0", "-1", "99999999999", "x"))
+                    .append(choices.pick("1", "50", "0", "-1", "99999999999", "x"))
                     .append("\r\n");
         }
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             head.append("Connection: ")
-                    .append(dice.pick("close", "keep-alive", "upgrade", "close, keep-alive", "host"))
+                    .append(choices.pick("close", "keep-alive", "upgrade", "close, keep-alive", "host"))
                     .append("\r\n");
         }
-        if (dice.chance(0.05)) {
+        if (choices.chance(0.05)) {
             head.append("Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n");
         }
-        if (dice.chance(0.05)) {
-            int count = dice.size(300);
+        if (choices.chance(0.05)) {
+            int count = choices.size(300);
             for (int i = 0; i < count; i++) {
-                head.append(dice.pick("x-request-id", "traceparent", "baggage", "x-" + i))
+                head.append(choices.pick("x-request-id", "traceparent", "baggage", "x-" + i))
                         .append(": ")
-                        .append("v".repeat(dice.size(dice.chance(0.1) ? 20_000 : 50)))
+                        .append("v".repeat(choices.size(choices.chance(0.1) ? 20_000 : 50)))
                         .append("\r\n");
             }
         }
-        if (dice.chance(0.03)) {
-            head.append(dice.text(20))
-                    .append(dice.pick(": ", " : ", ":", ""))
-                    .append(dice.text(20))
-                    .append(dice.pick("\r\n", "\n", "\r"));
+        if (choices.chance(0.03)) {
+            head.append(choices.text(20))
+                    .append(choices.pick(": ", " : ", ":", ""))
+                    .append(choices.text(20))
+                    .append(choices.pick("\r\n", "\n", "\r"));
         }
     }
 
     private void frame(StringBuilder head, byte[] body, boolean expected) {
-        int form = body.length == 0 && !expected ? 3 : dice.chance(0.9) ? dice.below(2) : dice.below(6);
+        int form = body.length == 0 && !expected ? 3 : choices.chance(0.9) ? choices.below(2) : choices.below(6);
         switch (form) {
             case 1 -> {
                 write(head.append("Transfer-Encoding: chunked\r\n\r\n").toString());
@@ -221,8 +221,8 @@ final class Http1Requests {
             }
             case 2 -> { // a length that is not the body's
                 write(head.append("Content-Length: ")
-                        .append(dice.pick(
-                                Long.toString(dice.number()), "+5", "5, 5", "0x5", "", "5\r\nContent-Length: 6"))
+                        .append(choices.pick(
+                                Long.toString(choices.number()), "+5", "5, 5", "0x5", "", "5\r\nContent-Length: 6"))
                         .append("\r\n\r\n")
                         .toString());
                 out.writeBytes(body);
@@ -233,7 +233,7 @@ final class Http1Requests {
             }
             case 4 -> {
                 write(head.append("Transfer-Encoding: ")
-                        .append(dice.pick(
+                        .append(choices.pick(
                                 "gzip, chunked",
                                 "chunked, chunked",
                                 "identity",
@@ -254,27 +254,27 @@ final class Http1Requests {
     }
 
     private void chunks(byte[] body) {
-        int most = 1 + dice.size(Math.max(1, body.length));
+        int most = 1 + choices.size(Math.max(1, body.length));
         if (body.length / most > 5_000) {
             most = body.length / 1_000;
         }
         for (int at = 0; at < body.length; ) {
             int length = Math.min(most, body.length - at);
             write(
-                    dice.chance(0.999)
+                    choices.chance(0.999)
                             ? Integer.toHexString(length)
-                            : dice.pick("-1", "", "ffffffffffffffff", "1 ", "g"));
-            write(dice.chance(0.99) ? "\r\n" : ";" + dice.text(dice.size(400)) + "\r\n");
+                            : choices.pick("-1", "", "ffffffffffffffff", "1 ", "g"));
+            write(choices.chance(0.99) ? "\r\n" : ";" + choices.text(choices.size(400)) + "\r\n");
             out.write(body, at, length);
             write("\r\n");
             at += length;
         }
         write(
-                dice.chance(0.95)
+                choices.chance(0.95)
                         ? "0\r\n\r\n"
-                        : dice.pick(
+                        : choices.pick(
                                 "0\r\nContent-Length: 5\r\n\r\n",
-                                "0\r\nX: " + "y".repeat(dice.size(40_000)) + "\r\n\r\n",
+                                "0\r\nX: " + "y".repeat(choices.size(40_000)) + "\r\n\r\n",
                                 "0\r\n",
                                 ""));
     }
@@ -292,15 +292,15 @@ final class Http1Requests {
     record Operation(String method, String path, boolean hasBody, boolean infer) {}
 
     /** Any operation, inferences more often than others. */
-    static Operation operation(Dice dice) {
-        String model = "/v2/models/" + dice.pick(MODELS);
-        if (dice.chance(0.6)) {
-            return new Operation("POST", model + dice.pick("/infer", "/infer", "/infer", "/infer_stream"), true, true);
+    static Operation operation(SeededChoices choices) {
+        String model = "/v2/models/" + choices.pick(MODELS);
+        if (choices.chance(0.6)) {
+            return new Operation("POST", model + choices.pick("/infer", "/infer", "/infer", "/infer_stream"), true, true);
         }
-        if (dice.chance(0.5)) {
+        if (choices.chance(0.5)) {
             return new Operation(
                     "GET",
-                    dice.pick(
+                    choices.pick(
                             "/v2",
                             "/v2/health/live",
                             "/v2/health/ready",
@@ -322,7 +322,7 @@ final class Http1Requests {
         }
         return new Operation(
                 "POST",
-                dice.pick(
+                choices.pick(
                         "/v2/repository/index",
                         "/v2/repository/r/index",
                         "/v2/repository/models/simple/load",

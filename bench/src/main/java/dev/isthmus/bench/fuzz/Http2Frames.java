@@ -13,72 +13,72 @@ final class Http2Frames {
     private static final byte[] PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII);
     private static final int MOST_BYTES = 3 << 20;
 
-    private final Dice dice;
+    private final SeededChoices choices;
     private final GrpcMessages messages;
     private final double mistakes;
     private int left = MOST_BYTES;
 
-    Http2Frames(Dice dice) {
-        this.dice = dice;
-        this.messages = new GrpcMessages(dice);
-        this.mistakes = dice.pick(0.0, 0.0, 0.01, 0.05, 0.2);
+    Http2Frames(SeededChoices choices) {
+        this.choices = choices;
+        this.messages = new GrpcMessages(choices);
+        this.mistakes = choices.pick(0.0, 0.0, 0.01, 0.05, 0.2);
     }
 
     /** All bytes of a connection. */
     byte[] sequence() {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        out.writeBytes(wrong() ? dice.spoil(PREFACE) : PREFACE);
+        out.writeBytes(wrong() ? choices.spoil(PREFACE) : PREFACE);
         out.writeBytes(settings());
         out.writeBytes(Frames.frame(Frames.SETTINGS, Frames.ACK, 0, new byte[0]));
-        if (dice.chance(0.5)) {
+        if (choices.chance(0.5)) {
             out.writeBytes(Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(1 << 20)));
         }
-        int streams = dice.chance(0.85) ? dice.between(1, 6) : dice.size(300);
+        int streams = choices.chance(0.85) ? choices.between(1, 6) : choices.size(300);
         Deque<Deque<byte[]>> waiting = new ArrayDeque<>();
         for (int i = 0; i < streams && left > 0; i++) {
             waiting.add(stream(1 + 2 * i));
         }
         // Streams begin in order, as their ids must; what follows is mixed.
         List<Deque<byte[]>> open = new ArrayList<>();
-        double begins = dice.pick(0.0, 0.3, 1.0);
+        double begins = choices.pick(0.0, 0.3, 1.0);
         while (!open.isEmpty() || !waiting.isEmpty()) {
-            if (!waiting.isEmpty() && (open.isEmpty() || dice.chance(begins))) {
+            if (!waiting.isEmpty() && (open.isEmpty() || choices.chance(begins))) {
                 open.add(waiting.removeFirst());
                 out.writeBytes(open.getLast().removeFirst());
                 open.removeIf(Deque::isEmpty);
                 continue;
             }
-            Deque<byte[]> next = dice.pick(open);
+            Deque<byte[]> next = choices.pick(open);
             out.writeBytes(next.removeFirst());
             open.removeIf(Deque::isEmpty);
             if (wrong()) {
                 out.writeBytes(any(2 * streams + 3));
             }
         }
-        if (dice.chance(0.05)) {
+        if (choices.chance(0.05)) {
             flood(out);
         }
         byte[] bytes = out.toByteArray();
-        return dice.chance(0.9) ? bytes : dice.spoil(bytes);
+        return choices.chance(0.9) ? bytes : choices.spoil(bytes);
     }
 
     private boolean wrong() {
-        return mistakes > 0 && dice.chance(mistakes);
+        return mistakes > 0 && choices.chance(mistakes);
     }
 
     /** SETTINGS with any values. */
     byte[] settings() {
         ByteArrayOutputStream payload = new ByteArrayOutputStream();
-        int count = dice.chance(0.97) ? dice.below(4) : dice.size(3_000);
+        int count = choices.chance(0.97) ? choices.below(4) : choices.size(3_000);
         for (int i = 0; i < count; i++) {
             payload.writeBytes(
-                    switch (dice.below(wrong() ? 7 : 5)) {
-                        case 0 -> Frames.setting(4, dice.pick(0, 1, 10, 65_535, 1 << 20, Integer.MAX_VALUE)); // window
-                        case 1 -> Frames.setting(1, dice.pick(0, 1, 4096, 1 << 20)); // table
-                        case 2 -> Frames.setting(5, dice.pick(16_384, 16_385, (1 << 24) - 1)); // frame
-                        case 3 -> Frames.setting(6, dice.pick(0, 100, 1 << 20)); // list
-                        case 4 -> Frames.setting(3, dice.pick(0, 1, 100)); // streams
-                        default -> Frames.setting(dice.below(20), (int) dice.number());
+                    switch (choices.below(wrong() ? 7 : 5)) {
+                        case 0 -> Frames.setting(4, choices.pick(0, 1, 10, 65_535, 1 << 20, Integer.MAX_VALUE)); // window
+                        case 1 -> Frames.setting(1, choices.pick(0, 1, 4096, 1 << 20)); // table
+                        case 2 -> Frames.setting(5, choices.pick(16_384, 16_385, (1 << 24) - 1)); // frame
+                        case 3 -> Frames.setting(6, choices.pick(0, 100, 1 << 20)); // list
+                        case 4 -> Frames.setting(3, choices.pick(0, 1, 100)); // streams
+                        default -> Frames.setting(choices.below(20), (int) choices.number());
                     });
         }
         return Frames.frame(Frames.SETTINGS, 0, 0, payload.toByteArray());
@@ -87,7 +87,7 @@ final class Http2Frames {
     /** The frames of a request, in their order. */
     private Deque<byte[]> stream(int id) {
         Deque<byte[]> frames = new ArrayDeque<>();
-        boolean grpc = dice.chance(0.6);
+        boolean grpc = choices.chance(0.6);
         byte[] body;
         ByteArrayOutputStream block = new ByteArrayOutputStream();
         if (grpc) {
@@ -96,24 +96,24 @@ final class Http2Frames {
                     block,
                     "POST",
                     GrpcMessages.SERVICE + method,
-                    "application/grpc" + (dice.chance(0.9) ? "" : dice.pick("+json", "-web", "x")));
-            if (dice.chance(0.3)) {
-                Frames.field(block, true, "grpc-timeout", dice.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
+                    "application/grpc" + (choices.chance(0.9) ? "" : choices.pick("+json", "-web", "x")));
+            if (choices.chance(0.3)) {
+                Frames.field(block, true, "grpc-timeout", choices.pick("1m", "20m", "1S", "0n", "99999999H", "-1S", "9"));
             }
-            Frames.field(block, true, "grpc-encoding", dice.pick("gzip", "gzip", "identity", "deflate", "snappy"));
-            int count = method.equals("ModelStreamInfer") ? dice.below(6) : dice.chance(0.95) ? 1 : dice.below(4);
+            Frames.field(block, true, "grpc-encoding", choices.pick("gzip", "gzip", "identity", "deflate", "snappy"));
+            int count = method.equals("ModelStreamInfer") ? choices.below(6) : choices.chance(0.95) ? 1 : choices.below(4);
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             for (int i = 0; i < count; i++) {
                 all.writeBytes(messages.framed(messages.message(method)));
             }
             body = all.toByteArray();
         } else {
-            Http1Requests.Operation operation = Http1Requests.operation(dice);
+            Http1Requests.Operation operation = Http1Requests.operation(choices);
             head(block, operation.method(), operation.path(), "application/json");
-            JsonTexts json = new JsonTexts(dice);
+            JsonTexts json = new JsonTexts(choices);
             body = operation.infer() ? json.infer() : operation.hasBody() ? json.any() : new byte[0];
-            if (dice.chance(0.3)) {
-                long length = dice.chance(0.8) ? body.length : dice.number();
+            if (choices.chance(0.3)) {
+                long length = choices.chance(0.8) ? body.length : choices.number();
                 Frames.field(block, false, "content-length", Long.toString(length));
             }
         }
@@ -121,52 +121,52 @@ final class Http2Frames {
         oddFields(block);
         heads(frames, id, block.toByteArray(), body.length == 0 && !grpc);
         data(frames, id, body, true);
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             frames.add(
-                    Frames.frame(Frames.RST_STREAM, 0, id, Frames.number(dice.chance(0.8) ? 8 : (int) dice.number())));
+                    Frames.frame(Frames.RST_STREAM, 0, id, Frames.number(choices.chance(0.8) ? 8 : (int) choices.number())));
         }
         return frames;
     }
 
     private void head(ByteArrayOutputStream block, String method, String path, String type) {
-        if (dice.chance(0.05)) {
-            Frames.integer(block, 0x20, 5, wrong() ? 1 << 20 : dice.below(4097)); // the table's size
+        if (choices.chance(0.05)) {
+            Frames.integer(block, 0x20, 5, wrong() ? 1 << 20 : choices.below(4097)); // the table's size
         }
-        boolean indexed = dice.chance(0.5);
+        boolean indexed = choices.chance(0.5);
         Frames.field(block, indexed, ":method", method);
-        Frames.field(block, indexed, ":scheme", wrong() ? dice.text(5) : "http");
+        Frames.field(block, indexed, ":scheme", wrong() ? choices.text(5) : "http");
         if (!wrong()) {
             Frames.field(block, indexed, ":path", path);
         }
-        Frames.field(block, indexed, wrong() ? dice.pick(":authority", ":method", ":x", "Host") : ":authority", "a");
+        Frames.field(block, indexed, wrong() ? choices.pick(":authority", ":method", ":x", "Host") : ":authority", "a");
         Frames.field(block, indexed, "content-type", type);
         Frames.field(block, indexed, "te", "trailers");
     }
 
     private void oddFields(ByteArrayOutputStream block) {
         if (wrong()) {
-            Frames.integer(block, 0x80, 7, dice.size(100)); // what the table may not have
+            Frames.integer(block, 0x80, 7, choices.size(100)); // what the table may not have
         }
         if (wrong()) {
             Frames.field(
                     block,
                     true,
-                    dice.pick("connection", "te", "x-Y", "transfer-encoding", "", "cookie"),
-                    dice.text(20));
+                    choices.pick("connection", "te", "x-Y", "transfer-encoding", "", "cookie"),
+                    choices.text(20));
         }
-        if (dice.chance(0.05)) {
-            int count = dice.size(600);
+        if (choices.chance(0.05)) {
+            int count = choices.size(600);
             for (int i = 0; i < count; i++) {
-                Frames.field(block, true, dice.pick("x-request-id", "baggage", "x" + i), "v".repeat(dice.size(200)));
+                Frames.field(block, true, choices.pick("x-request-id", "baggage", "x" + i), "v".repeat(choices.size(200)));
             }
-            for (int i = 0; i < dice.size(wrong() ? 60_000 : 100); i++) {
+            for (int i = 0; i < choices.size(wrong() ? 60_000 : 100); i++) {
                 block.write(0x80 | 62); // the newest of the table, again and again
             }
         }
         if (wrong()) {
             block.write(0);
             block.write(0x80 | 10); // Huffman, of bytes that are none
-            block.writeBytes(dice.bytes(10));
+            block.writeBytes(choices.bytes(10));
             block.write(0);
         }
     }
@@ -174,19 +174,19 @@ final class Http2Frames {
     private void heads(Deque<byte[]> frames, int id, byte[] block, boolean end) {
         int flags = end ? Frames.END_STREAM : 0;
         byte[] first = block;
-        if (dice.chance(0.05)) {
+        if (choices.chance(0.05)) {
             byte[] with = new byte[5 + block.length];
-            System.arraycopy(Frames.number(dice.chance(0.8) ? 0 : id), 0, with, 0, 4);
+            System.arraycopy(Frames.number(choices.chance(0.8) ? 0 : id), 0, with, 0, 4);
             System.arraycopy(block, 0, with, 5, block.length);
             first = with;
             flags |= Frames.WITH_PRIORITY;
         }
-        if (dice.chance(0.85)) {
+        if (choices.chance(0.85)) {
             frames.add(Frames.frame(Frames.HEADERS, flags | Frames.END_HEADERS, id, first));
             return;
         }
         // One piece after the other, with nothing between: they are one frame for the mixing.
-        int piece = 1 + dice.size(first.length);
+        int piece = 1 + choices.size(first.length);
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (int at = 0; at < first.length; at += piece) {
             byte[] part = Arrays.copyOfRange(first, at, Math.min(first.length, at + piece));
@@ -201,15 +201,15 @@ final class Http2Frames {
     }
 
     private void data(Deque<byte[]> frames, int id, byte[] body, boolean end) {
-        int piece = 1 + dice.size(dice.chance(0.2) ? 3 : 16_383);
+        int piece = 1 + choices.size(choices.chance(0.2) ? 3 : 16_383);
         if (body.length / piece > 20_000) {
             piece = 1_000;
         }
         for (int at = 0; at < body.length; at += piece) {
             byte[] part = Arrays.copyOfRange(body, at, Math.min(body.length, at + piece));
-            boolean last = end && at + piece >= body.length && dice.chance(0.95);
-            if (dice.chance(0.03)) {
-                int padding = dice.below(200);
+            boolean last = end && at + piece >= body.length && choices.chance(0.95);
+            if (choices.chance(0.03)) {
+                int padding = choices.below(200);
                 byte[] padded = new byte[1 + part.length + padding];
                 padded[0] = (byte) (wrong() ? 255 : padding);
                 System.arraycopy(part, 0, padded, 1, part.length);
@@ -218,14 +218,14 @@ final class Http2Frames {
                 frames.add(Frames.frame(Frames.DATA, last ? Frames.END_STREAM : 0, id, part));
             }
         }
-        if (end && dice.chance(0.05)) {
+        if (end && choices.chance(0.05)) {
             ByteArrayOutputStream trailers = new ByteArrayOutputStream();
             Frames.field(trailers, false, wrong() ? ":path" : "x-end", "1");
             heads(frames, id, trailers.toByteArray(), !wrong());
         }
-        if (dice.chance(0.05)) {
+        if (choices.chance(0.05)) {
             frames.add(Frames.frame(
-                    Frames.WINDOW_UPDATE, 0, id, Frames.number(wrong() ? dice.pick(0, Integer.MAX_VALUE) : 1 << 16)));
+                    Frames.WINDOW_UPDATE, 0, id, Frames.number(wrong() ? choices.pick(0, Integer.MAX_VALUE) : 1 << 16)));
         }
     }
 
@@ -247,31 +247,31 @@ final class Http2Frames {
 
     /** A frame of any kind. */
     byte[] any(int streams) {
-        int stream = dice.pick(0, 1, 2, dice.below(streams + 1), Integer.MAX_VALUE);
-        return switch (dice.below(9)) {
-            case 0 -> Frames.frame(Frames.PING, dice.below(2), stream % 3, new byte[dice.chance(0.9) ? 8 : 7]);
-            case 1 -> Frames.frame(Frames.PRIORITY, 0, stream, dice.bytes(dice.chance(0.9) ? 5 : 4));
-            case 2 -> Frames.frame(Frames.WINDOW_UPDATE, 0, stream, Frames.number((int) dice.number()));
+        int stream = choices.pick(0, 1, 2, choices.below(streams + 1), Integer.MAX_VALUE);
+        return switch (choices.below(9)) {
+            case 0 -> Frames.frame(Frames.PING, choices.below(2), stream % 3, new byte[choices.chance(0.9) ? 8 : 7]);
+            case 1 -> Frames.frame(Frames.PRIORITY, 0, stream, choices.bytes(choices.chance(0.9) ? 5 : 4));
+            case 2 -> Frames.frame(Frames.WINDOW_UPDATE, 0, stream, Frames.number((int) choices.number()));
             case 3 -> settings();
-            case 4 -> Frames.frame(Frames.GOAWAY, 0, 0, dice.bytes(8 + dice.size(64)));
-            case 5 -> Frames.frame(Frames.PUSH_PROMISE, 4, stream, dice.bytes(12));
-            case 6 -> Frames.frame(dice.below(256), dice.below(256), stream, dice.bytes(dice.size(300)));
+            case 4 -> Frames.frame(Frames.GOAWAY, 0, 0, choices.bytes(8 + choices.size(64)));
+            case 5 -> Frames.frame(Frames.PUSH_PROMISE, 4, stream, choices.bytes(12));
+            case 6 -> Frames.frame(choices.below(256), choices.below(256), stream, choices.bytes(choices.size(300)));
             case 7 ->
-                Frames.frame(dice.below(10), dice.below(256), stream, dice.bytes(dice.size(40)), dice.size(1 << 17));
-            default -> Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(dice.below(16)));
+                Frames.frame(choices.below(10), choices.below(256), stream, choices.bytes(choices.size(40)), choices.size(1 << 17));
+            default -> Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(choices.below(16)));
         };
     }
 
     /** Many of one frame. */
     private void flood(ByteArrayOutputStream out) {
-        byte[] frame = switch (dice.below(5)) {
+        byte[] frame = switch (choices.below(5)) {
             case 0 -> Frames.frame(Frames.PING, 0, 0, new byte[8]);
             case 1 -> Frames.frame(Frames.SETTINGS, 0, 0, new byte[0]);
             case 2 -> Frames.frame(Frames.PRIORITY, 0, 1, new byte[5]);
             case 3 -> Frames.frame(Frames.WINDOW_UPDATE, 0, 0, Frames.number(1));
             default -> Frames.frame(Frames.DATA, 0, 1, new byte[0]);
         };
-        int count = dice.size(30_000);
+        int count = choices.size(30_000);
         for (int i = 0; i < count; i++) {
             out.writeBytes(frame);
         }

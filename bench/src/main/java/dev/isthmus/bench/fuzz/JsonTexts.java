@@ -39,38 +39,38 @@ final class JsonTexts {
             "text_input",
             "stream");
 
-    private final Dice dice;
+    private final SeededChoices choices;
     /** The share of values that are not what belongs there. */
     private final double mistakes;
 
     private final StringBuilder text = new StringBuilder();
 
-    JsonTexts(Dice dice) {
-        this.dice = dice;
-        this.mistakes = dice.pick(0.0, 0.0, 0.01, 0.1);
+    JsonTexts(SeededChoices choices) {
+        this.choices = choices;
+        this.mistakes = choices.pick(0.0, 0.0, 0.01, 0.1);
     }
 
     /** A request for an inference. */
     byte[] infer() {
         text.setLength(0);
-        if (dice.chance(0.15)) {
+        if (choices.chance(0.15)) {
             return extreme();
         }
         text.append('{');
         id();
         parameters();
         text.append("\"inputs\":[");
-        int inputs = dice.chance(0.9) ? dice.between(1, 3) : dice.size(300);
+        int inputs = choices.chance(0.9) ? choices.between(1, 3) : choices.size(300);
         for (int i = 0; i < inputs; i++) {
             comma(i);
             tensor("x" + (i == 0 ? "" : i));
         }
         text.append(']');
-        if (dice.chance(0.3)) {
+        if (choices.chance(0.3)) {
             text.append(",\"outputs\":[{\"name\":\"y\"");
-            if (dice.chance(0.5)) {
+            if (choices.chance(0.5)) {
                 text.append(",\"parameters\":{\"binary_data\":")
-                        .append(dice.chance(0.5))
+                        .append(choices.chance(0.5))
                         .append('}');
             }
             text.append("}]");
@@ -91,7 +91,7 @@ final class JsonTexts {
             text.append("}}");
         }
         text.append(']');
-        if (dice.chance(0.5)) {
+        if (choices.chance(0.5)) {
             text.append(",\"parameters\":{\"binary_data_output\":true}");
         }
         return end();
@@ -111,18 +111,18 @@ final class JsonTexts {
     /** A small document with the keys of the protocol, for management and {@code generate}. */
     byte[] any() {
         text.setLength(0);
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             return extreme();
         }
-        object(dice.below(4));
-        return dice.spoil(text.toString().getBytes(StandardCharsets.UTF_8));
+        object(choices.below(4));
+        return choices.spoil(text.toString().getBytes(StandardCharsets.UTF_8));
     }
 
     private byte[] end() {
         text.append('}');
-        return dice.chance(0.8)
+        return choices.chance(0.8)
                 ? text.toString().getBytes(StandardCharsets.UTF_8)
-                : dice.spoil(text.toString().getBytes(StandardCharsets.UTF_8));
+                : choices.spoil(text.toString().getBytes(StandardCharsets.UTF_8));
     }
 
     private void comma(int number) {
@@ -132,11 +132,11 @@ final class JsonTexts {
     }
 
     private boolean wrong() {
-        return mistakes > 0 && dice.chance(mistakes);
+        return mistakes > 0 && choices.chance(mistakes);
     }
 
     private void id() {
-        if (dice.chance(0.5)) {
+        if (choices.chance(0.5)) {
             text.append("\"id\":");
             string(8);
             text.append(',');
@@ -144,7 +144,7 @@ final class JsonTexts {
     }
 
     private void parameters() {
-        if (dice.chance(0.3)) {
+        if (choices.chance(0.3)) {
             text.append("\"parameters\":");
             object(0);
             text.append(',');
@@ -152,10 +152,10 @@ final class JsonTexts {
     }
 
     private void tensor(String name) {
-        String type = wrong() ? dice.pick("FP8", "", "fp32", "INT128") : dice.pick(TYPES);
-        int rows = dice.below(4);
-        int columns = dice.chance(0.9) ? 1 + dice.below(8) : dice.size(2_000);
-        boolean before = dice.chance(0.1);
+        String type = wrong() ? choices.pick("FP8", "", "fp32", "INT128") : choices.pick(TYPES);
+        int rows = choices.below(4);
+        int columns = choices.chance(0.9) ? 1 + choices.below(8) : choices.size(2_000);
+        boolean before = choices.chance(0.1);
         text.append("{\"name\":\"").append(name).append("\",");
         if (before) {
             data(type, rows, columns);
@@ -166,7 +166,7 @@ final class JsonTexts {
         text.append(',');
         integer(columns);
         text.append("],\"datatype\":\"").append(type).append('"');
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             text.append(",\"parameters\":");
             object(0);
         }
@@ -178,7 +178,7 @@ final class JsonTexts {
     }
 
     private void data(String type, int rows, int columns) {
-        boolean nested = dice.chance(0.5);
+        boolean nested = choices.chance(0.5);
         text.append("\"data\":[");
         for (int row = 0; row < rows; row++) {
             comma(row);
@@ -198,19 +198,19 @@ final class JsonTexts {
             return;
         }
         switch (type) {
-            case "BOOL" -> text.append(dice.chance(0.5));
+            case "BOOL" -> text.append(choices.chance(0.5));
             case "BYTES" -> string(12);
             case "FP16", "BF16", "FP32", "FP64" ->
-                text.append(dice.pick(
+                text.append(choices.pick(
                         "0.5", "-0", "1e-7", "NaN", "null", "3", "-1.25e2", "0.1000000000000000055511151231257827"));
-            default -> text.append(dice.pick("0", "1", "7", "1.0", "100", "1e1"));
+            default -> text.append(choices.pick("0", "1", "7", "1.0", "100", "1e1"));
         }
     }
 
     private void integer(long right) {
         if (wrong()) {
             text.append(
-                    dice.pick(Long.toString(dice.number()), "-1", "1e3", "9223372036854775808", "\"1\"", "1.5", "[]"));
+                    choices.pick(Long.toString(choices.number()), "-1", "1e3", "9223372036854775808", "\"1\"", "1.5", "[]"));
         } else {
             text.append(right);
         }
@@ -218,12 +218,12 @@ final class JsonTexts {
 
     private void object(int depth) {
         text.append('{');
-        int count = dice.below(5);
+        int count = choices.below(5);
         for (int i = 0; i < count; i++) {
             comma(i);
             text.append('"')
-                    .append(dice.pick(KEYS))
-                    .append(dice.chance(0.7) ? i : "")
+                    .append(choices.pick(KEYS))
+                    .append(choices.chance(0.7) ? i : "")
                     .append("\":");
             value(depth);
         }
@@ -231,10 +231,10 @@ final class JsonTexts {
     }
 
     private void value(int depth) {
-        switch (dice.below(depth > 0 ? 8 : 5)) {
-            case 0 -> text.append(dice.pick("null", "true", "false", "NaN", "-Infinity", "nul", "tru"));
-            case 1 -> text.append(dice.number());
-            case 2 -> text.append(dice.pick("1e308", "1e309", "-0.0", "1E+2", "01", "1.", ".5", "-", "0x10"));
+        switch (choices.below(depth > 0 ? 8 : 5)) {
+            case 0 -> text.append(choices.pick("null", "true", "false", "NaN", "-Infinity", "nul", "tru"));
+            case 1 -> text.append(choices.number());
+            case 2 -> text.append(choices.pick("1e308", "1e309", "-0.0", "1E+2", "01", "1.", ".5", "-", "0x10"));
             case 3, 4 -> string(20);
             case 5, 6 -> object(depth - 1);
             default -> {
@@ -247,12 +247,12 @@ final class JsonTexts {
 
     private void string(int most) {
         text.append('"');
-        int length = dice.below(most + 1);
+        int length = choices.below(most + 1);
         for (int i = 0; i < length; i++) {
             text.append(
-                    dice.chance(0.9)
-                            ? Character.toString('a' + dice.below(26))
-                            : dice.pick(
+                    choices.chance(0.9)
+                            ? Character.toString('a' + choices.below(26))
+                            : choices.pick(
                                     "\\n",
                                     "\\u0041",
                                     "\\ud83d\\ude00",
@@ -268,11 +268,11 @@ final class JsonTexts {
 
     /** What is much of one thing. */
     private byte[] extreme() {
-        int much = dice.size(200_000);
-        String head = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + dice.pick(TYPES) + "\",\"shape\":[1,4],";
-        switch (dice.below(11)) {
+        int much = choices.size(200_000);
+        String head = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" + choices.pick(TYPES) + "\",\"shape\":[1,4],";
+        switch (choices.below(11)) {
             case 0 -> text.append(head).append("\"data\":").append("[".repeat(much));
-            case 1 -> text.append(dice.pick("{\"a\":", "[").repeat(Math.min(much, 50_000)));
+            case 1 -> text.append(choices.pick("{\"a\":", "[").repeat(Math.min(much, 50_000)));
             case 2 -> {
                 text.append("{\"parameters\":{");
                 for (int i = 0; i < Math.min(much, 30_000); i++) {
@@ -295,7 +295,7 @@ final class JsonTexts {
             case 5 ->
                 text.append(head)
                         .append("\"data\":[\"")
-                        .append(dice.pick("a", "\\n", "\\u0000", "\u4e16").repeat(much))
+                        .append(choices.pick("a", "\\n", "\\u0000", "\u4e16").repeat(much))
                         .append("\"]}]}");
             case 6 -> {
                 text.append("{\"inputs\":[");

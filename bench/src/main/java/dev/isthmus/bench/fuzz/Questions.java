@@ -29,7 +29,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** What the bystander asks. Each question waits for its answer for so long at most. */
+/** What the health probes ask. Each question waits for its answer for so long at most. */
 final class Questions implements AutoCloseable {
     private static final int LIMIT_MILLIS = 20_000;
     private static final int BYTES = 64;

@@ -45,14 +45,14 @@ final class Samples {
     }
 
     /** Looks, and prints a row. */
-    void add(Site site, Sequences sequences) throws IOException, InterruptedException, BenchException {
-        double heap = site.heap() / MB;
+    void add(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException {
+        double heap = setup.heap() / MB;
         double[] values = {
-            site.status("VmRSS") * 1024 / MB,
+            setup.status("VmRSS") * 1024 / MB,
             heap,
-            Site.sum(site.metrics(), "isthmus_buffers_direct_bytes", "") / MB,
-            site.descriptors(),
-            site.status("Threads")
+            FuzzSetup.sum(setup.metrics(), "isthmus_buffers_direct_bytes", "") / MB,
+            setup.descriptors(),
+            setup.status("Threads")
         };
         double seconds = (System.nanoTime() - begun) / 1e9;
         samples.add(new Sample(seconds, values));

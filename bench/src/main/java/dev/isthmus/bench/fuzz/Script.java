@@ -33,39 +33,39 @@ record Script(long seed, Kind kind, List<Step> steps) {
     }
 
     static Script of(long seed) {
-        Dice dice = new Dice(seed);
-        Kind kind = dice.pick(Kind.values());
+        SeededChoices choices = new SeededChoices(seed);
+        Kind kind = choices.pick(Kind.values());
         byte[] bytes = switch (kind) {
-            case HTTP1 -> new Http1Requests(dice).sequence();
-            case HTTP2 -> new Http2Frames(dice).sequence();
+            case HTTP1 -> new Http1Requests(choices).sequence();
+            case HTTP2 -> new Http2Frames(choices).sequence();
         };
-        return new Script(seed, kind, steps(dice, bytes));
+        return new Script(seed, kind, steps(choices, bytes));
     }
 
-    private static List<Step> steps(Dice dice, byte[] bytes) {
+    private static List<Step> steps(SeededChoices choices, byte[] bytes) {
         List<Step> steps = new ArrayList<>();
-        if (dice.chance(0.08)) {
+        if (choices.chance(0.08)) {
             steps.add(new Step.Deaf());
         }
-        switch (dice.below(8)) {
+        switch (choices.below(8)) {
             case 0 -> // a byte at a time, for a while
-                steps.add(new Step.Send(head(bytes, 400), 1, dice.below(3)));
-            case 1 -> steps.add(new Step.Send(bytes, 1 + dice.size(4096), dice.chance(0.3) ? 1 : 0));
+                steps.add(new Step.Send(head(bytes, 400), 1, choices.below(3)));
+            case 1 -> steps.add(new Step.Send(bytes, 1 + choices.size(4096), choices.chance(0.3) ? 1 : 0));
             case 2 -> {
-                steps.add(new Step.Send(head(bytes, dice.below(bytes.length + 1))));
-                steps.add(new Step.Pause(dice.size(3_000)));
+                steps.add(new Step.Send(head(bytes, choices.below(bytes.length + 1))));
+                steps.add(new Step.Pause(choices.size(3_000)));
             }
             default -> steps.add(new Step.Send(bytes));
         }
-        switch (dice.below(6)) {
+        switch (choices.below(6)) {
             case 0 -> steps.add(new Step.Reset());
             case 1 -> steps.add(new Step.HalfClose());
-            case 2 -> steps.add(new Step.Pause(dice.size(256)));
-            default -> steps.add(new Step.Await(dice.size(2_000)));
+            case 2 -> steps.add(new Step.Pause(choices.size(256)));
+            default -> steps.add(new Step.Await(choices.size(2_000)));
         }
         if (steps.getLast() instanceof Step.HalfClose) {
-            steps.add(new Step.Await(dice.size(2_000)));
-        } else if (dice.chance(0.2) || bytes.length > MOST_BEHIND) {
+            steps.add(new Step.Await(choices.size(2_000)));
+        } else if (choices.chance(0.2) || bytes.length > MOST_BEHIND) {
             steps.add(new Step.Reset());
         }
         return steps;

@@ -36,8 +36,8 @@ final class Sequences implements AutoCloseable {
     static Sequences random(int port, long seed, int connections) {
         Sequences sequences = new Sequences(port);
         for (int connection = 0; connection < connections; connection++) {
-            long own = Dice.mix(seed, connection);
-            sequences.begin(number -> Dice.mix(own, number));
+            long own = SeededChoices.mix(seed, connection);
+            sequences.begin(number -> SeededChoices.mix(own, number));
         }
         return sequences;
     }
@@ -133,7 +133,7 @@ final class Sequences implements AutoCloseable {
     public void close() {
         ended = true;
         for (Thread thread : threads) {
-            Ends.join(thread, 60_000);
+            ThreadJoin.join(thread, 60_000);
         }
         player.close();
     }

@@ -3,16 +3,14 @@ package dev.isthmus.bench.fuzz;
 import dev.isthmus.bench.process.BenchException;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -29,27 +27,11 @@ public final class Soak implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // set by picocli
     private CommandSpec spec;
 
-    @Option(
-            names = "--home",
-            paramLabel = "DIR",
-            description = "The project, with the packaged gateway.",
-            hidden = true)
-    private Path home = Path.of(".");
+    @Mixin
+    private final FuzzOptions options = new FuzzOptions(16);
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "MINUTES", description = "How long; 30 by default.")
     private int minutes = 30;
-
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            description = "Plays the sequences of a run again; any other by default.")
-    private @Nullable Long seed;
-
-    @Option(names = "--connections", paramLabel = "N", description = "Broken clients at a time; 16 by default.")
-    private int connections = 16;
-
-    @Option(names = "--patience", paramLabel = "MS", description = "How long health may take; 1000 by default.")
-    private int patienceMillis = 1_000;
 
     /**
      * The program.
@@ -63,14 +45,13 @@ public final class Soak implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
-        long chosen = seed != null ? seed : ThreadLocalRandom.current().nextInt(1_000_000_000);
-        Run.Settings settings = new Run.Settings(
-                home.toAbsolutePath().normalize(), minutes * 60, chosen, connections, patienceMillis, null);
-        return new Run(settings, out).play(new Valid(out, chosen)) ? 0 : 1;
+        long seed = options.seed();
+        FuzzRun.Settings settings = options.settings(minutes * 60, seed, null);
+        return new FuzzRun(settings, out).play(new Valid(out, seed)) ? 0 : 1;
     }
 
     /** Valid load, and samples. */
-    private static final class Valid implements Run.Beside {
+    private static final class Valid implements FuzzRun.Beside {
         private final PrintWriter out;
         private final long seed;
         private final Samples samples;
@@ -84,13 +65,13 @@ public final class Soak implements Callable<Integer> {
         }
 
         @Override
-        public void tick(Site site, Sequences sequences) throws IOException, InterruptedException, BenchException {
+        public void tick(FuzzSetup setup, Sequences sequences) throws IOException, InterruptedException, BenchException {
             if (load == null) {
-                load = new ValidLoad(site.port(), seed);
+                load = new ValidLoad(setup.port(), seed);
             }
             if (System.nanoTime() >= next) {
                 next = System.nanoTime() + PERIOD_NANOS;
-                samples.add(site, sequences);
+                samples.add(setup, sequences);
             }
         }
 

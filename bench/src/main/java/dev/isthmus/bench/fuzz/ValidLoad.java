@@ -32,7 +32,7 @@ final class ValidLoad implements AutoCloseable {
             .build();
 
     private final String rest;
-    private final Dice dice;
+    private final SeededChoices choices;
     private final ManagedChannel channel;
     private final HttpClient http = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
@@ -45,7 +45,7 @@ final class ValidLoad implements AutoCloseable {
     /** Begins a hundred calls a second. */
     ValidLoad(int port, long seed) {
         rest = "http://127.0.0.1:" + port;
-        dice = new Dice(seed);
+        choices = new SeededChoices(seed);
         channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .usePlaintext()
                 .disableRetry()
@@ -63,17 +63,17 @@ final class ValidLoad implements AutoCloseable {
     }
 
     private void call() {
-        switch (dice.below(4)) {
+        switch (choices.below(4)) {
             case 0 ->
-                ask("GET", dice.pick("/v2", "/v2/health/ready", "/v2/models/echo-rest", "/v2/models/simple/ready"), "");
-            case 1 -> ask("POST", "/v2/models/" + dice.pick("echo", "echo-rest") + "/infer", json());
+                ask("GET", choices.pick("/v2", "/v2/health/ready", "/v2/models/echo-rest", "/v2/models/simple/ready"), "");
+            case 1 -> ask("POST", "/v2/models/" + choices.pick("echo", "echo-rest") + "/infer", json());
             case 2 -> grpc(RawMethods.of("ModelInfer"), 1);
-            default -> grpc(STREAM, dice.between(1, 5));
+            default -> grpc(STREAM, choices.between(1, 5));
         }
     }
 
     private String json() {
-        int elements = dice.size(20_000);
+        int elements = choices.size(20_000);
         return "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[" + (elements + 1) + "],\"data\":["
                 + "7,".repeat(elements) + "7]}]}";
     }
@@ -85,8 +85,8 @@ final class ValidLoad implements AutoCloseable {
                 .build();
         CompletableFuture<HttpResponse<byte[]>> answer =
                 http.sendAsync(request, HttpResponse.BodyHandlers.ofByteArray());
-        if (dice.chance(0.1)) {
-            clock.schedule(() -> answer.cancel(true), dice.below(10), TimeUnit.MILLISECONDS);
+        if (choices.chance(0.1)) {
+            clock.schedule(() -> answer.cancel(true), choices.below(10), TimeUnit.MILLISECONDS);
         }
         CompletableFuture<Void> counted = answer.handle((response, problem) -> {
             ended("REST "
@@ -97,8 +97,8 @@ final class ValidLoad implements AutoCloseable {
     }
 
     private void grpc(MethodDescriptor<byte[], byte[]> method, int messages) {
-        CallOptions options = dice.chance(0.1)
-                ? CallOptions.DEFAULT.withDeadlineAfter(dice.between(1, 10), TimeUnit.MILLISECONDS)
+        CallOptions options = choices.chance(0.1)
+                ? CallOptions.DEFAULT.withDeadlineAfter(choices.between(1, 10), TimeUnit.MILLISECONDS)
                 : CallOptions.DEFAULT.withDeadlineAfter(10, TimeUnit.SECONDS);
         ClientCall<byte[], byte[]> call = channel.newCall(method, options);
         call.start(
@@ -115,9 +115,9 @@ final class ValidLoad implements AutoCloseable {
                 },
                 new Metadata());
         call.request(2);
-        int bytes = dice.size(dice.chance(0.1) ? 400_000 : 4_000);
+        int bytes = choices.size(choices.chance(0.1) ? 400_000 : 4_000);
         byte[] message = ModelInferRequest.newBuilder()
-                .setModelName(dice.pick("echo", "echo-rest"))
+                .setModelName(choices.pick("echo", "echo-rest"))
                 .addInputs(ModelInferRequest.InferInputTensor.newBuilder()
                         .setName("x")
                         .setDatatype("UINT8")
@@ -128,10 +128,10 @@ final class ValidLoad implements AutoCloseable {
         for (int i = 0; i < messages; i++) {
             call.sendMessage(message);
         }
-        if (dice.chance(0.9)) {
+        if (choices.chance(0.9)) {
             call.halfClose();
         } else {
-            clock.schedule(() -> call.cancel("given up", null), dice.below(20), TimeUnit.MILLISECONDS);
+            clock.schedule(() -> call.cancel("given up", null), choices.below(20), TimeUnit.MILLISECONDS);
         }
     }
 

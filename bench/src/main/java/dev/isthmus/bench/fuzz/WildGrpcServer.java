@@ -61,11 +61,11 @@ final class WildGrpcServer extends WildServer {
 
         void run() throws IOException, InterruptedException {
             in.skipNBytes(24);
-            Dice dice = dice("connection", 0, false);
+            SeededChoices choices = choices("connection", 0, false);
             out.write(
-                    dice.chance(0.9)
+                    choices.chance(0.9)
                             ? Frames.frame(Frames.SETTINGS, 0, 0, new byte[0])
-                            : new Http2Frames(dice).settings());
+                            : new Http2Frames(choices).settings());
             for (byte[] head = in.readNBytes(9); head.length == 9; head = in.readNBytes(9)) {
                 int length = (head[0] & 0xff) << 16 | (head[1] & 0xff) << 8 | head[2] & 0xff;
                 int stream = (head[5] & 0x7f) << 24 | (head[6] & 0xff) << 16 | (head[7] & 0xff) << 8 | head[8] & 0xff;
@@ -135,11 +135,11 @@ final class WildGrpcServer extends WildServer {
                 return true;
             }
             boolean inference = asked.path.endsWith("Infer");
-            Dice dice = dice(asked.path, java.util.Arrays.hashCode(asked.body.toByteArray()), inference);
-            boolean right = dice.chance(inference ? 0.4 : 0.93);
-            byte[] message = message(asked.path, dice, !end && asked.path.endsWith("StreamInfer") || asked.headed);
+            SeededChoices choices = choices(asked.path, java.util.Arrays.hashCode(asked.body.toByteArray()), inference);
+            boolean right = choices.chance(inference ? 0.4 : 0.93);
+            byte[] message = message(asked.path, choices, !end && asked.path.endsWith("StreamInfer") || asked.headed);
             byte[] body =
-                    right ? plain(message) : new GrpcMessages(dice).framed(new GrpcMessages(dice).spoiled(message));
+                    right ? plain(message) : new GrpcMessages(choices).framed(new GrpcMessages(choices).spoiled(message));
             if (right && end) {
                 open.remove(stream);
                 if (!asked.headed) {
@@ -158,47 +158,47 @@ final class WildGrpcServer extends WildServer {
                 return true;
             }
             open.remove(stream);
-            return wrong(stream, dice, body);
+            return wrong(stream, choices, body);
         }
 
-        private boolean wrong(int stream, Dice dice, byte[] body) throws IOException, InterruptedException {
-            Http2Frames frames = new Http2Frames(dice);
-            switch (dice.below(10)) {
+        private boolean wrong(int stream, SeededChoices choices, byte[] body) throws IOException, InterruptedException {
+            Http2Frames frames = new Http2Frames(choices);
+            switch (choices.below(10)) {
                 case 0 -> {
-                    int count = dice.size(3_000);
+                    int count = choices.size(3_000);
                     for (int i = 0; i < count; i++) {
                         out.write(Frames.frame(
-                                Frames.HEADERS, Frames.END_HEADERS, stream, head(dice.pick("100", "103"))));
+                                Frames.HEADERS, Frames.END_HEADERS, stream, head(choices.pick("100", "103"))));
                     }
                 }
-                case 1 -> out.write(Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(dice.below(15))));
+                case 1 -> out.write(Frames.frame(Frames.RST_STREAM, 0, stream, Frames.number(choices.below(15))));
                 case 2 -> {
                     byte[] last = new byte[8];
-                    last[3] = dice.pick((byte) 0, (byte) stream, (byte) -1);
-                    last[7] = (byte) dice.below(15);
+                    last[3] = choices.pick((byte) 0, (byte) stream, (byte) -1);
+                    last[7] = (byte) choices.below(15);
                     out.write(Frames.frame(Frames.GOAWAY, 0, 0, last));
                 }
                 case 3 -> out.write(frames.any(stream + 2));
-                case 4 -> Thread.sleep(dice.size(4_000));
+                case 4 -> Thread.sleep(choices.size(4_000));
                 case 5 -> {
                     return true; // nothing
                 }
                 default -> {}
             }
-            byte[] trailers = trailers(dice.pick("0", "0", "3", "8", "13", "14", "99", "x", ""));
-            byte[] head = dice.chance(0.9) ? head("200") : odd(dice);
+            byte[] trailers = trailers(choices.pick("0", "0", "3", "8", "13", "14", "99", "x", ""));
+            byte[] head = choices.chance(0.9) ? head("200") : odd(choices);
             List<byte[]> answer = frames.answer(stream, head, body, trailers);
             for (byte[] part : answer) {
-                out.write(dice.chance(0.97) ? part : dice.spoil(part));
-                if (dice.chance(0.01)) {
-                    Thread.sleep(dice.below(50));
+                out.write(choices.chance(0.97) ? part : choices.spoil(part));
+                if (choices.chance(0.01)) {
+                    Thread.sleep(choices.below(50));
                 }
             }
-            if (dice.chance(0.1)) {
+            if (choices.chance(0.1)) {
                 socket.setSoLinger(true, 0);
                 return false;
             }
-            return dice.chance(0.9);
+            return choices.chance(0.9);
         }
     }
 
@@ -216,17 +216,17 @@ final class WildGrpcServer extends WildServer {
         return block.toByteArray();
     }
 
-    private static byte[] odd(Dice dice) {
+    private static byte[] odd(SeededChoices choices) {
         ByteArrayOutputStream block = new ByteArrayOutputStream();
-        Frames.field(block, false, ":status", dice.pick("200", "204", "500", "", "99999", "abc"));
-        Frames.field(block, false, "content-type", dice.pick("application/grpc", "text/html", ""));
-        int count = dice.size(800);
+        Frames.field(block, false, ":status", choices.pick("200", "204", "500", "", "99999", "abc"));
+        Frames.field(block, false, "content-type", choices.pick("application/grpc", "text/html", ""));
+        int count = choices.size(800);
         for (int i = 0; i < count; i++) {
             Frames.field(
                     block,
-                    dice.chance(0.5),
-                    dice.pick("x-request-id", "retry-after", "ce-" + i, "grpc-encoding"),
-                    "v".repeat(dice.size(300)));
+                    choices.chance(0.5),
+                    choices.pick("x-request-id", "retry-after", "ce-" + i, "grpc-encoding"),
+                    "v".repeat(choices.size(300)));
         }
         return block.toByteArray();
     }
@@ -238,7 +238,7 @@ final class WildGrpcServer extends WildServer {
         return block.toByteArray();
     }
 
-    private static byte[] message(String path, Dice dice, boolean stream) {
+    private static byte[] message(String path, SeededChoices choices, boolean stream) {
         return switch (path.substring(path.lastIndexOf('/') + 1)) {
             case "ServerLive", "ServerReady", "ModelReady" ->
                 ServerReadyResponse.newBuilder().setReady(true).build().toByteArray();
@@ -267,10 +267,10 @@ final class WildGrpcServer extends WildServer {
                                 .setState("READY"))
                         .build()
                         .toByteArray();
-            case "ModelInfer" -> inferred(dice).toByteArray();
+            case "ModelInfer" -> inferred(choices).toByteArray();
             case "ModelStreamInfer" -> {
-                ModelInferResponse inferred = inferred(dice);
-                yield stream || dice.chance(0.7)
+                ModelInferResponse inferred = inferred(choices);
+                yield stream || choices.chance(0.7)
                         ? ModelStreamInferResponse.newBuilder()
                                 .setInferResponse(inferred)
                                 .build()
@@ -281,8 +281,8 @@ final class WildGrpcServer extends WildServer {
         };
     }
 
-    private static ModelInferResponse inferred(Dice dice) {
-        int elements = dice.size(dice.chance(0.1) ? 200_000 : 1_000);
+    private static ModelInferResponse inferred(SeededChoices choices) {
+        int elements = choices.size(choices.chance(0.1) ? 200_000 : 1_000);
         return ModelInferResponse.newBuilder()
                 .setModelName("m")
                 .setModelVersion("1")

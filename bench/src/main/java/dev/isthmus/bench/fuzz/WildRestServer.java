@@ -74,27 +74,27 @@ final class WildRestServer extends WildServer {
     private boolean answer(String path, int json, byte[] body, Socket socket, OutputStream out)
             throws IOException, InterruptedException {
         boolean inference = path.contains("/infer") || path.contains("/generate");
-        Dice dice = dice(path, Arrays.hashCode(body), inference);
-        boolean right = !wild || dice.chance(inference ? 0.4 : 0.9);
+        SeededChoices choices = choices(path, Arrays.hashCode(body), inference);
+        boolean right = !wild || choices.chance(inference ? 0.4 : 0.9);
         StringBuilder head = new StringBuilder();
-        byte[] answer = json >= 0 && (right || dice.chance(0.5)) ? echo(json, body, head) : text(path, dice, right);
+        byte[] answer = json >= 0 && (right || choices.chance(0.5)) ? echo(json, body, head) : text(path, choices, right);
         if (right) {
             out.write(whole(200, head, answer));
             return true;
         }
-        byte[] bytes = wrong(dice, head, answer, path.contains("stream"));
-        int sent = dice.chance(0.8) ? bytes.length : dice.below(bytes.length + 1);
-        if (dice.chance(0.1)) {
+        byte[] bytes = wrong(choices, head, answer, path.contains("stream"));
+        int sent = choices.chance(0.8) ? bytes.length : choices.below(bytes.length + 1);
+        if (choices.chance(0.1)) {
             for (int at = 0; at < Math.min(sent, 300); at++) {
                 out.write(bytes[at]);
-                Thread.sleep(dice.below(3));
+                Thread.sleep(choices.below(3));
             }
         } else {
             out.write(bytes, 0, sent);
         }
-        switch (dice.below(8)) {
+        switch (choices.below(8)) {
             case 0 -> socket.setSoLinger(true, 0);
-            case 1 -> Thread.sleep(dice.size(4_000));
+            case 1 -> Thread.sleep(choices.size(4_000));
             case 2, 3, 4 -> {
                 return true;
             }
@@ -116,15 +116,15 @@ final class WildRestServer extends WildServer {
         return answer;
     }
 
-    private byte[] text(String path, Dice dice, boolean right) {
+    private byte[] text(String path, SeededChoices choices, boolean right) {
         if (path.contains("/infer") || path.contains("/generate")) {
             return right
                     ? "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"FP32\",\"shape\":[1],\"data\":[0.5]}]}"
                             .getBytes(StandardCharsets.UTF_8)
-                    : new JsonTexts(dice).inferred();
+                    : new JsonTexts(choices).inferred();
         }
-        if (!right && dice.chance(0.5)) {
-            return new JsonTexts(dice).any();
+        if (!right && choices.chance(0.5)) {
+            return new JsonTexts(choices).any();
         }
         String text = path.equals("/v2")
                 ? "{\"name\":\"stub\",\"version\":\"1\",\"extensions\":[\"binary_tensor_data\",\"model_repository\"]}"
@@ -135,7 +135,7 @@ final class WildRestServer extends WildServer {
                                         + "\"UINT8\",\"shape\":[-1]}],\"outputs\":[]}"
                                 : "{}";
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
-        return right ? bytes : dice.spoil(bytes);
+        return right ? bytes : choices.spoil(bytes);
     }
 
     private static byte[] whole(int status, StringBuilder head, byte[] body) {
@@ -146,63 +146,63 @@ final class WildRestServer extends WildServer {
         return all;
     }
 
-    private static byte[] wrong(Dice dice, StringBuilder head, byte[] body, boolean stream) {
+    private static byte[] wrong(SeededChoices choices, StringBuilder head, byte[] body, boolean stream) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        if (dice.chance(0.1)) {
-            int count = dice.size(3_000);
+        if (choices.chance(0.1)) {
+            int count = choices.size(3_000);
             for (int i = 0; i < count; i++) {
                 write(
                         out,
-                        dice.chance(0.9) ? "HTTP/1.1 100 Continue\r\n\r\n" : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
+                        choices.chance(0.9) ? "HTTP/1.1 100 Continue\r\n\r\n" : "HTTP/1.1 103 Early\r\nLink: a\r\n\r\n");
             }
         }
-        if (stream && dice.chance(0.7)) {
+        if (stream && choices.chance(0.7)) {
             write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
-            int events = dice.size(60);
+            int events = choices.size(60);
             for (int i = 0; i < events; i++) {
-                byte[] event = dice.spoil(new JsonTexts(dice).inferred());
-                write(out, Integer.toHexString(event.length + 8) + "\r\n" + dice.pick("data: ", "data: ", "event:"));
+                byte[] event = choices.spoil(new JsonTexts(choices).inferred());
+                write(out, Integer.toHexString(event.length + 8) + "\r\n" + choices.pick("data: ", "data: ", "event:"));
                 out.writeBytes(event);
                 write(out, "\n\n\r\n");
             }
-            write(out, dice.chance(0.7) ? "0\r\n\r\n" : "");
-            return dice.spoil(out.toByteArray());
+            write(out, choices.chance(0.7) ? "0\r\n\r\n" : "");
+            return choices.spoil(out.toByteArray());
         }
-        if (dice.chance(0.15)) {
-            int count = dice.size(2_000);
+        if (choices.chance(0.15)) {
+            int count = choices.size(2_000);
             for (int i = 0; i < count; i++) {
-                head.append(dice.pick("retry-after", "server-timing", "ce-" + i, "x-" + i, "set-cookie"))
+                head.append(choices.pick("retry-after", "server-timing", "ce-" + i, "x-" + i, "set-cookie"))
                         .append(": ")
-                        .append("v".repeat(dice.size(200)))
+                        .append("v".repeat(choices.size(200)))
                         .append("\r\n");
             }
         }
-        if (dice.chance(0.1)) {
+        if (choices.chance(0.1)) {
             head.append("Content-Encoding: gzip\r\n");
         }
-        if (dice.chance(0.1)) {
-            head.append(dice.text(20)).append(":").append(dice.text(20)).append("\r\n");
+        if (choices.chance(0.1)) {
+            head.append(choices.text(20)).append(":").append(choices.text(20)).append("\r\n");
         }
-        byte[] answer = dice.spoil(body);
-        if (dice.chance(0.6)) {
-            int status = dice.chance(0.7) ? 200 : dice.pick(100, 204, 304, 400, 404, 413, 429, 500, 503, 599, 999);
+        byte[] answer = choices.spoil(body);
+        if (choices.chance(0.6)) {
+            int status = choices.chance(0.7) ? 200 : choices.pick(100, 204, 304, 400, 404, 413, 429, 500, 503, 599, 999);
             out.writeBytes(whole(status, head, answer));
-            out.writeBytes(dice.chance(0.8) ? new byte[0] : dice.bytes(dice.size(100)));
+            out.writeBytes(choices.chance(0.8) ? new byte[0] : choices.bytes(choices.size(100)));
         } else {
             write(
                     out,
-                    dice.pick("HTTP/1.1 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 20", "HTTP/3 200 OK", dice.text(20))
+                    choices.pick("HTTP/1.1 200 OK", "HTTP/1.0 200 OK", "HTTP/1.1 20", "HTTP/3 200 OK", choices.text(20))
                             + "\r\n" + head);
             write(
                     out,
-                    dice.pick(
-                            "Content-Length: " + dice.number(),
+                    choices.pick(
+                            "Content-Length: " + choices.number(),
                             "Transfer-Encoding: chunked\r\n\r\nffffff",
                             "Transfer-Encoding: chunked\r\n\r\n" + Integer.toHexString(answer.length),
                             "Content-Length: 1\r\nContent-Length: 2",
                             "Connection: close"));
             write(out, "\r\n");
-            write(out, dice.chance(0.7) ? "\r\n" : "");
+            write(out, choices.chance(0.7) ? "\r\n" : "");
             out.writeBytes(answer);
         }
         return out.toByteArray();

@@ -64,10 +64,10 @@ abstract class WildServer implements Closeable {
     abstract void serve(Socket socket, BufferedInputStream in, OutputStream out)
             throws IOException, InterruptedException;
 
-    /** Dice for the answer to a question: of inferences always the same, of others each time new ones. */
-    final Dice dice(String path, int question, boolean inference) {
+    /** Choices for the answer to a question: of inferences always the same, of others each time new ones. */
+    final SeededChoices choices(String path, int question, boolean inference) {
         long number = inference ? question : questions.incrementAndGet();
-        return new Dice(Dice.mix(Dice.mix(seed, path.hashCode()), number));
+        return new SeededChoices(SeededChoices.mix(SeededChoices.mix(seed, path.hashCode()), number));
     }
 
     @Override

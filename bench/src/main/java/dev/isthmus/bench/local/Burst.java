@@ -1,6 +1,6 @@
 package dev.isthmus.bench.local;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.CountDownLatch;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * What the one worker thread of a backend takes for a request: the time between the ends of two requests that were queued
  * already. The first of a burst holds the thread until all others are queued.
  */
-final class Burst implements LocalBackend.Callback {
+final class Burst implements InferCallback {
     private final Question question;
     private final Histogram nanos = Latency.histogram();
     private final AtomicInteger open = new AtomicInteger();

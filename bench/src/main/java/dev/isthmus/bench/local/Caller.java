@@ -1,6 +1,6 @@
 package dev.isthmus.bench.local;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.locks.LockSupport;
@@ -8,7 +8,7 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /** A thread that asks and waits for the answer, one request after the other. */
-final class Caller implements LocalBackend.Callback {
+final class Caller implements InferCallback {
     private final Question question;
     private final Histogram nanos = Latency.histogram();
     private @Nullable Thread waiting;

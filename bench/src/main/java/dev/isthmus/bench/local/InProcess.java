@@ -194,7 +194,7 @@ final class InProcess {
     private void reloads() throws Exception {
         try (LocalBackend backend = models.openExplicit(Runtime.getRuntime().availableProcessors())) {
             for (Case reloaded : List.of(Case.DIGITS, Case.SILERO)) {
-                Reloads reloads = new Reloads(backend);
+                LocalReloads reloads = new LocalReloads(backend);
                 reloads.run(reloaded);
                 table.goal(
                         reloads.failed() == 0,

@@ -1,6 +1,6 @@
 package dev.isthmus.bench.local;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
 import java.util.concurrent.CountDownLatch;
@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 
 /** A closed loop without threads of its own: each answer makes the next request, as an event loop would. */
-final class Loop implements LocalBackend.Callback {
+final class Loop implements InferCallback {
     private final Question question;
     private final long endNanos;
     private final LongAdder answers;

@@ -1,6 +1,7 @@
 package dev.isthmus.bench.local;
 
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferRequest;
 import io.netty.buffer.PooledByteBufAllocator;
 
@@ -11,7 +12,7 @@ record Question(LocalBackend backend, InferRequest request) implements AutoClose
     }
 
     /** Asks once. */
-    void ask(LocalBackend.Callback callback) {
+    void ask(InferCallback callback) {
         // The backend takes a request; its tensors are kept by the second reference.
         for (int i = 0; i < request.inputs().size(); i++) {
             request.inputs().get(i).data().retain();

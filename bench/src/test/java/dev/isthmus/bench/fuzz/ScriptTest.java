@@ -22,8 +22,8 @@ class ScriptTest {
     void sameSeed_isTheSameSequence_andEveryKindComes() {
         Set<Script.Kind> kinds = EnumSet.noneOf(Script.Kind.class);
         for (int number = 0; number < SCRIPTS; number++) {
-            Script script = Script.of(Dice.mix(7, number));
-            assertThat(told(Script.of(Dice.mix(7, number)))).isEqualTo(told(script));
+            Script script = Script.of(SeededChoices.mix(7, number));
+            assertThat(told(Script.of(SeededChoices.mix(7, number)))).isEqualTo(told(script));
             assertThat(script.steps()).allSatisfy(step -> {
                 if (step instanceof Step.Send send) {
                     assertThat(send.bytes().length).isLessThan(MOST_BYTES);
@@ -36,6 +36,6 @@ class ScriptTest {
 
     @Test
     void neighbouringSeeds_areDifferentSequences() {
-        assertThat(told(Script.of(Dice.mix(7, 1)))).isNotEqualTo(told(Script.of(Dice.mix(7, 2))));
+        assertThat(told(Script.of(SeededChoices.mix(7, 1)))).isNotEqualTo(told(Script.of(SeededChoices.mix(7, 2))));
     }
 }

@@ -1,5 +1,10 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
 import dev.isthmus.gateway.call.GatewayReadiness;
@@ -165,7 +170,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         this.loops = loops;
         allocations = new AllocationProbe(allocator);
         BufferAllocators.trim(allocator, loops);
-        CallMetrics calls = new CallMetrics(metrics.registry(), System::nanoTime);
+        CallMetrics calls = new CallMetrics(metrics.registry());
         ScheduledExecutorService closer =
                 Executors.newSingleThreadScheduledExecutor(new DefaultThreadFactory("isthmus-closer", true));
         MemoryBudget memory = new MemoryBudget(0, () -> BufferAllocators.pinned(allocator), metrics.registry());
@@ -195,8 +200,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        (call, reply) -> enter().entry().rest().open(call, reply),
-                        (call, reply) -> enter().entry().grpc().open(call, reply),
+                        new CurrentStack(),
                         () -> current().entry().settings().get(),
                         connections,
                         memory));
@@ -227,6 +231,19 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
             now = current;
         }
         return now;
+    }
+
+    /** The stack of the generation that is current when a call begins. */
+    private final class CurrentStack implements Service {
+        @Override
+        public RequestSink open(Call call, Reply reply) {
+            return enter().entry().calls().open(call, reply);
+        }
+
+        @Override
+        public void reject(CallContext call, OipException refusal, Reply reply) {
+            enter().entry().calls().reject(call, refusal, reply);
+        }
     }
 
     Generation current() {

@@ -1,12 +1,11 @@
 package dev.isthmus.gateway;
 
+import dev.isthmus.gateway.routing.Route;
+import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.catalogue.ServerReadiness;
-import dev.isthmus.gateway.dispatch.Dispatcher;
-import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.dispatch.InferRules;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.ClusterResources;
@@ -16,7 +15,6 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.metrics.CallMetrics;
-import dev.isthmus.gateway.metrics.ClientProtocol;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;
@@ -25,7 +23,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.internal.PlatformDependent;
@@ -118,16 +116,20 @@ final class Generation {
             Transcoder transcoder = new Transcoder(rules.limits());
             traffic = new RoutePolicyTable(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
             FleetService fleet = new FleetService(places, catalogue, rules.limits());
-            Dispatcher dispatcher = new Dispatcher(routes, traffic, fleet, rules, transcoder, ground.gateway());
-            Service handler = config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC
-                    ? new GenericErrorTexts(dispatcher, System::nanoTime)
-                    : dispatcher;
+            Service stack = ProxyStack.of(
+                    List.of(calls, ended -> leave()),
+                    config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
+                    routes,
+                    this::routeKey,
+                    traffic,
+                    fleet,
+                    rules,
+                    transcoder,
+                    ground.gateway(),
+                    System::nanoTime);
             IngressSettings settings =
                     settings(config, ground.upstreams().around().meters());
-            this.entry = new ListenerContext(
-                    calls.around(handler, ClientProtocol.REST, this::routeKey, this::leave),
-                    calls.around(handler, ClientProtocol.GRPC, this::routeKey, this::leave),
-                    () -> settings);
+            this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
             throw e;
@@ -149,11 +151,6 @@ final class Generation {
     }
 
     private Catalogue catalogue(ModelLocations places, boolean readyBefore) {
-        ServerReadiness policy = switch (config.health().serverReady()) {
-            case ALL -> ServerReadiness.ALL;
-            case ANY -> ServerReadiness.ANY;
-            case MODELS -> ServerReadiness.MODELS;
-        };
         Set<Upstream> discovering = config.upstreams().entrySet().stream()
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
@@ -163,7 +160,10 @@ final class Generation {
                 upstreams.all(),
                 places,
                 new Catalogue.Settings(
-                        new ServerMetadata("isthmus", Version.current(), EXTENSIONS), policy, readyBefore, discovering),
+                        new ServerMetadata("isthmus", Version.current(), EXTENSIONS),
+                        config.health().serverReady(),
+                        readyBefore,
+                        discovering),
                 new Catalogue.CatalogueResources(
                         ground.loops().next(),
                         around.allocator(),
@@ -189,7 +189,7 @@ final class Generation {
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 config.limits().maxHops(),
-                IngressSettings.IngressStreamForm.valueOf(answers.streamForm().name()),
+                answers.streamForm(),
                 new IngressSettings.HealthResponses(
                         answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
                 answers.compress() ? answers.compressAbove() : -1,
@@ -197,15 +197,14 @@ final class Generation {
                 ConnectionPolicies.of(config, meters));
     }
 
-    private String routeKey(ModelRef model) {
-        try {
-            String key = routes.route(model).key();
-            // Models of the configuration have a name already; those that are only found get theirs.
-            boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
-            return found && catalogue.lists(model.name()) ? ground.calls().named(model.name(), key) : key;
-        } catch (OipException unknown) {
+    private String routeKey(@Nullable Route route, ModelRef model) {
+        if (route == null) {
             return OTHER;
         }
+        String key = route.key();
+        // Models of the configuration have a name already; those that are only found get theirs.
+        boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
+        return found && catalogue.lists(model.name()) ? ground.calls().named(model.name(), key) : key;
     }
 
     /** The keys of all routes. */

@@ -2,7 +2,6 @@ package dev.isthmus.gateway;
 
 import dev.isthmus.gateway.catalogue.ModelLocation;
 import dev.isthmus.gateway.catalogue.ModelLocations;
-import dev.isthmus.gateway.catalogue.ModelReadiness;
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
@@ -34,15 +33,7 @@ final class RoutedModelLocations implements ModelLocations {
         Route route = routes.route(asked);
         ReadyPolicy policy = Objects.requireNonNullElse(route.config().ready(), otherwise);
         boolean named = routes.routes().contains(route) && !ModelPattern.is(route.key());
-        return new ModelLocation(route.targets(asked), named, readiness(policy));
-    }
-
-    private static ModelReadiness readiness(ReadyPolicy policy) {
-        return switch (policy) {
-            case ANY -> ModelReadiness.ANY;
-            case ALL -> ModelReadiness.ALL;
-            case QUORUM -> ModelReadiness.QUORUM;
-        };
+        return new ModelLocation(route.targets(asked), named, policy);
     }
 
     @Override

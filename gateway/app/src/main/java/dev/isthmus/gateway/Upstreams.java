@@ -11,6 +11,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.LocalConfig;
+import dev.isthmus.gateway.settings.ModelControl;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.Upstream;
@@ -21,7 +22,6 @@ import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.LocalSettings;
-import dev.isthmus.local.LocalSettings.ModelControlMode;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -131,16 +131,12 @@ final class Upstreams implements AutoCloseable {
     private static LocalBackend local(LocalConfig config) {
         int threads =
                 config.threads() > 0 ? config.threads() : Runtime.getRuntime().availableProcessors();
-        ModelControlMode control = switch (config.modelControl()) {
-            case NONE -> ModelControlMode.NONE;
-            case EXPLICIT -> ModelControlMode.EXPLICIT;
-        };
         return LocalBackend.start(new LocalSettings(
                 config.modelRepository(),
                 config.embeddedModels(),
                 threads,
                 config.queueSize(),
-                control,
+                config.modelControl() == ModelControl.EXPLICIT,
                 config.load(),
                 config.device()));
     }

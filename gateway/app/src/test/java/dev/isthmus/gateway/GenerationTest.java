@@ -1,5 +1,6 @@
 package dev.isthmus.gateway;
 
+import io.netty.channel.embedded.EmbeddedChannel;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
@@ -54,7 +55,7 @@ class GenerationTest {
     }
 
     private Generation generation(Duration patience) {
-        CallMetrics calls = new CallMetrics(new SimpleMeterRegistry(), System::nanoTime);
+        CallMetrics calls = new CallMetrics(new SimpleMeterRegistry());
         return new Generation(
                 1,
                 GatewayConfig.embedded(),
@@ -79,8 +80,8 @@ class GenerationTest {
     private static RequestSink open(Generation generation) {
         assertThat(generation.enter()).isTrue();
         Call call = new Call(
-                new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), Runnable::run, ByteBufAllocator.DEFAULT);
-        return generation.entry().rest().open(call, new Reply() {
+                new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), ByteBufAllocator.DEFAULT);
+        return generation.entry().calls().open(call, new Reply() {
             @Override
             public void message(ReplyMessage answer) {
                 answer.release();

@@ -4,7 +4,7 @@ import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.List;
 
 /**

@@ -1,6 +1,7 @@
 package dev.isthmus.local.run;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
@@ -70,12 +71,12 @@ public final class LocalExecutor implements AutoCloseable {
      * @param callback is called exactly once, on whatever thread, with the answer or INVALID_ARGUMENT, OVERLOADED (with the
      *     time after which to ask again), DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE or what the run failed with
      */
-    public LocalBackend.Cancellable submit(
+    public Cancellable submit(
             OnnxModel model,
             InferRequest request,
             long deadlineNanos,
             ByteBufAllocator allocator,
-            LocalBackend.Callback callback) {
+            InferCallback callback) {
         LocalRun run;
         try {
             RunRequest order = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());

@@ -1,6 +1,6 @@
 package dev.isthmus.local.run;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.OipException;
@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * request and a use of the model) is given back by whoever takes it out of the queue: a worker after the run, which may
  * still read the request when its client has long been answered.
  */
-final class LocalRun implements LocalBackend.Cancellable {
+final class LocalRun implements Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
     private final ModelQueue queue;

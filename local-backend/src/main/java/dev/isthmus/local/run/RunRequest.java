@@ -1,6 +1,6 @@
 package dev.isthmus.local.run;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferRequest;
 import io.netty.buffer.ByteBufAllocator;
 
@@ -14,7 +14,7 @@ record RunRequest(
         InferRequest request,
         long deadlineNanos,
         ByteBufAllocator allocator,
-        LocalBackend.Callback callback,
+        InferCallback callback,
         long since) {
     static final long NO_DEADLINE = Long.MAX_VALUE;
 

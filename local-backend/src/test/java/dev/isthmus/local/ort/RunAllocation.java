@@ -15,7 +15,7 @@ import java.util.concurrent.FutureTask;
 
 /**
  * Measures the heap bytes and the time of a run, on one thread: of the embedded model "digits", batch 1, and of models whose
- * outputs lie in known and in unknown places. Not a test: the figures are in docs/local-backend.md.
+ * outputs lie in known and in unknown places. Not a test: the figures are in docs/explanation/local-backend.md.
  */
 final class RunAllocation {
     private static final int WARM_UP = 50_000;

@@ -3,7 +3,7 @@ package dev.isthmus.local.run;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.oip.ErrorCode;
@@ -269,7 +269,7 @@ class LocalExecutorTest {
         try (LocalExecutor executor = new LocalExecutor(1, 1)) {
             assertThat(simple.retain()).isTrue();
             executor.submit(
-                    simple, Runs.simple(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new LocalBackend.Callback() {
+                    simple, Runs.simple(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
                         @Override
                         public void done(InferResponse response) {
                             response.release();

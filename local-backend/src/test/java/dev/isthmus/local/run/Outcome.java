@@ -2,7 +2,8 @@ package dev.isthmus.local.run;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
 import dev.isthmus.oip.InferResponse;
@@ -20,14 +21,14 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** How a request ends, and whether its run has begun. */
-final class Outcome implements LocalBackend.Callback {
+final class Outcome implements InferCallback {
     private static final long PATIENCE_SECONDS = 60;
 
     private final InferRequest request;
     private final CompletableFuture<Answer> answer = new CompletableFuture<>();
     private final AtomicInteger calls = new AtomicInteger();
     private final CountDownLatch begun = new CountDownLatch(1);
-    private LocalBackend.Cancellable run = () -> {};
+    private Cancellable run = () -> {};
 
     /** Outputs by name. */
     record Answer(InferResponse response) {
@@ -47,7 +48,7 @@ final class Outcome implements LocalBackend.Callback {
         this.request = request;
     }
 
-    Outcome of(LocalBackend.Cancellable submitted) {
+    Outcome of(Cancellable submitted) {
         run = submitted;
         return this;
     }

@@ -1,6 +1,6 @@
 package dev.isthmus.local.run;
 
-import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.Cancellable;
 import dev.isthmus.local.ort.OnnxModel;
 import dev.isthmus.local.repository.ModelSettings;
 import dev.isthmus.local.repository.ModelSource;
@@ -131,7 +131,7 @@ final class Runs {
         if (!model.retain()) {
             throw new IllegalStateException("the model is closed");
         }
-        LocalBackend.Cancellable run = executor.submit(model, request, deadlineNanos, outcome.allocator(), outcome);
+        Cancellable run = executor.submit(model, request, deadlineNanos, outcome.allocator(), outcome);
         return outcome.of(run);
     }
 

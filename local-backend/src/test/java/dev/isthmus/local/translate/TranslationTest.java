@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.InferRequest;
@@ -85,7 +86,7 @@ class TranslationTest {
     private static List<Tensor> digits(InferRequest request) {
         CompletableFuture<InferResponse> outcome = new CompletableFuture<>();
         InferRequest taken = request.retained();
-        models.infer(taken, Long.MAX_VALUE, ALLOCATOR, new LocalBackend.Callback() {
+        models.infer(taken, Long.MAX_VALUE, ALLOCATOR, new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 outcome.complete(response);

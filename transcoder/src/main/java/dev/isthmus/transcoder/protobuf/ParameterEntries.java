@@ -2,8 +2,8 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import java.util.LinkedHashMap;
 import java.util.Map;
 

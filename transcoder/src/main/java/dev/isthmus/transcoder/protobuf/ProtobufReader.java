@@ -7,8 +7,8 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 

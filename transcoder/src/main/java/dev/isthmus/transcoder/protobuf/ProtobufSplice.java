@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.MessageSplice;
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 

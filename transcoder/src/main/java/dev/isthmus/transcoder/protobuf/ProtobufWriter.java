@@ -8,7 +8,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.message.Dialect;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;

@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.protobuf;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 

@@ -2,14 +2,15 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.json.ArrayListener;
+import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Arrays;
 
 /**
  * How the arrays of one tensor's {@code data} lie in each other, and how many elements they have: one flat array, or arrays
  * that are as long as all others of their level, outermost level 1.
  */
-final class ArrayNesting {
+final class ArrayNesting implements ArrayListener {
     private final TensorCheck check;
     private final String tensor;
     private long count;
@@ -34,6 +35,11 @@ final class ArrayNesting {
         Arrays.fill(extents, -1);
     }
 
+    @Override
+    public void open(int level) {
+        open(level, false);
+    }
+
     /**
      * An array begins.
      *
@@ -51,16 +57,16 @@ final class ArrayNesting {
         deepest = elementSeen ? deepest : Math.max(deepest, level);
     }
 
-    /** An array of items ends. */
-    void close(int level) {
+    @Override
+    public void close(int level) {
         if (extents[level] >= 0 && extents[level] != items[level]) {
             throw ragged();
         }
         extents[level] = items[level];
     }
 
-    /** So many elements come in the array of this level. */
-    void elements(int level, long number) {
+    @Override
+    public void elements(int level, long number) {
         if (level != deepest || level > Shape.MAX_RANK) {
             throw ragged();
         }
@@ -80,8 +86,8 @@ final class ArrayNesting {
         count++;
     }
 
-    /** Remembers what there is now, for {@link #reset()}. */
-    void mark() {
+    @Override
+    public void mark() {
         System.arraycopy(items, 0, markedItems, 0, items.length);
         System.arraycopy(extents, 0, markedExtents, 0, extents.length);
         markedCount = count;
@@ -89,8 +95,8 @@ final class ArrayNesting {
         markedElementSeen = elementSeen;
     }
 
-    /** Forgets what came since {@link #mark()}. */
-    void reset() {
+    @Override
+    public void reset() {
         System.arraycopy(markedItems, 0, items, 0, items.length);
         System.arraycopy(markedExtents, 0, extents, 0, extents.length);
         count = markedCount;

@@ -1,7 +1,7 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 

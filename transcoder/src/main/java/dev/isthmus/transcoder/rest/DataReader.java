@@ -2,7 +2,9 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.number.NumberRun;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;

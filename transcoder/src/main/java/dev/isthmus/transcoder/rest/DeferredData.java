@@ -1,7 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 
 /** A tensor's {@code data} that comes before its datatype: its text, kept until it can be read. */
 final class DeferredData implements ValueReader {
@@ -15,7 +19,7 @@ final class DeferredData implements ValueReader {
         this.check = check;
         this.tensor = tensor;
         this.limits = limits;
-        this.text = new RetainedText(new SkippedValue(depth, true), held);
+        this.text = new RetainedText(new SkippedValue(depth, true), held::data);
     }
 
     @Override

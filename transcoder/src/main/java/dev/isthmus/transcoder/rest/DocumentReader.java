@@ -3,6 +3,7 @@ package dev.isthmus.transcoder.rest;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.RequestedOutput;
 import dev.isthmus.oip.Tensor;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -2,9 +2,11 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.NumberScanner;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 
 /** Counts the elements of a BYTES tensor's raw form, which comes in parts, by their lengths. Keeps nothing of it. */

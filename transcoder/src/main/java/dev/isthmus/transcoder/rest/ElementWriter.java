@@ -2,7 +2,10 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.DataType;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.number.HalfFloat;
+import dev.isthmus.transcoder.number.JsonNumbers;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

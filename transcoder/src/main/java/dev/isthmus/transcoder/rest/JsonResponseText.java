@@ -2,7 +2,8 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.json.JsonWriter;
+import dev.isthmus.transcoder.message.NonFinite;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,8 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 

@@ -1,7 +1,9 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 

@@ -1,7 +1,10 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;

@@ -1,7 +1,7 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.RequestedOutput;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

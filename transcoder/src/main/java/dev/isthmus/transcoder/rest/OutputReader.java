@@ -1,6 +1,7 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.Map;
 
 /** Reads the object of a requested output. */

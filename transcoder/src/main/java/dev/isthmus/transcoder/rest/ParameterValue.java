@@ -2,7 +2,9 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.number.JsonNumbers;
 import java.math.BigDecimal;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.RetainedText;
+import dev.isthmus.transcoder.json.SkippedValue;
+import dev.isthmus.transcoder.json.ValueReader;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -88,7 +92,7 @@ final class ParametersReader implements ValueReader {
         if (opens) {
             SkippedValue value = new SkippedValue(json.depth() - 1, !settings.request());
             nestedKey = name;
-            nested = kept ? new RetainedText(value, settings.held()) : value;
+            nested = kept ? new RetainedText(value, settings.held()::data) : value;
         }
         if (nested instanceof RetainedText text) {
             text.add(json.window(), json.position() - 1, json.position());

@@ -1,6 +1,6 @@
 package dev.isthmus.transcoder.rest;
 
-import dev.isthmus.transcoder.MessageSplice;
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 
 /**

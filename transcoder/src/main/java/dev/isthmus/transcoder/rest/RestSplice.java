@@ -2,7 +2,9 @@ package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.MessageSplice;
+import dev.isthmus.transcoder.buffer.MessageSplice;
+import dev.isthmus.transcoder.json.JsonWriter;
+import dev.isthmus.transcoder.json.MemberScanner;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 

@@ -1,8 +1,11 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Shape;
-import dev.isthmus.transcoder.TensorCheck;
-import dev.isthmus.transcoder.rest.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.JsonTokenizer;
+import dev.isthmus.transcoder.json.JsonTokenizer.Token;
+import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
+import dev.isthmus.transcoder.number.JsonNumbers;
 import java.util.Arrays;
 
 /** Reads a tensor's {@code shape}. */

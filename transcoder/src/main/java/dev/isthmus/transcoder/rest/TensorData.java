@@ -1,6 +1,7 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Shape;
+import dev.isthmus.transcoder.json.ValueReader;
 import io.netty.buffer.ByteBuf;
 
 /** Reads one tensor's {@code data}; owns what it makes of it until {@link #take()}. */

@@ -1,7 +1,8 @@
 package dev.isthmus.transcoder.rest;
 
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.TensorCheck;
+import dev.isthmus.transcoder.json.ValueReader;
+import dev.isthmus.transcoder.message.TensorCheck;
 import java.util.Map;
 
 /** Reads a tensor's object into its draft. */

@@ -13,7 +13,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.InferTensorContents;
 import dev.isthmus.proto.ModelInferRequest;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;

@@ -13,12 +13,12 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.oip.Tensor;
-import dev.isthmus.transcoder.Dialect;
-import dev.isthmus.transcoder.NonFinite;
 import dev.isthmus.transcoder.Samples;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.NonFinite;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
@@ -28,7 +28,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -417,35 +416,6 @@ class RestCodecTest {
         request.release();
     }
 
-    @Test
-    void floats_random_areReadToTheNearest() {
-        SplittableRandom random = new SplittableRandom(42);
-        JsonNumbers numbers = new JsonNumbers();
-        for (int i = 0; i < 1_000_000; i++) {
-            String text = switch (i & 3) {
-                case 0 -> Float.toString(Float.intBitsToFloat(random.nextInt()));
-                case 1 -> Double.toString(random.nextDouble());
-                case 2 -> random.nextInt(1_000_000) + "." + random.nextLong(1L << 60) + "e" + random.nextInt(-60, 30);
-                // Just beside the middle of two floats.
-                default ->
-                    new java.math.BigDecimal(
-                                    Math.nextUp(Float.intBitsToFloat(random.nextInt(0x7f00_0000))) + 0.5 * Math.ulp(1f))
-                            .toString();
-            };
-            if (text.contains("N") || text.contains("I") || text.length() > 64) {
-                continue;
-            }
-            byte[] token = text.getBytes(UTF_8);
-            numbers.read(token, 0, token.length);
-            assertThat(Float.floatToRawIntBits(numbers.toFloat()))
-                    .as(text)
-                    .isEqualTo(Float.floatToRawIntBits(Float.parseFloat(text)));
-            assertThat(Double.doubleToRawLongBits(numbers.toDouble()))
-                    .as(text)
-                    .isEqualTo(Double.doubleToRawLongBits(Double.parseDouble(text)));
-        }
-    }
-
     private static byte[] concat(byte[] a, byte[] b) {
         ByteArrayOutputStream both = new ByteArrayOutputStream();
         both.writeBytes(a);
@@ -601,20 +571,6 @@ class RestCodecTest {
         assertThat(doubles("1" + zeros + "e-1048000")).containsExactly(1.0);
         assertThat(doubles("1" + "0".repeat(1_047_000) + "1e-1047001")).containsExactly(1.0);
         assertThat(integers("70" + zeros + "e-1048001")).isEqualTo(7);
-    }
-
-    /** A slow parser gets no more digits than decide: what it does for each pair of digits stays little. */
-    @Test
-    void longNumber_isShortenedForTheParser() {
-        String middle = new java.math.BigDecimal(1)
-                .add(new java.math.BigDecimal(Math.scalb(1.0, -53)))
-                .toPlainString();
-        for (String text : List.of(middle + "0".repeat(100_000) + "1", "0." + "123456789".repeat(11_111))) {
-            JsonNumbers number = new JsonNumbers();
-            byte[] bytes = text.getBytes(UTF_8);
-            number.read(bytes, 0, bytes.length);
-            assertThat(number.toDecimal().precision()).isLessThanOrEqualTo(801);
-        }
     }
 
     @Test

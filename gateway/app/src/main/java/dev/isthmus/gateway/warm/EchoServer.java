@@ -13,12 +13,13 @@ import dev.isthmus.gateway.ingress.IngressSettings;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
@@ -34,7 +35,7 @@ final class EchoServer implements AutoCloseable {
             100,
             HeaderAllowList.of(List.of()),
             5,
-            IngressSettings.IngressStreamForm.OIP,
+            StreamMessageForm.OIP,
             IngressSettings.HealthResponses.DEFAULT,
             -1,
             AbusePolicy.NONE,
@@ -52,7 +53,7 @@ final class EchoServer implements AutoCloseable {
                 loops,
                 allocator,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(EchoCall::new, EchoCall::new, () -> SETTINGS));
+                new ListenerContext(EchoCall::new, () -> SETTINGS));
     }
 
     int port() {

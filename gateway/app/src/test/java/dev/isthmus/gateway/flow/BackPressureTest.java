@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
@@ -34,7 +35,7 @@ class BackPressureTest {
     private static final int BOUND = 1000;
 
     /** Sends MANY answers to one request, as fast as they are taken. */
-    private static final class Fast implements OipServer.Script {
+    private static final class Fast implements FakeGrpcServer.Script {
         final AtomicInteger sent = new AtomicInteger();
         private ModelInferRequest request = ModelInferRequest.getDefaultInstance();
 
@@ -61,7 +62,7 @@ class BackPressureTest {
     }
 
     /** Takes one request, and the others when it is told to. */
-    private static final class Slow implements OipServer.Script {
+    private static final class Slow implements FakeGrpcServer.Script {
         final AtomicReference<ServerCall<byte[], byte[]>> call = new AtomicReference<>();
         final AtomicInteger taken = new AtomicInteger();
 
@@ -102,7 +103,7 @@ class BackPressureTest {
     @Test
     void grpcClient_thatDoesNotRead_stopsTheServer() throws Exception {
         Fast fast = new Fast();
-        try (OipServer server = new OipServer(fast);
+        try (FakeGrpcServer server = new FakeGrpcServer(fast);
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 1);
             client.send(Infer.request("m", "a", 1).toByteArray());
@@ -126,20 +127,20 @@ class BackPressureTest {
     @Test
     void grpcClient_thatDoesNotRead_goes() throws Exception {
         Fast fast = new Fast();
-        try (OipServer server = new OipServer(fast);
+        try (FakeGrpcServer server = new FakeGrpcServer(fast);
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 0);
             client.send(Infer.request("m", "a", 1).toByteArray());
             assertThat(settled(fast.sent)).isLessThan(BOUND);
             client.cancel();
-            assertThat(OipServer.next(server.cancelled)).isEqualTo(STREAM);
+            assertThat(FakeGrpcServer.next(server.cancelled)).isEqualTo(STREAM);
         }
     }
 
     @Test
     void restClient_thatDoesNotRead_stopsTheGrpcServer() throws Exception {
         Fast fast = new Fast();
-        try (OipServer server = new OipServer(fast);
+        try (FakeGrpcServer server = new FakeGrpcServer(fast);
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             client.post(EVENTS, Infer.json("a", 1));
@@ -157,20 +158,20 @@ class BackPressureTest {
     @Test
     void restClient_thatDoesNotRead_goes() throws Exception {
         Fast fast = new Fast();
-        try (OipServer server = new OipServer(fast);
+        try (FakeGrpcServer server = new FakeGrpcServer(fast);
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             try (Http1Client client = stage.http1()) {
                 client.post(EVENTS, Infer.json("a", 1));
                 assertThat(settled(fast.sent)).isLessThan(BOUND);
             }
-            assertThat(OipServer.next(server.cancelled)).isEqualTo(STREAM);
+            assertThat(FakeGrpcServer.next(server.cancelled)).isEqualTo(STREAM);
         }
     }
 
-    private static ScriptedServer streaming(AtomicInteger sent) throws Exception {
+    private static FakeRestServer streaming(AtomicInteger sent) throws Exception {
         String event = "data: {\"text\":\"" + "x".repeat(PIECE - 20) + "\"}\r\n\r\n";
         String json = "data: " + Infer.answerJson("m", "a", 1) + " ".repeat(PIECE) + "\n\n";
-        return ScriptedServer.that((request, out) -> {
+        return FakeRestServer.that((request, out) -> {
             write(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
             String one = request.head().contains("generate") ? event : json;
             if (request.head().startsWith("POST /v2/models/")) {
@@ -193,7 +194,7 @@ class BackPressureTest {
     @ValueSource(strings = {EVENTS, "/v2/models/m/generate_stream"})
     void restClient_thatDoesNotRead_stopsTheRestServer(String path) throws Exception {
         AtomicInteger sent = new AtomicInteger();
-        try (ScriptedServer server = streaming(sent);
+        try (FakeRestServer server = streaming(sent);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER));
                 Http1Client client = stage.http1()) {
             client.post(path, Infer.json("a", 1));
@@ -213,7 +214,7 @@ class BackPressureTest {
     @Test
     void restClient_thatDoesNotRead_goes_andTheRestServersConnectionIsClosed() throws Exception {
         AtomicInteger sent = new AtomicInteger();
-        try (ScriptedServer server = streaming(sent);
+        try (FakeRestServer server = streaming(sent);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
             try (Http1Client client = stage.http1()) {
                 client.post("/v2/models/m/generate_stream", "{}");
@@ -226,7 +227,7 @@ class BackPressureTest {
     @Test
     void server_thatDoesNotTake_stopsTheClient() throws Exception {
         Slow slow = new Slow();
-        try (OipServer server = new OipServer(slow);
+        try (FakeGrpcServer server = new FakeGrpcServer(slow);
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM);
             AtomicInteger sent = new AtomicInteger();
@@ -265,12 +266,12 @@ class BackPressureTest {
     void restServer_thatDoesNotAnswer_stopsTheClient() throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         AtomicInteger taken = new AtomicInteger();
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     if (request.head().startsWith("POST /v2/models/")) {
                         taken.incrementAndGet();
                         awaitLatch(go);
                     }
-                    write(out, ScriptedServer.ok(Infer.answerJson("m", "a", 1)));
+                    write(out, FakeRestServer.ok(Infer.answerJson("m", "a", 1)));
                     return true;
                 });
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
@@ -292,11 +293,11 @@ class BackPressureTest {
         AtomicInteger answered = new AtomicInteger();
         String answer = "{\"model_name\":\"m\",\"id\":\"a\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"UINT8\","
                 + "\"shape\":[" + PIECE + "],\"data\":[0" + ",0".repeat(PIECE - 1) + "]}]}";
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     if (request.head().startsWith("POST /v2/models/")) {
                         answered.incrementAndGet();
                     }
-                    write(out, ScriptedServer.ok(answer));
+                    write(out, FakeRestServer.ok(answer));
                     return true;
                 });
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
@@ -317,7 +318,7 @@ class BackPressureTest {
 
     @Test
     void grpcClient_thatDoesNotRead_andSendsOnlyMistakes_isStopped() throws Exception {
-        try (OipServer server = new OipServer(new Slow());
+        try (FakeGrpcServer server = new FakeGrpcServer(new Slow());
                 Stage stage = new Stage(
                         java.util.Map.of("server", Stage.grpc(server, ServerDialect.TRITON)),
                         java.util.Map.of("m", "server"),

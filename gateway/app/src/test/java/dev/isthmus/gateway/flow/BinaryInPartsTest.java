@@ -38,13 +38,13 @@ class BinaryInPartsTest {
     /** Of which a client can send half while a server takes nothing. */
     private static final int LARGE = 400_000;
 
-    private FramePeer.Server server;
+    private RecordingHttp2Peer.Server server;
     private Gateway gateway;
     private @TempDir Path directory;
 
     @BeforeEach
     void start() throws Exception {
-        server = new FramePeer.Server();
+        server = new RecordingHttp2Peer.Server();
         double share = 100.0 * (4 << 20) / PlatformDependent.maxDirectMemory();
         gateway = Gateway.start(ConfigLoader.load(Files.writeString(
                 directory.resolve("isthmus.yaml"),
@@ -86,18 +86,18 @@ class BinaryInPartsTest {
         request.send(body.bytes().length / 2, body.bytes().length);
     }
 
-    private FramePeer.Stream begun() throws Exception {
-        FramePeer.Stream call = server.call();
-        awaitReceived(call, FramePeer.WINDOW);
+    private RecordingHttp2Peer.Stream begun() throws Exception {
+        RecordingHttp2Peer.Stream call = server.call();
+        awaitReceived(call, RecordingHttp2Peer.WINDOW);
         assertThat(call.ended()).isFalse();
         return call;
     }
 
-    private static void awaitReceived(FramePeer.Stream stream, int bytes) {
+    private static void awaitReceived(RecordingHttp2Peer.Stream stream, int bytes) {
         await().atMost(Duration.ofSeconds(60)).until(() -> stream.received() >= bytes);
     }
 
-    private static ModelInferRequest complete(FramePeer.Stream call) throws Exception {
+    private static ModelInferRequest complete(RecordingHttp2Peer.Stream call) throws Exception {
         await().atMost(Duration.ofSeconds(60)).until(call::ended);
         ByteBuffer content = ByteBuffer.wrap(call.content());
         assertThat(content.get()).isZero();
@@ -105,7 +105,7 @@ class BinaryInPartsTest {
         return ModelInferRequest.parseFrom(content);
     }
 
-    private static void assertArrives(FramePeer.Stream call, Body body, int bytes) throws Exception {
+    private static void assertArrives(RecordingHttp2Peer.Stream call, Body body, int bytes) throws Exception {
         assertThat(complete(call).getRawInputContents(0).equals(tensor(body, 0, bytes)))
                 .isTrue();
     }
@@ -120,7 +120,7 @@ class BinaryInPartsTest {
         Body body = Body.of(HUGE + 12, Body.input("x", "FP32", 3, 12), Body.input("y", "UINT8", HUGE, HUGE));
         try (BinaryRequest request = begin(over, model, body)) {
             AtomicInteger sent = request.sendAll();
-            FramePeer.Stream call = server.call();
+            RecordingHttp2Peer.Stream call = server.call();
             call.open(1 << 30);
             ModelInferRequest message = complete(call);
             assertThat(message.getModelName()).isEqualTo(name);
@@ -143,7 +143,7 @@ class BinaryInPartsTest {
     void firstBytes_areAtTheServer_beforeTheClientHasSentTheLast(Over over) throws Exception {
         Body body = Body.of(LARGE);
         try (BinaryRequest request = half(over, body)) {
-            FramePeer.Stream call = begun();
+            RecordingHttp2Peer.Stream call = begun();
             call.open(LARGE);
             awaitReceived(call, body.bytes().length / 2 - body.jsonLength());
             rest(request, body);
@@ -159,15 +159,15 @@ class BinaryInPartsTest {
         Body body = Body.of(HUGE);
         try (BinaryRequest request = begin(over, "m", body)) {
             AtomicInteger sent = request.sendAll();
-            FramePeer.Stream call = begun();
+            RecordingHttp2Peer.Stream call = begun();
             AtomicInteger before = new AtomicInteger(-1);
             await().pollInterval(Duration.ofMillis(300))
                     .atMost(Duration.ofSeconds(60))
                     .until(() -> before.getAndSet(sent.get()) == sent.get());
-            assertThat(call.received()).isEqualTo(FramePeer.WINDOW);
+            assertThat(call.received()).isEqualTo(RecordingHttp2Peer.WINDOW);
             assertThat(held()).isLessThanOrEqualTo(2 * CLIENT_WINDOW + READ);
             if (over == Over.HTTP2) {
-                assertThat(sent.get()).isLessThanOrEqualTo(FramePeer.WINDOW + 2 * CLIENT_WINDOW);
+                assertThat(sent.get()).isLessThanOrEqualTo(RecordingHttp2Peer.WINDOW + 2 * CLIENT_WINDOW);
             } else {
                 // The rest is in the buffers of the two sockets.
                 assertThat(sent.get()).isLessThan(HUGE);
@@ -184,7 +184,7 @@ class BinaryInPartsTest {
     @EnumSource
     void clientThatGoesHalfWay_resetsTheServersStream(Over over) throws Exception {
         BinaryRequest request = half(over, Body.of(LARGE));
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream call = begun();
         request.close();
         call.awaitReset();
         await().until(() -> held() == 0);
@@ -194,7 +194,7 @@ class BinaryInPartsTest {
     @EnumSource
     void serverThatFailsHalfWay_failsTheCall(Over over) throws Exception {
         try (BinaryRequest request = half(over, Body.of(LARGE))) {
-            FramePeer.Stream call = begun();
+            RecordingHttp2Peer.Stream call = begun();
             call.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "8");
             assertThat(request.status()).isEqualTo(429);
             call.awaitReset();
@@ -214,7 +214,7 @@ class BinaryInPartsTest {
     @EnumSource
     void serverThatAnswersHalfWay_isHeard(Over over) throws Exception {
         try (BinaryRequest request = half(over, Body.of(LARGE))) {
-            FramePeer.Stream call = begun();
+            RecordingHttp2Peer.Stream call = begun();
             call.answer("7");
             assertThat(request.status()).isEqualTo(200);
             call.awaitReset();
@@ -242,7 +242,7 @@ class BinaryInPartsTest {
         Body body = Body.of(LARGE);
         Body next = Body.of(2 * LARGE);
         try (BinaryRequest first = half(Over.HTTP1, body)) {
-            FramePeer.Stream call = begun();
+            RecordingHttp2Peer.Stream call = begun();
             call.open(LARGE);
             Http1Client connection = http1(first).connection();
             rest(first, body);
@@ -254,7 +254,7 @@ class BinaryInPartsTest {
             call.answer("7");
             assertThat(connection.response().status()).isEqualTo(200);
             assertThat(connection.response().status()).isEqualTo(200);
-            FramePeer.Stream after = server.call();
+            RecordingHttp2Peer.Stream after = server.call();
             after.open(2 * LARGE);
             assertArrives(after, next, 2 * LARGE);
             after.answer("7");
@@ -269,7 +269,7 @@ class BinaryInPartsTest {
         try (BinaryRequest request = begin(Over.HTTP1, "m", body, "expect", "100-continue")) {
             assertThat(request.status()).isEqualTo(100);
             request.send(0, LARGE / 2);
-            FramePeer.Stream call = begun();
+            RecordingHttp2Peer.Stream call = begun();
             call.open(LARGE);
             request.send(LARGE / 2, body.bytes().length);
             assertArrives(call, body, LARGE);
@@ -316,7 +316,7 @@ class BinaryInPartsTest {
             assertThat(server.calls).isEmpty();
             request.send(length - 1, length);
             if (why.status == 200) {
-                FramePeer.Stream call = server.call();
+                RecordingHttp2Peer.Stream call = server.call();
                 call.open(LARGE);
                 assertArrives(call, body, LARGE);
                 call.answer("7");
@@ -338,7 +338,7 @@ class BinaryInPartsTest {
             await().atMost(Duration.ofSeconds(30)).until(() -> held() >= LARGE);
             assertThat(server.calls).isEmpty();
             client.send(end);
-            FramePeer.Stream call = server.call();
+            RecordingHttp2Peer.Stream call = server.call();
             call.open(LARGE);
             assertArrives(call, body, LARGE);
             call.answer("7");

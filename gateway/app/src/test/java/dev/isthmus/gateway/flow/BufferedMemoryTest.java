@@ -9,6 +9,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;
@@ -32,12 +33,12 @@ class BufferedMemoryTest {
     private static final String PATH = "/v2/models/m/infer";
 
     private final List<Http1Client> clients = new ArrayList<>();
-    private OipServer server;
+    private FakeGrpcServer server;
     private Stage stage;
 
     @BeforeEach
     void start() throws Exception {
-        server = new OipServer((call, message) -> call.sendMessage(Infer.answer(
+        server = new FakeGrpcServer((call, message) -> call.sendMessage(Infer.answer(
                         Infer.request(message),
                         Infer.request(message).getRawInputContents(0).size())
                 .toByteArray()));

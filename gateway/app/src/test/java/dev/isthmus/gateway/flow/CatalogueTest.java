@@ -14,6 +14,7 @@ import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.settings.ModelConfig.TargetConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelStatisticsRequest;
 import dev.isthmus.proto.ModelStatisticsResponse;
@@ -39,16 +40,16 @@ class CatalogueTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-    private FleetServer one;
-    private FleetServer two;
-    private FleetServer three;
+    private FakeV2Server one;
+    private FakeV2Server two;
+    private FakeV2Server three;
     private @Nullable Stage stage;
 
     @BeforeEach
     void start() throws Exception {
-        one = FleetServer.grpc();
-        two = FleetServer.grpc();
-        three = FleetServer.rest();
+        one = FakeV2Server.grpc();
+        two = FakeV2Server.grpc();
+        three = FakeV2Server.rest();
     }
 
     @AfterEach
@@ -61,10 +62,10 @@ class CatalogueTest {
         three.close();
     }
 
-    private static UpstreamConfig upstream(FleetServer... servers) {
+    private static UpstreamConfig upstream(FakeV2Server... servers) {
         return TestConfigs.upstream(
                 servers[0].protocol(),
-                Stream.of(servers).map(FleetServer::endpoint).toArray(Endpoint[]::new));
+                Stream.of(servers).map(FakeV2Server::endpoint).toArray(Endpoint[]::new));
     }
 
     private static ModelConfig model(TargetConfig... targets) {
@@ -312,7 +313,7 @@ class CatalogueTest {
     @ParameterizedTest
     @CsvSource({"ANY, 1, 200", "QUORUM, 1, 400", "QUORUM, 2, 200", "ALL, 2, 400", "ALL, 3, 200", "ANY, 0, 400"})
     void modelReady_policyDecides(ReadyPolicy policy, int ready, int expected) throws Exception {
-        List<FleetServer> servers = List.of(one, two, three);
+        List<FakeV2Server> servers = List.of(one, two, three);
         servers.subList(0, ready).forEach(server -> server.with("m", "FP32"));
         Stage fleet = fleet(
                 Map.of("a", upstream(one, two), "c", upstream(three)),

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.flow;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.Entrance;
+import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.ingress.CountedIngress;
 import dev.isthmus.gateway.net.Transport;
@@ -48,7 +48,7 @@ class CopiesTest {
                 default_upstream: local
                 """);
         gateway = Gateway.start(ConfigLoader.load(config));
-        ingress = new CountedIngress(transport, Entrance.of(gateway));
+        ingress = new CountedIngress(transport, ListenerContexts.of(gateway));
         client = new Http1Client(ingress.connect());
     }
 

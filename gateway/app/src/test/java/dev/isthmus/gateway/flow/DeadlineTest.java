@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -29,14 +30,14 @@ class DeadlineTest {
             Pattern.compile("x-request-timeout-ms: (\\d+)\r\n", Pattern.CASE_INSENSITIVE);
     private static final long HOUR = TimeUnit.HOURS.toMillis(1);
 
-    private OipServer grpc;
-    private ScriptedServer rest;
+    private FakeGrpcServer grpc;
+    private FakeRestServer rest;
     private Stage toGrpc;
     private Stage toRest;
 
     @BeforeEach
     void start() throws Exception {
-        grpc = new OipServer(new OipServer.Script() {
+        grpc = new FakeGrpcServer(new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                 if (!Infer.request(message).getId().equals("silent")) {
@@ -50,7 +51,7 @@ class DeadlineTest {
                 // It is the message that ends the call, or nothing.
             }
         });
-        rest = ScriptedServer.that((request, out) -> {
+        rest = FakeRestServer.that((request, out) -> {
             if (!request.body().contains("silent")) {
                 write(out, ok(Infer.answerJson("m", "a", 1)));
             }
@@ -76,7 +77,7 @@ class DeadlineTest {
     }
 
     private long grpcDeadlineMillis() throws Exception {
-        return requireNonNull(OipServer.next(grpc.opened).deadline()).timeRemaining(TimeUnit.MILLISECONDS);
+        return requireNonNull(FakeGrpcServer.next(grpc.opened).deadline()).timeRemaining(TimeUnit.MILLISECONDS);
     }
 
     private long restTimeoutMillis() throws Exception {
@@ -113,7 +114,7 @@ class DeadlineTest {
         ask(toRest, "ModelInfer", "a", CallOptions.DEFAULT).answer();
         assertThat(Stage.posted(rest).head()).doesNotContainPattern(TIMEOUT);
         ask(toGrpc, "ModelStreamInfer", "a", CallOptions.DEFAULT).answer();
-        assertThat(OipServer.next(grpc.opened).deadline()).isNull();
+        assertThat(FakeGrpcServer.next(grpc.opened).deadline()).isNull();
     }
 
     @ParameterizedTest
@@ -125,7 +126,7 @@ class DeadlineTest {
                     .response();
             assertThat(ofGrpc.status()).isEqualTo(504);
             assertThat(ofGrpc.text()).contains("upstream 'server' did not answer within ");
-            assertThat(OipServer.next(grpc.cancelled)).startsWith("Model");
+            assertThat(FakeGrpcServer.next(grpc.cancelled)).startsWith("Model");
             Http1Client.Response ofRest = other.post(path, Infer.json("silent", 1), "X-Request-Timeout-Ms: 300")
                     .response();
             assertThat(ofRest.status()).isEqualTo(504);
@@ -140,7 +141,7 @@ class DeadlineTest {
     void passed_grpcClient_isToldSo_andTheServersCallEnds(String method) throws Exception {
         CallOptions soon = CallOptions.DEFAULT.withDeadlineAfter(1, TimeUnit.SECONDS);
         assertThat(ask(toGrpc, method, "silent", soon).status().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
-        assertThat(OipServer.next(grpc.cancelled)).isEqualTo(method);
+        assertThat(FakeGrpcServer.next(grpc.cancelled)).isEqualTo(method);
         soon = CallOptions.DEFAULT.withDeadlineAfter(1, TimeUnit.SECONDS);
         assertThat(ask(toRest, method, "silent", soon).status().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
         rest.awaitConnectionClosed();
@@ -150,7 +151,7 @@ class DeadlineTest {
     @Test
     void passed_behindAServerThatClosesAfterAFailure_isToldSo() throws Exception {
         Set<Integer> broken = ConcurrentHashMap.newKeySet();
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     if (!request.head().startsWith("POST")) {
                         write(out, ok("{}"));
                         return true;

@@ -1,13 +1,12 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.flow.OipServer.next;
+import static dev.isthmus.gateway.upstream.FakeGrpcServer.next;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.isthmus.gateway.dispatch.GenericErrorTexts;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.ErrorTexts;
@@ -16,7 +15,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -38,7 +38,7 @@ class ErrorTextsTest {
     private static final String INFER = "/v2/models/m/infer";
     private static final String STREAM = "ModelStreamInfer";
 
-    private final Logger log = (Logger) LoggerFactory.getLogger(GenericErrorTexts.class);
+    private final Logger log = (Logger) LoggerFactory.getLogger("dev.isthmus.gateway.dispatch.GenericErrorTexts");
     private final ListAppender<ILoggingEvent> told = new ListAppender<>();
 
     @BeforeEach
@@ -68,17 +68,17 @@ class ErrorTextsTest {
                 null);
     }
 
-    private static ScriptedServer failing(int status) throws Exception {
+    private static FakeRestServer failing(int status) throws Exception {
         String body = "{\"error\":\"" + SECRET + "\"}";
-        return ScriptedServer.sending(
+        return FakeRestServer.sending(
                 "HTTP/1.1 " + status + " No\r\nContent-Length: " + body.length() + "\r\n\r\n" + body);
     }
 
-    private static OipServer failing(Status status) throws Exception {
-        return new OipServer(new Failing(status.withDescription(SECRET)));
+    private static FakeGrpcServer failing(Status status) throws Exception {
+        return new FakeGrpcServer(new Failing(status.withDescription(SECRET)));
     }
 
-    private record Failing(Status status) implements OipServer.Script {
+    private record Failing(Status status) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             call.close(status, new Metadata());
@@ -120,7 +120,7 @@ class ErrorTextsTest {
         "504,the answer did not come in time",
     })
     void serversText_isHidden_andLogged(int status, String text) throws Exception {
-        try (ScriptedServer server = failing(status);
+        try (FakeRestServer server = failing(status);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
             Http1Client.Response response = infer(stage, "X-Request-Id: abc-1");
             assertThat(response.status()).isEqualTo(status);
@@ -140,7 +140,7 @@ class ErrorTextsTest {
 
     @Test
     void serversText_isPassed_whereConfigured() throws Exception {
-        try (ScriptedServer server = failing(400);
+        try (FakeRestServer server = failing(400);
                 Stage stage = stage(ErrorTexts.PASSED, Stage.rest(server, ServerDialect.TRITON))) {
             assertThat(infer(stage).text()).isEqualTo("{\"error\":\"" + SECRET + "\"}");
             assertThat(inferOverGrpc(stage, new Metadata()).getDescription()).isEqualTo(SECRET);
@@ -152,7 +152,7 @@ class ErrorTextsTest {
     @ValueSource(strings = {"INVALID_ARGUMENT", "INTERNAL", "UNAVAILABLE", "UNIMPLEMENTED", "PERMISSION_DENIED"})
     void grpcServersText_isHidden(String code) throws Exception {
         Status status = Status.fromCode(Status.Code.valueOf(code));
-        try (OipServer server = failing(status);
+        try (FakeGrpcServer server = failing(status);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
             Status got = inferOverGrpc(stage, new Metadata());
             assertThat(got.getCode()).isEqualTo(status.getCode());
@@ -183,7 +183,7 @@ class ErrorTextsTest {
     /** What a client needs to mend its request is the gateway's own. */
     @Test
     void textsAboutTheRequestItself_areSeen() throws Exception {
-        try (ScriptedServer server = failing(500);
+        try (FakeRestServer server = failing(500);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             assertThat(client.post(INFER, "{\"inputs\":5}").response().text()).contains("inputs");
@@ -195,7 +195,7 @@ class ErrorTextsTest {
 
     @Test
     void requestId_thatIsNoPlainText_isNotRepeated() throws Exception {
-        try (ScriptedServer server = failing(500);
+        try (FakeRestServer server = failing(500);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON))) {
             assertThat(infer(stage, "X-Request-Id: a\tb").text())
                     .isEqualTo("{\"error\":\"the request failed: INTERNAL\"}");
@@ -205,7 +205,7 @@ class ErrorTextsTest {
 
     @Test
     void log_isOneLine() throws Exception {
-        try (OipServer server = new OipServer(new Failing(Status.INTERNAL.withDescription("one\r\nERROR forged")));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Failing(Status.INTERNAL.withDescription("one\r\nERROR forged")));
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
             inferOverGrpc(stage, new Metadata());
             assertThat(lines()).singleElement().asString().contains("one ERROR forged");
@@ -214,7 +214,7 @@ class ErrorTextsTest {
 
     @Test
     void log_underAStorm_isBounded() throws Exception {
-        try (ScriptedServer server = failing(400);
+        try (FakeRestServer server = failing(400);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             long from = System.nanoTime();
@@ -228,7 +228,7 @@ class ErrorTextsTest {
 
     @Test
     void streamErrors_areHidden_oneByOne() throws Exception {
-        try (OipServer server = new OipServer((call, message) -> call.sendMessage(Infer.error(SECRET, "x")));
+        try (FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.sendMessage(Infer.error(SECRET, "x")));
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client =
                     GrpcClient.open(stage.channel(), STREAM, requestId("s-1"), CallOptions.DEFAULT, Integer.MAX_VALUE);
@@ -248,15 +248,15 @@ class ErrorTextsTest {
         }
     }
 
-    private static ScriptedServer events(String body, int pieces) throws Exception {
-        return ScriptedServer.that((request, out) -> {
-            ScriptedServer.write(
+    private static FakeRestServer events(String body, int pieces) throws Exception {
+        return FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(
                     out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
             for (int from = 0; from < body.length(); from += pieces) {
                 String part = body.substring(from, Math.min(body.length(), from + pieces));
-                ScriptedServer.write(out, Integer.toHexString(part.length()) + "\r\n" + part + "\r\n");
+                FakeRestServer.write(out, Integer.toHexString(part.length()) + "\r\n" + part + "\r\n");
             }
-            ScriptedServer.write(out, "0\r\n\r\n");
+            FakeRestServer.write(out, "0\r\n\r\n");
             return true;
         });
     }
@@ -268,7 +268,7 @@ class ErrorTextsTest {
         String sent = good + ": data: {\"error\"\n\n" + "data: {\"error\":\"" + SECRET + "\"}\n\n"
                 + "data:{ \"error\" : \"" + SECRET + "\"}\r\r" + good;
         String text = "\"the request failed: UNKNOWN (request id e-1)\"}";
-        try (ScriptedServer server = events(sent, pieces);
+        try (FakeRestServer server = events(sent, pieces);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             client.post("/v2/models/m/generate_stream", "{}", "X-Request-Id: e-1")
@@ -280,7 +280,7 @@ class ErrorTextsTest {
                     .hasSize(2)
                     .allSatisfy(line -> assertThat(line).contains("e-1").contains(SECRET));
         }
-        try (ScriptedServer server = events(sent, pieces);
+        try (FakeRestServer server = events(sent, pieces);
                 Stage stage = stage(ErrorTexts.PASSED, Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             client.post("/v2/models/m/generate_stream", "{}").head();
@@ -290,7 +290,7 @@ class ErrorTextsTest {
 
     @Test
     void inferEvents_andGenerate_areHidden() throws Exception {
-        try (ScriptedServer server = failing(400);
+        try (FakeRestServer server = failing(400);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER));
                 Http1Client client = stage.http1()) {
             for (String path : List.of("/v2/models/m/generate", "/v2/models/m/infer_stream", "/v2/models/m/config")) {
@@ -302,7 +302,7 @@ class ErrorTextsTest {
             }
         }
         String first = "data: " + Infer.answerJson("m", "a", 0) + "\n\n";
-        try (ScriptedServer server = events(first + "data: {\"error\":\"" + SECRET + "\"}\n\n", 9);
+        try (FakeRestServer server = events(first + "data: {\"error\":\"" + SECRET + "\"}\n\n", 9);
                 Stage stage = stage(ErrorTexts.GENERIC, Stage.rest(server, ServerDialect.MLSERVER));
                 Http1Client client = stage.http1()) {
             client.post("/v2/models/m/infer_stream", Infer.json("a", 0)).head();

@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.flow.OipServer.next;
+import static dev.isthmus.gateway.upstream.FakeGrpcServer.next;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -19,7 +20,7 @@ class EventsFromGrpcTest {
     private static final String PATH = "/v2/models/m/infer_stream";
 
     /** Answers as many times as the request's number says; its id says how that ends. */
-    private static final class Ending implements OipServer.Script {
+    private static final class Ending implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
@@ -40,7 +41,7 @@ class EventsFromGrpcTest {
     }
 
     /** The same, but ends when the client does. */
-    private record Whole(Ending ending) implements OipServer.Script {
+    private record Whole(Ending ending) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ending.message(call, message);
@@ -55,12 +56,12 @@ class EventsFromGrpcTest {
         }
     }
 
-    private OipServer server;
+    private FakeGrpcServer server;
     private Stage stage;
 
     @BeforeEach
     void start() throws Exception {
-        server = new OipServer(new Whole(new Ending()));
+        server = new FakeGrpcServer(new Whole(new Ending()));
         stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
     }
 
@@ -173,7 +174,7 @@ class EventsFromGrpcTest {
 
     @Test
     void client_goes_callIsCancelled() throws Exception {
-        try (OipServer endless = new OipServer(new Ending());
+        try (FakeGrpcServer endless = new FakeGrpcServer(new Ending());
                 Stage other = Stage.of(Stage.grpc(endless, ServerDialect.TRITON))) {
             try (Http1Client client = other.http1()) {
                 client.post(PATH, Infer.json("a", 1)).head();

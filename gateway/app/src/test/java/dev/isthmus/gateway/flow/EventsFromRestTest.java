@@ -1,11 +1,12 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -41,8 +42,8 @@ class EventsFromRestTest {
         write(out, "\r\n");
     }
 
-    private static ScriptedServer sending(String body, int pieces) throws IOException {
-        return ScriptedServer.that((request, out) -> {
+    private static FakeRestServer sending(String body, int pieces) throws IOException {
+        return FakeRestServer.that((request, out) -> {
             write(out, HEAD);
             for (int from = 0; from < body.length(); from += pieces) {
                 chunk(out, body.substring(from, Math.min(body.length(), from + pieces)));
@@ -53,8 +54,8 @@ class EventsFromRestTest {
     }
 
     /** Sends these bytes after the head, and keeps the connection as it is. */
-    private static ScriptedServer hanging(String body) throws IOException {
-        return ScriptedServer.that((request, out) -> {
+    private static FakeRestServer hanging(String body) throws IOException {
+        return FakeRestServer.that((request, out) -> {
             write(out, HEAD);
             if (!body.isEmpty()) {
                 chunk(out, body);
@@ -67,7 +68,7 @@ class EventsFromRestTest {
         return "data: " + Infer.answerJson("m", "a", value) + "\n\n";
     }
 
-    private static Stage stage(ScriptedServer server) throws Exception {
+    private static Stage stage(FakeRestServer server) throws Exception {
         return Stage.of(Stage.rest(server, ServerDialect.MLSERVER));
     }
 
@@ -75,14 +76,14 @@ class EventsFromRestTest {
     @ValueSource(ints = {1, 7, 1000})
     void infer_eventsArePassedOneByOne(int pieces) throws Exception {
         String sent = event(0) + ": comment\r\n\r\n" + event(1).replace("\n", "\r\n") + event(2).replace("\n", "\r");
-        try (ScriptedServer server = sending(sent, pieces);
+        try (FakeRestServer server = sending(sent, pieces);
                 Stage stage = stage(server);
                 Http1Client client = stage.http1();
                 Http2Client other = new Http2Client(stage.port())) {
             assertThat(client.post(PATH, Infer.json("a", 0)).head().headers())
                     .containsEntry("content-type", "text/event-stream");
             assertThat(client.chunks()).isEqualTo(event(0) + event(1) + event(2));
-            ScriptedServer.Seen asked = Stage.posted(server);
+            FakeRestServer.RestRequest asked = Stage.posted(server);
             assertThat(asked.head()).startsWith("POST /v2/models/m/infer_stream ");
             assertThat(asked.body()).isEqualTo(Infer.json("a", 0));
             assertThat(other.post(PATH, Infer.json("a", 0)).body()).isEqualTo(event(0) + event(1) + event(2));
@@ -91,7 +92,7 @@ class EventsFromRestTest {
 
     @Test
     void infer_errorEvents() throws Exception {
-        try (ScriptedServer server = sending(event(0) + "data: {\"error\":\"it broke\"}\n\n", 9);
+        try (FakeRestServer server = sending(event(0) + "data: {\"error\":\"it broke\"}\n\n", 9);
                 Stage stage = stage(server);
                 Http1Client client = stage.http1()) {
             client.post(PATH, Infer.json("a", 0)).head();
@@ -101,7 +102,7 @@ class EventsFromRestTest {
 
     @Test
     void infer_errorIsTheFirstEvent_isTheStatus_andWhatFollowsIsDropped() throws Exception {
-        try (ScriptedServer server = sending("data: {\"error\":\"it broke\"}\n\n" + event(0) + "data: {\"mod", 1000);
+        try (FakeRestServer server = sending("data: {\"error\":\"it broke\"}\n\n" + event(0) + "data: {\"mod", 1000);
                 Stage stage = stage(server);
                 Http1Client client = stage.http1()) {
             for (int i = 0; i < 3; i++) {
@@ -115,8 +116,8 @@ class EventsFromRestTest {
 
     @Test
     void infer_serverThatFails_isTheStatus() throws Exception {
-        try (ScriptedServer server =
-                        ScriptedServer.sending("HTTP/1.1 422 No\r\nContent-Length: 18\r\n\r\n{\"error\":\"no way\"}");
+        try (FakeRestServer server =
+                        FakeRestServer.sending("HTTP/1.1 422 No\r\nContent-Length: 18\r\n\r\n{\"error\":\"no way\"}");
                 Stage stage = stage(server);
                 Http1Client client = stage.http1()) {
             Http1Client.Response response =
@@ -128,7 +129,7 @@ class EventsFromRestTest {
 
     @Test
     void infer_serverThatDoesNotStream_isOneEvent() throws Exception {
-        try (ScriptedServer server = ScriptedServer.sending(ScriptedServer.ok(Infer.answerJson("m", "a", 4)));
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(Infer.answerJson("m", "a", 4)));
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             client.post(PATH, Infer.json("a", 0)).head();
@@ -139,7 +140,7 @@ class EventsFromRestTest {
 
     @Test
     void infer_connectionLostMidStream_isAnErrorEvent() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     write(out, HEAD);
                     chunk(out, event(0));
                     return false;
@@ -155,14 +156,14 @@ class EventsFromRestTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 1000})
     void generate_streamIsPassedOnUnchanged(int pieces) throws Exception {
-        try (ScriptedServer server = sending(ODD, pieces);
+        try (FakeRestServer server = sending(ODD, pieces);
                 Stage stage = stage(server);
                 Http1Client client = stage.http1();
                 Http2Client other = new Http2Client(stage.port())) {
             assertThat(client.post(GENERATE, "{\"text_input\":  \"x\"}").head().headers())
                     .containsEntry("content-type", "text/event-stream");
             assertThat(client.chunks()).isEqualTo(ODD);
-            ScriptedServer.Seen asked = Stage.posted(server);
+            FakeRestServer.RestRequest asked = Stage.posted(server);
             assertThat(asked.head()).startsWith("POST " + GENERATE + " ");
             assertThat(asked.body()).isEqualTo("{\"text_input\":  \"x\"}");
             assertThat(other.post(GENERATE, "{}").body()).isEqualTo(ODD);
@@ -175,7 +176,7 @@ class EventsFromRestTest {
     void generate_answersThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
         String good = "data: {\"text_output\":\"\u00fc\", \"p\":NaN}\r\n\r\n";
         for (int pieces : new int[] {1, 1000}) {
-            try (ScriptedServer server = sending(good + "data: " + wrong + "\n\n" + good, pieces);
+            try (FakeRestServer server = sending(good + "data: " + wrong + "\n\n" + good, pieces);
                     Stage stage = stage(server);
                     Http1Client client = stage.http1();
                     Http2Client other = new Http2Client(stage.port())) {
@@ -185,7 +186,7 @@ class EventsFromRestTest {
                 assertThat(other.post(GENERATE, "{}").body()).startsWith(good + error);
             }
         }
-        try (ScriptedServer server = ScriptedServer.sending(ScriptedServer.ok(wrong));
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(wrong));
                 Stage stage = stage(server);
                 Http1Client client = stage.http1()) {
             assertThat(client.post("/v2/models/m/generate", "{}").response().status())
@@ -196,7 +197,7 @@ class EventsFromRestTest {
     @Test
     void generate_largeEvent_isNotPassedOn() throws Exception {
         String large = "data: {\"a\":\"" + "x".repeat(1 << 20) + "\"}\n\n";
-        try (ScriptedServer server = sending(large, 1);
+        try (FakeRestServer server = sending(large, 1);
                 Stage stage = Stage.taking(
                         100_000,
                         Map.of("server", Stage.rest(server, ServerDialect.TRITON)),
@@ -208,7 +209,7 @@ class EventsFromRestTest {
 
     @Test
     void generate_wholeAnswers_andFailures() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     boolean good = request.body().equals("{}");
                     write(out, "HTTP/1.1 " + (good ? 200 : 404) + " X\r\nContent-Length: 14\r\n\r\n{\"error\": \"a\"}");
                     return true;
@@ -228,7 +229,7 @@ class EventsFromRestTest {
 
     @Test
     void generate_overGrpc_isNotServed() throws Exception {
-        try (OipServer server = new OipServer((call, message) -> {});
+        try (FakeGrpcServer server = new FakeGrpcServer((call, message) -> {});
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
                 Http1Client client = stage.http1()) {
             assertThat(client.post(GENERATE, "{}").response().status()).isEqualTo(501);
@@ -238,7 +239,7 @@ class EventsFromRestTest {
     @ParameterizedTest
     @ValueSource(strings = {PATH, GENERATE})
     void client_goes_connectionIsClosed(String path) throws Exception {
-        try (ScriptedServer server = hanging(event(0));
+        try (FakeRestServer server = hanging(event(0));
                 Stage stage = stage(server)) {
             try (Http1Client client = stage.http1()) {
                 client.post(path, Infer.json("a", 0)).head();
@@ -256,7 +257,7 @@ class EventsFromRestTest {
 
     @Test
     void client_goesBeforeTheFirstEvent_connectionIsClosed() throws Exception {
-        try (ScriptedServer server = hanging("");
+        try (FakeRestServer server = hanging("");
                 Stage stage = stage(server)) {
             try (Http1Client client = stage.http1()) {
                 client.post(PATH, Infer.json("a", 0));

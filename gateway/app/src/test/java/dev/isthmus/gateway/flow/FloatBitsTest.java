@@ -6,7 +6,8 @@ import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import io.grpc.Metadata;
@@ -71,9 +72,9 @@ class FloatBitsTest {
     private static final String BINARY_INPUTS =
             "{\"inputs\":[" + tensors() + "],\"parameters\":{\"binary_data_output\":true}}";
 
-    private OipServer grpc;
-    private ScriptedServer binary;
-    private ScriptedServer json;
+    private FakeGrpcServer grpc;
+    private FakeRestServer binary;
+    private FakeRestServer json;
     private Stage stage;
     private Http1Client http1;
 
@@ -93,9 +94,9 @@ class FloatBitsTest {
         return new String(bytes, StandardCharsets.ISO_8859_1);
     }
 
-    private static boolean binary(ScriptedServer.Seen seen, OutputStream out) throws IOException {
+    private static boolean binary(FakeRestServer.RestRequest seen, OutputStream out) throws IOException {
         String head = "{\"model_name\":\"m\",\"outputs\":[" + tensors() + "]}";
-        ScriptedServer.write(
+        FakeRestServer.write(
                 out,
                 "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nInference-Header-Content-Length: "
                         + head.length() + "\r\nContent-Length: " + (head.length() + ALL.length) + "\r\n\r\n" + head
@@ -118,9 +119,9 @@ class FloatBitsTest {
 
     @BeforeEach
     void start() throws Exception {
-        grpc = new OipServer((call, message) -> call.sendMessage(answer(message)));
-        binary = ScriptedServer.that(FloatBitsTest::binary);
-        json = ScriptedServer.sending(ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\","
+        grpc = new FakeGrpcServer((call, message) -> call.sendMessage(answer(message)));
+        binary = FakeRestServer.that(FloatBitsTest::binary);
+        json = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\","
                 + "\"datatype\":\"FP32\",\"shape\":[3],\"data\":[null,-0.0,1e-45]}]}"));
         stage = new Stage(
                 Map.of(
@@ -165,14 +166,14 @@ class FloatBitsTest {
     private void expectArrived(String model) throws Exception {
         if (model.equals("grpc")) {
             ByteString arrived = ByteString.copyFrom(
-                    Infer.request(OipServer.next(grpc.messages)).getRawInputContentsList());
+                    Infer.request(FakeGrpcServer.next(grpc.messages)).getRawInputContentsList());
             assertThat(arrived).isEqualTo(ByteString.copyFrom(ALL));
         } else {
             assertThat(behindJson(Stage.posted(binary))).isEqualTo(latin(ALL));
         }
     }
 
-    private static String behindJson(ScriptedServer.Seen seen) {
+    private static String behindJson(FakeRestServer.RestRequest seen) {
         String length = seen.head()
                 .toLowerCase(Locale.ROOT)
                 .replaceAll("(?s).*inference-header-content-length: *([0-9]+)\r\n.*", "$1");
@@ -235,7 +236,7 @@ class FloatBitsTest {
                         "{\"inputs\":[{\"name\":\"x\",\"shape\":[3],\"datatype\":\"FP64\",\"data\":[NaN,-0.0,4.9e-324]}]}")
                 .response();
         assertThat(response.text()).contains("[NaN,-0.0,5.0E-324]");
-        ByteBuffer arrived = Infer.request(OipServer.next(grpc.messages))
+        ByteBuffer arrived = Infer.request(FakeGrpcServer.next(grpc.messages))
                 .getRawInputContents(0)
                 .asReadOnlyByteBuffer()
                 .order(ByteOrder.LITTLE_ENDIAN);

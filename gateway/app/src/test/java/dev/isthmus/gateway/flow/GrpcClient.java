@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -30,7 +31,7 @@ final class GrpcClient {
 
     /** @param wanted how many answers are taken before {@link #take} asks for more */
     static GrpcClient open(ManagedChannel channel, String method, Metadata metadata, CallOptions options, int wanted) {
-        GrpcClient client = new GrpcClient(channel.newCall(OipServer.bytes(method), options));
+        GrpcClient client = new GrpcClient(channel.newCall(FakeGrpcServer.bytes(method), options));
         client.start(metadata, wanted);
         return client;
     }
@@ -90,7 +91,7 @@ final class GrpcClient {
     }
 
     byte[] answer() throws InterruptedException {
-        return OipServer.next(answers);
+        return FakeGrpcServer.next(answers);
     }
 
     Metadata headers() throws Exception {

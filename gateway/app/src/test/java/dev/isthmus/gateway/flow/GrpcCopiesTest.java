@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.Entrance;
+import dev.isthmus.gateway.ListenerContexts;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.ingress.CountedIngress;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -33,7 +34,7 @@ class GrpcCopiesTest {
     /** Bytes of heap that a small call may take, more than half of it for the leak detection of tests. */
     private static final long SMALL_CALL = 16 * 1024;
 
-    private OipServer server;
+    private FakeGrpcServer server;
     private Gateway gateway;
     private CountedIngress ingress;
     private ManagedChannel counted;
@@ -41,7 +42,7 @@ class GrpcCopiesTest {
 
     @BeforeEach
     void start(@TempDir Path directory) throws Exception {
-        server = new OipServer((call, message) -> call.sendMessage(
+        server = new FakeGrpcServer((call, message) -> call.sendMessage(
                 Infer.answer(Infer.request(message), Infer.request(message).getRawInputContents(0))
                         .toByteArray()));
         Path config = Files.writeString(directory.resolve("isthmus.yaml"), """
@@ -53,7 +54,7 @@ class GrpcCopiesTest {
                 """.formatted(
                         server.endpoint().port()));
         gateway = Gateway.start(ConfigLoader.load(config));
-        ingress = new CountedIngress(Transport.best(), Entrance.of(gateway));
+        ingress = new CountedIngress(Transport.best(), ListenerContexts.of(gateway));
         counted = channel(ingress.port());
         channel = channel(gateway.addresses().get(0).getPort());
     }

@@ -1,11 +1,12 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
@@ -84,8 +85,8 @@ class HeadersTest {
         assertThat(response.head().headers()).doesNotContainKeys("x-other", "authorization");
     }
 
-    private static OipServer grpcServer() throws Exception {
-        OipServer server = new OipServer(new OipServer.Script() {
+    private static FakeGrpcServer grpcServer() throws Exception {
+        FakeGrpcServer server = new FakeGrpcServer(new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                 call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray());
@@ -102,9 +103,9 @@ class HeadersTest {
         return server;
     }
 
-    private static ScriptedServer restServer() throws Exception {
+    private static FakeRestServer restServer() throws Exception {
         String headers = String.join("\r\n", SENT) + "\r\n";
-        return ScriptedServer.that((request, out) -> {
+        return FakeRestServer.that((request, out) -> {
             write(out, ok(Infer.answerJson("m", "a", 1)).replace("Content-Length", headers + "Content-Length"));
             return true;
         });
@@ -112,20 +113,20 @@ class HeadersTest {
 
     @Test
     void restToGrpc() throws Exception {
-        try (OipServer server = grpcServer();
+        try (FakeGrpcServer server = grpcServer();
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
             Http1Client.Response response =
                     client.post(INFER, Infer.json("a", 1), SENT).response();
             expectListed(response);
             assertThat(response.header("x-flow-trailer")).isEqualTo("late");
-            expectListed(OipServer.next(server.opened).headers());
+            expectListed(FakeGrpcServer.next(server.opened).headers());
         }
     }
 
     @Test
     void grpcToGrpc() throws Exception {
-        try (OipServer server = grpcServer();
+        try (FakeGrpcServer server = grpcServer();
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
             for (String method : new String[] {"ModelInfer", "ModelStreamInfer"}) {
                 GrpcClient client = GrpcClient.ask(
@@ -138,14 +139,14 @@ class HeadersTest {
                 assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
                 Metadata trailer = method.equals("ModelInfer") ? client.headers() : client.trailers();
                 assertThat(all(trailer, "x-flow-trailer")).containsExactly("late");
-                expectListed(OipServer.next(server.opened).headers());
+                expectListed(FakeGrpcServer.next(server.opened).headers());
             }
         }
     }
 
     @Test
     void restToRest() throws Exception {
-        try (ScriptedServer server = restServer();
+        try (FakeRestServer server = restServer();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
             expectListed(client.post(INFER, Infer.json("a", 1), SENT).response());
@@ -155,7 +156,7 @@ class HeadersTest {
 
     @Test
     void grpcToRest() throws Exception {
-        try (ScriptedServer server = restServer();
+        try (FakeRestServer server = restServer();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             for (String method : new String[] {"ModelInfer", "ModelStreamInfer"}) {
                 GrpcClient client = GrpcClient.ask(
@@ -172,12 +173,12 @@ class HeadersTest {
 
     @Test
     void failure_hasTheServersHeadersToo() throws Exception {
-        try (OipServer grpc = new OipServer((call, message) -> {
+        try (FakeGrpcServer grpc = new FakeGrpcServer((call, message) -> {
                     Metadata trailers = new Metadata();
                     trailers.put(key("retry-after"), "3");
                     call.close(Status.UNAVAILABLE.withDescription("later"), trailers);
                 });
-                ScriptedServer rest = ScriptedServer.sending(
+                FakeRestServer rest = FakeRestServer.sending(
                         "HTTP/1.1 503 No\r\nRetry-After: 3\r\nContent-Length: 17\r\n\r\n{\"error\":\"later\"}");
                 Stage ofGrpc = Stage.of(Stage.grpc(grpc, ServerDialect.GENERIC));
                 Stage ofRest = Stage.of(Stage.rest(rest, ServerDialect.GENERIC))) {
@@ -201,21 +202,21 @@ class HeadersTest {
 
     @Test
     void events_haveTheServersHeaders() throws Exception {
-        try (OipServer server = grpcServer();
+        try (FakeGrpcServer server = grpcServer();
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
             Http1Client.Head head = client.post("/v2/models/m/infer_stream", Infer.json("a", 1), SENT)
                     .head();
             assertThat(head.headers()).containsEntry("x-request-id", "7");
             assertThat(client.chunks()).startsWith("data: ");
-            expectListed(OipServer.next(server.opened).headers());
+            expectListed(FakeGrpcServer.next(server.opened).headers());
         }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"not base64!", "Af8A, ?"})
     void binaryHeader_thatIsNoBase64_isRefused(String value) throws Exception {
-        try (OipServer server = grpcServer();
+        try (FakeGrpcServer server = grpcServer();
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
             Http1Client.Response response = client.post(INFER, Infer.json("a", 1), "X-Flow-Bin: " + value)

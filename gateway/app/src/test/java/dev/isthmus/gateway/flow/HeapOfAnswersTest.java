@@ -7,7 +7,8 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.GatewayConfig.Limits;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.util.internal.PlatformDependent;
 import java.nio.ByteBuffer;
@@ -30,7 +31,7 @@ class HeapOfAnswersTest {
                     "\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],"
                             + "\"data\":[1]}]}"));
 
-    private static Stage stage(ScriptedServer server) throws Exception {
+    private static Stage stage(FakeRestServer server) throws Exception {
         Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));
         GatewayConfig config = stage.gateway().config();
         double share = BUDGET * 16.0 / 15 / PlatformDependent.maxDirectMemory();
@@ -39,9 +40,9 @@ class HeapOfAnswersTest {
         return stage;
     }
 
-    private static ScriptedServer server() throws Exception {
-        return ScriptedServer.that((seen, out) -> {
-            ScriptedServer.write(out, ScriptedServer.ok(seen.head().startsWith("POST") ? ANSWER : "{}"));
+    private static FakeRestServer server() throws Exception {
+        return FakeRestServer.that((seen, out) -> {
+            FakeRestServer.write(out, FakeRestServer.ok(seen.head().startsWith("POST") ? ANSWER : "{}"));
             return true;
         });
     }
@@ -49,7 +50,7 @@ class HeapOfAnswersTest {
     /** Read for a gRPC client. */
     @Test
     void gatheredAnswer() throws Exception {
-        try (ScriptedServer server = server();
+        try (FakeRestServer server = server();
                 Stage stage = stage(server);
                 Http2Client client = new Http2Client(stage.port())) {
             byte[] message = Infer.request("m", "a", 1).toByteArray();
@@ -59,7 +60,7 @@ class HeapOfAnswersTest {
                     .put(message)
                     .array();
             Http2Client.Response call = client.post(
-                    "/" + OipServer.SERVICE + "/ModelInfer",
+                    "/" + FakeGrpcServer.SERVICE + "/ModelInfer",
                     framed,
                     "content-type",
                     "application/grpc",
@@ -74,7 +75,7 @@ class HeapOfAnswersTest {
     /** Looked at while it passes to a REST client: that client gets no whole answer. */
     @Test
     void passedAnswer() throws Exception {
-        try (ScriptedServer server = server();
+        try (FakeRestServer server = server();
                 Stage stage = stage(server);
                 Http2Client client = new Http2Client(stage.port())) {
             Http2Client.Response call = client.post(PATH, Infer.json("a", 1));

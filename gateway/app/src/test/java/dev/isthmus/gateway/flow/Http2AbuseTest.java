@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -26,7 +27,7 @@ class Http2AbuseTest {
     private static final int CALLS = 2000;
 
     /** Gives as many answers as the request says; none to "silent". */
-    private static final OipServer.Script COUNTING = new OipServer.Script() {
+    private static final FakeGrpcServer.Script COUNTING = new FakeGrpcServer.Script() {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             for (int i = 0; i < Infer.value(Infer.request(message)); i++) {
@@ -35,12 +36,12 @@ class Http2AbuseTest {
         }
     };
 
-    private OipServer server;
+    private FakeGrpcServer server;
     private Stage stage;
 
     @BeforeEach
     void start() throws Exception {
-        server = new OipServer(COUNTING);
+        server = new FakeGrpcServer(COUNTING);
         stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
     }
 
@@ -91,7 +92,7 @@ class Http2AbuseTest {
                 default_upstream: local
                 """);
         try (Gateway gateway = Gateway.start(ConfigLoader.load(file));
-                FramePeer attacker = FramePeer.client(gateway.addresses().get(0).getPort())) {
+                RecordingHttp2Peer attacker = RecordingHttp2Peer.client(gateway.addresses().get(0).getPort())) {
             for (int i = 0; i < 21; i++) {
                 attacker.infer().reset();
             }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.flow;
 
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -71,7 +72,7 @@ public final class Http2Client implements AutoCloseable {
         }
 
         String part() throws InterruptedException {
-            return OipServer.next(parts);
+            return FakeGrpcServer.next(parts);
         }
 
         /** What came at the end; the head, where nothing did. */

@@ -6,7 +6,8 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -58,12 +59,12 @@ class JsonBodiesTest {
     }
 
     /** Keeps the bodies that it is sent; the gateway asks it for its index by itself. */
-    private ScriptedServer rest() throws Exception {
-        return ScriptedServer.that((request, out) -> {
+    private FakeRestServer rest() throws Exception {
+        return FakeRestServer.that((request, out) -> {
             if (request.head().startsWith("POST ") && !request.head().startsWith("POST /v2/repository/index ")) {
                 posted.add(request.body());
             }
-            ScriptedServer.write(out, ScriptedServer.ok("{\"text_output\":\"\"}"));
+            FakeRestServer.write(out, FakeRestServer.ok("{\"text_output\":\"\"}"));
             return true;
         });
     }
@@ -95,7 +96,7 @@ class JsonBodiesTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void malformed_isRefused_beforeARestServerSeesIt(Map.Entry<String, byte[]> body) throws Exception {
-        try (ScriptedServer server = rest();
+        try (FakeRestServer server = rest();
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             for (String path : GENERATE) {
                 expectRefused(stage, path, body.getValue());
@@ -110,7 +111,7 @@ class JsonBodiesTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void malformed_isRefused_beforeItBecomesProtobuf(Map.Entry<String, byte[]> body) throws Exception {
-        try (OipServer server = new OipServer((call, message) -> call.sendMessage(new byte[0]));
+        try (FakeGrpcServer server = new FakeGrpcServer((call, message) -> call.sendMessage(new byte[0]));
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             for (String path : MANAGEMENT) {
                 expectRefused(stage, path, body.getValue());
@@ -121,7 +122,7 @@ class JsonBodiesTest {
 
     @Test
     void emptyGenerate_isRefused_emptyManagementIsNot() throws Exception {
-        try (ScriptedServer server = rest();
+        try (FakeRestServer server = rest();
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint());
                 Http1Client client = stage.http1()) {
             for (String path : GENERATE) {
@@ -137,7 +138,7 @@ class JsonBodiesTest {
     @Test
     void generate_goesOnAsItCame() throws Exception {
         String body = " {\"text_input\" : \"\u00fc\\u20ac\", \"stop\":[1.50e0,[]],\"max_tokens\":7}\n";
-        try (ScriptedServer server = rest();
+        try (FakeRestServer server = rest();
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint());
                 Http1Client http1 = stage.http1();
                 Http2Client http2 = new Http2Client(stage.port())) {
@@ -146,10 +147,10 @@ class JsonBodiesTest {
                 String seen = new String(each.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
                 assertThat(http1.post(GENERATE.getFirst(), each).response().status())
                         .isEqualTo(200);
-                assertThat(OipServer.next(posted)).isEqualTo(seen);
+                assertThat(FakeGrpcServer.next(posted)).isEqualTo(seen);
                 assertThat(http2.post(GENERATE.getFirst(), each).head().status())
                         .hasToString("200");
-                assertThat(OipServer.next(posted)).isEqualTo(seen);
+                assertThat(FakeGrpcServer.next(posted)).isEqualTo(seen);
             }
         }
     }

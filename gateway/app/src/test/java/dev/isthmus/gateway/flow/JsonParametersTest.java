@@ -7,7 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferResponse;
 import io.grpc.Metadata;
 import java.util.List;
@@ -45,8 +46,8 @@ class JsonParametersTest {
             "\"datatype\":\"FP32\",\"data\":[NaN]", false,
             "\"datatype\":\"FP32\",\"data\":[-0]", false);
 
-    private static ScriptedServer server;
-    private static OipServer grpc;
+    private static FakeRestServer server;
+    private static FakeGrpcServer grpc;
     private static Stage stage;
     private static Http1Client client;
 
@@ -56,8 +57,8 @@ class JsonParametersTest {
 
     @BeforeAll
     static void start() throws Exception {
-        server = ScriptedServer.sending(ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[]}"));
-        grpc = new OipServer((call, message) -> call.sendMessage(new byte[0]));
+        server = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+        grpc = new FakeGrpcServer((call, message) -> call.sendMessage(new byte[0]));
         stage = new Stage(
                 Map.of(
                         "mlserver", Stage.rest(server, ServerDialect.MLSERVER),
@@ -134,7 +135,7 @@ class JsonParametersTest {
                 + ",\"outputs\":[{\"name\":\"y\",\"shape\":[1],\"datatype\":\"FP32\"," + parameters
                 + ",\"data\":[1.5]}]}";
         String latin = new String(answer.getBytes(UTF_8), ISO_8859_1);
-        try (ScriptedServer answering = ScriptedServer.sending(ScriptedServer.ok(latin));
+        try (FakeRestServer answering = FakeRestServer.sending(FakeRestServer.ok(latin));
                 Stage asked = Stage.of(Stage.rest(answering, ServerDialect.MLSERVER));
                 Http1Client rest = asked.http1()) {
             String input = "{\"inputs\":[{\"name\":\"x\",\"shape\":[1],\"datatype\":\"FP32\",\"data\":[1]}]";

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.settings.ConfigLoader;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.InferParameter;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.ManagedChannel;
@@ -32,13 +33,13 @@ class LargeRequestsTest {
     private static final String INFER = "ModelInfer";
     private static final int LARGE = 16 << 20;
 
-    private OipServer one;
-    private OipServer two;
+    private FakeGrpcServer one;
+    private FakeGrpcServer two;
     private Gateway gateway;
     private ManagedChannel channel;
 
-    private static OipServer server() throws Exception {
-        return new OipServer((call, message) ->
+    private static FakeGrpcServer server() throws Exception {
+        return new FakeGrpcServer((call, message) ->
                 call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray()));
     }
 
@@ -107,11 +108,11 @@ class LargeRequestsTest {
     }
 
     /** Sends it; what the server got must be {@code expected}. */
-    private void assertArrives(OipServer server, ModelInferRequest sent, ModelInferRequest expected) throws Exception {
+    private void assertArrives(FakeGrpcServer server, ModelInferRequest sent, ModelInferRequest expected) throws Exception {
         GrpcClient client = GrpcClient.ask(channel, INFER, new Metadata(), sent.toByteArray());
         assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
         assertThat(Infer.response(client.answer()).getModelName()).isEqualTo(sent.getModelName());
-        assertThat(Infer.request(OipServer.next(server.messages)).equals(expected))
+        assertThat(Infer.request(FakeGrpcServer.next(server.messages)).equals(expected))
                 .isTrue();
         assertThat(server.messages).isEmpty();
     }

@@ -11,6 +11,7 @@ import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.proto.ModelReadyRequest;
 import dev.isthmus.proto.ModelReadyResponse;
 import dev.isthmus.proto.ServerReadyResponse;
@@ -33,7 +34,7 @@ class LostServerFlowTest {
         DISCOVERED
     }
 
-    private static Stage gateway(Configured how, FleetServer server) throws Exception {
+    private static Stage gateway(Configured how, FakeV2Server server) throws Exception {
         UpstreamConfig config = TestConfigs.with(
                 TestConfigs.upstream(server.protocol(), server.endpoint()),
                 Map.of(
@@ -88,13 +89,13 @@ class LostServerFlowTest {
         "BY_NAME, REST", "BY_PATTERN, REST", "BY_DEFAULT, REST", "DISCOVERED, REST"
     })
     void onlyServerGoes_modelIsNotReady_untilItIsBack(Configured how, UpstreamProtocol protocol) throws Exception {
-        FleetServer first = FleetServer.on(protocol, 0).with("model", "FP32");
+        FakeV2Server first = FakeV2Server.on(protocol, 0).with("model", "FP32");
         try (Stage stage = gateway(how, first)) {
             awaitReady(stage, how, true);
             first.close();
             awaitReady(stage, how, false);
-            try (FleetServer second =
-                    FleetServer.on(protocol, first.endpoint().port()).with("model", "FP32")) {
+            try (FakeV2Server second =
+                    FakeV2Server.on(protocol, first.endpoint().port()).with("model", "FP32")) {
                 assertThat(second.protocol()).isEqualTo(protocol);
                 awaitReady(stage, how, true);
             }
@@ -104,7 +105,7 @@ class LostServerFlowTest {
     @ParameterizedTest
     @CsvSource({"BY_NAME", "BY_PATTERN", "BY_DEFAULT"})
     void serverWasNeverThere_modelIsNotReady(Configured how) throws Exception {
-        FleetServer gone = FleetServer.grpc();
+        FakeV2Server gone = FakeV2Server.grpc();
         gone.close();
         try (Stage stage = gateway(how, gone)) {
             awaitReady(stage, how, false);

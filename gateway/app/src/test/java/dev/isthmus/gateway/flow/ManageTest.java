@@ -8,7 +8,8 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
@@ -28,21 +29,21 @@ class ManageTest {
         return Stage.of(Stage.upstream(protocol, endpoint, ServerDialect.TRITON, BinaryTensorData.FALSE, true));
     }
 
-    private static OipServer grpc(byte[] answer) throws Exception {
-        return new OipServer((call, message) -> call.sendMessage(answer));
+    private static FakeGrpcServer grpc(byte[] answer) throws Exception {
+        return new FakeGrpcServer((call, message) -> call.sendMessage(answer));
     }
 
     /** Does not let the gateway's own questions be taken for the test's. */
-    private static ScriptedServer rest(ManageCase operation, String answer) throws Exception {
-        return ScriptedServer.that((request, out) -> {
+    private static FakeRestServer rest(ManageCase operation, String answer) throws Exception {
+        return FakeRestServer.that((request, out) -> {
             boolean ours = request.head().startsWith(operation.http() + " ");
-            ScriptedServer.write(out, ScriptedServer.ok(ours ? answer : "{}"));
+            FakeRestServer.write(out, FakeRestServer.ok(ours ? answer : "{}"));
             return true;
         });
     }
 
-    private static ScriptedServer.Seen seen(ScriptedServer server, ManageCase operation) throws Exception {
-        ScriptedServer.Seen seen = server.request();
+    private static FakeRestServer.RestRequest seen(FakeRestServer server, ManageCase operation) throws Exception {
+        FakeRestServer.RestRequest seen = server.request();
         while (seen.head().contains(" /v2/health/") || seen.head().contains(" /v2 ")) {
             seen = server.request();
         }
@@ -74,13 +75,13 @@ class ManageTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void restClient_grpcServer(ManageCase operation) throws Exception {
-        try (OipServer server = grpc(operation.answerMessage().toByteArray());
+        try (FakeGrpcServer server = grpc(operation.answerMessage().toByteArray());
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             Http1Client.Response response = ask(stage, operation);
             assertThat(response.status()).as(response.text()).isEqualTo(200);
             expectJson(response.text(), operation.answerJson());
-            assertThat(OipServer.next(server.opened).method()).isEqualTo(operation.method());
-            assertThat(parsed(operation.requestMessage(), OipServer.next(server.messages)))
+            assertThat(FakeGrpcServer.next(server.opened).method()).isEqualTo(operation.method());
+            assertThat(parsed(operation.requestMessage(), FakeGrpcServer.next(server.messages)))
                     .isEqualTo(operation.requestMessage());
         }
     }
@@ -88,7 +89,7 @@ class ManageTest {
     @ParameterizedTest
     @FieldSource("CASES")
     void grpcClient_restServer(ManageCase operation) throws Exception {
-        try (ScriptedServer server = rest(operation, operation.answerJson());
+        try (FakeRestServer server = rest(operation, operation.answerJson());
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(
                     stage.channel(),
@@ -105,7 +106,7 @@ class ManageTest {
     @FieldSource("CASES")
     void restClient_restServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
         String answer = operation.answerJson() + " ";
-        try (ScriptedServer server = rest(operation, answer);
+        try (FakeRestServer server = rest(operation, answer);
                 Stage stage = stage(UpstreamProtocol.REST, server.endpoint())) {
             assertThat(ask(stage, operation).text()).isEqualTo(answer);
             assertThat(seen(server, operation).body()).isEqualTo(operation.json());
@@ -117,18 +118,18 @@ class ManageTest {
     void grpcClient_grpcServer_bytesStayAsTheyAre(ManageCase operation) throws Exception {
         byte[] request = operation.requestMessage().toByteArray();
         byte[] answer = operation.answerMessage().toByteArray();
-        try (OipServer server = grpc(answer);
+        try (FakeGrpcServer server = grpc(answer);
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint())) {
             GrpcClient client = GrpcClient.ask(stage.channel(), operation.method(), new Metadata(), request);
             assertThat(client.answer()).isEqualTo(answer);
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            assertThat(OipServer.next(server.messages)).isEqualTo(request);
+            assertThat(FakeGrpcServer.next(server.messages)).isEqualTo(request);
         }
     }
 
     @Test
     void sharedMemory_notConfigured_isRefused() throws Exception {
-        try (OipServer grpc = grpc(new byte[0]);
+        try (FakeGrpcServer grpc = grpc(new byte[0]);
                 Stage stage = Stage.of(Stage.grpc(grpc, ServerDialect.TRITON))) {
             for (ManageCase operation : CASES) {
                 if (operation.method().contains("SharedMemory")) {
@@ -151,7 +152,7 @@ class ManageTest {
 
     @Test
     void settingsOfTheServer_withoutADefaultUpstream_areUnimplemented() throws Exception {
-        try (OipServer grpc = grpc(new byte[0]);
+        try (FakeGrpcServer grpc = grpc(new byte[0]);
                 Stage stage = new Stage(
                         Map.of("server", Stage.grpc(grpc, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
             Http1Client.Response response = ask(stage, new ManageCase("GET /v2/logging", "", "", "", "", ""));
@@ -185,7 +186,7 @@ class ManageTest {
             /v2/logging                    | {"log_verbose_level":[1]}
             """)
     void restClient_malformed_isRefused(String path, String body) throws Exception {
-        try (OipServer server = grpc(new byte[0]);
+        try (FakeGrpcServer server = grpc(new byte[0]);
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint());
                 Http1Client client = stage.http1()) {
             Http1Client.Response response = client.post(path, body).response();
@@ -196,7 +197,7 @@ class ManageTest {
 
     @Test
     void restClient_nullOrNothing_isNoSetting() throws Exception {
-        try (OipServer server = grpc(new byte[0]);
+        try (FakeGrpcServer server = grpc(new byte[0]);
                 Stage stage = stage(UpstreamProtocol.GRPC, server.endpoint());
                 Http1Client client = stage.http1()) {
             assertThat(client.post("/v2/logging", "{\"log_file\":null}")
@@ -204,7 +205,7 @@ class ManageTest {
                             .status())
                     .isEqualTo(200);
             ManageCase unset = new ManageCase("", "", "LogSettings", "settings { key: 'log_file' value { } }", "", "");
-            assertThat(parsed(unset.requestMessage(), OipServer.next(server.messages)))
+            assertThat(parsed(unset.requestMessage(), FakeGrpcServer.next(server.messages)))
                     .isEqualTo(unset.requestMessage());
             assertThat(client.post("/v2/repository/index", "").response().status())
                     .isEqualTo(200);
@@ -215,8 +216,8 @@ class ManageTest {
     @ValueSource(strings = {"{\"model_stats\":[{\"inference_count\":\"x\"}]}", "{\"model_st", "[1]x"})
     void server_answersWhatIsNoAnswer_isItsFault(String answer) throws Exception {
         ManageCase stats = new ManageCase("GET /v2/models/m/stats", "", "ModelStatistics", "name: 'm'", "", "");
-        try (ScriptedServer rest = rest(stats, answer);
-                OipServer grpc = grpc(new byte[] {0x0a, 0x7f});
+        try (FakeRestServer rest = rest(stats, answer);
+                FakeGrpcServer grpc = grpc(new byte[] {0x0a, 0x7f});
                 Stage toRest = stage(UpstreamProtocol.REST, rest.endpoint());
                 Stage toGrpc = stage(UpstreamProtocol.GRPC, grpc.endpoint())) {
             Status status = GrpcClient.ask(

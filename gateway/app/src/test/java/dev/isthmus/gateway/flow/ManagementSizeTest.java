@@ -3,7 +3,7 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.List;
@@ -33,16 +33,16 @@ class ManagementSizeTest {
             "ModelStatistics",
             "SystemSharedMemoryRegister");
 
-    private static ScriptedServer server() throws Exception {
-        return ScriptedServer.that((request, out) -> {
-            ScriptedServer.write(out, ScriptedServer.ok("{}"));
+    private static FakeRestServer server() throws Exception {
+        return FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(out, FakeRestServer.ok("{}"));
             return true;
         });
     }
 
     @Test
     void rest_beyondTheLimit_isRefusedByItsLength() throws Exception {
-        try (ScriptedServer server = server();
+        try (FakeRestServer server = server();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             for (String path : GETS) {
                 refused(stage, "GET " + path);
@@ -66,7 +66,7 @@ class ManagementSizeTest {
     @Test
     void restLoad_mayBeLarge() throws Exception {
         String body = "{\"parameters\":{\"file:1/model.onnx\":\"" + "A".repeat(4 * LIMIT) + "\"}}";
-        try (ScriptedServer server = server();
+        try (FakeRestServer server = server();
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC));
                 Http1Client client = stage.http1()) {
             assertThat(client.post("/v2/repository/models/m/load", body)

@@ -6,7 +6,8 @@ import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.Gateway;
 import dev.isthmus.gateway.flow.BinaryRequest.Body;
 import dev.isthmus.gateway.settings.ConfigLoader;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.InferTensorContents;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
@@ -30,8 +31,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MaxTensorsTest {
     private static final int LARGE = 400_000;
 
-    private OipServer grpc;
-    private ScriptedServer rest;
+    private FakeGrpcServer grpc;
+    private FakeRestServer rest;
     private Gateway gateway;
     private ManagedChannel channel;
     private Http1Client http1;
@@ -52,12 +53,12 @@ class MaxTensorsTest {
 
     @BeforeEach
     void start() throws Exception {
-        grpc = new OipServer((call, message) ->
+        grpc = new FakeGrpcServer((call, message) ->
                 call.sendMessage(answer(Infer.request(message)).toByteArray()));
-        rest = ScriptedServer.that((seen, out) -> {
+        rest = FakeRestServer.that((seen, out) -> {
             int count = seen.body().contains("\"4\"") ? 4 : 1;
-            ScriptedServer.write(
-                    out, ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
+            FakeRestServer.write(
+                    out, FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[" + jsonTensors("y", count) + "]}"));
             return true;
         });
         gateway = Gateway.start(ConfigLoader.parse(
@@ -167,8 +168,8 @@ class MaxTensorsTest {
     @CsvSource({"4, 0, inputs", "1, 4, requested outputs"})
     void protobufInParts(int inputs, int outputs, String what) throws Exception {
         byte[] message = Infer.framed(raw("grpc", inputs, outputs, LARGE));
-        try (FramePeer client = FramePeer.client(port())) {
-            FramePeer.Stream call = client.infer();
+        try (RecordingHttp2Peer client = RecordingHttp2Peer.client(port())) {
+            RecordingHttp2Peer.Stream call = client.infer();
             call.data(message, 0, message.length / 2, false);
             assertThat(call.status()).isEqualTo("3");
             assertThat(call.fields.getOrDefault("grpc-message", "").replace("%20", " "))

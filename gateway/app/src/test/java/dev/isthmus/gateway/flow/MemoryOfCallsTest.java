@@ -15,6 +15,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.util.internal.PlatformDependent;
@@ -33,7 +34,7 @@ class MemoryOfCallsTest {
     private static final int MIB = 1 << 20;
     private static final int BUDGET = 4 * MIB;
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
-    private static final String GRPC = "/" + OipServer.SERVICE + "/";
+    private static final String GRPC = "/" + FakeGrpcServer.SERVICE + "/";
     private static final String REST = "/v2/models/m/infer";
     private static final String JSON =
             "{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[1]}]}";

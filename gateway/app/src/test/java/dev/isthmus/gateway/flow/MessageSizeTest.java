@@ -3,7 +3,8 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
@@ -17,7 +18,7 @@ class MessageSizeTest {
     private static final String PATH = "/v2/models/m/infer";
 
     /** Ends each call at its first message. */
-    private record Refusing(Status status) implements OipServer.Script {
+    private record Refusing(Status status) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             call.close(status, new Metadata());
@@ -62,7 +63,7 @@ class MessageSizeTest {
             OUT_OF_RANGE       | Error, decoded message length too large: found 9 bytes, the limit is: 8 bytes
             """)
     void grpcServer_saysTooLarge(Status.Code code, String text) throws Exception {
-        try (OipServer server = new OipServer(new Refusing(code.toStatus().withDescription(text)));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Refusing(code.toStatus().withDescription(text)));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
             expect(stage, 413, Status.Code.RESOURCE_EXHAUSTED, text);
             assertThat(server.messages).hasSize(3);
@@ -72,7 +73,7 @@ class MessageSizeTest {
     @ParameterizedTest
     @ValueSource(strings = {"quota exceeded", "the maximum of requests is reached", "too many messages"})
     void grpcServer_saysItIsExhausted(String text) throws Exception {
-        try (OipServer server = new OipServer(new Refusing(Status.RESOURCE_EXHAUSTED.withDescription(text)));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Refusing(Status.RESOURCE_EXHAUSTED.withDescription(text)));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.GENERIC))) {
             expect(stage, 429, Status.Code.RESOURCE_EXHAUSTED, text);
         }
@@ -82,12 +83,12 @@ class MessageSizeTest {
     @ValueSource(strings = {"{\"error\":\"too much\"}", "too much"})
     void restServer_saysTooLarge(String body) throws Exception {
         AtomicInteger calls = new AtomicInteger();
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
                     boolean infer = request.head().startsWith("POST " + PATH + " ");
                     calls.addAndGet(infer ? 1 : 0);
                     String refusal =
                             "HTTP/1.1 413 Content Too Large\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
-                    ScriptedServer.write(out, infer ? refusal : ScriptedServer.ok("{}"));
+                    FakeRestServer.write(out, infer ? refusal : FakeRestServer.ok("{}"));
                     return true;
                 });
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {

@@ -6,7 +6,7 @@ import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import org.junit.jupiter.api.Test;
 
 /** Servers that are configured by name. */
@@ -14,8 +14,8 @@ class NamedServerTest {
 
     @Test
     void firstCall_findsTheServerAndNamesIt() throws Exception {
-        String answer = ScriptedServer.ok(Infer.answerJson("m", "", 5));
-        try (ScriptedServer server = ScriptedServer.sending(answer)) {
+        String answer = FakeRestServer.ok(Infer.answerJson("m", "", 5));
+        try (FakeRestServer server = FakeRestServer.sending(answer)) {
             Endpoint named = new Endpoint("localhost", server.endpoint().port());
             try (Stage stage = Stage.of(Stage.upstream(
                             UpstreamProtocol.REST, named, ServerDialect.GENERIC, BinaryTensorData.FALSE, false));

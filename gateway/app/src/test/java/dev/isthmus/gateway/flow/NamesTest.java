@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelConfigRequest;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelReadyRequest;
@@ -37,14 +37,14 @@ class NamesTest {
     /** A REST server that decodes a path before it looks at its segments, as MLServer does, and what it understood. */
     private static final class Decoding implements AutoCloseable {
         final BlockingQueue<String> paths = new LinkedBlockingQueue<>();
-        final ScriptedServer server;
+        final FakeRestServer server;
 
         Decoding() throws Exception {
-            server = ScriptedServer.that((request, out) -> {
+            server = FakeRestServer.that((request, out) -> {
                 if (request.head().startsWith("POST /v2/models/")) {
                     paths.add(URLDecoder.decode(request.head().split(" ", -1)[1], StandardCharsets.UTF_8));
                 }
-                ScriptedServer.write(out, ok(ANSWER));
+                FakeRestServer.write(out, ok(ANSWER));
                 return true;
             });
         }

@@ -6,7 +6,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import io.grpc.Metadata;
@@ -20,16 +21,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A request without inputs: whether a model needs any is its own to say, not the gateway's. */
 class NoInputsTest {
-    private OipServer grpc;
-    private ScriptedServer rest;
+    private FakeGrpcServer grpc;
+    private FakeRestServer rest;
     private Stage stage;
     private Http1Client http1;
 
     @BeforeEach
     void start() throws Exception {
-        grpc = new OipServer((call, message) -> call.sendMessage(
+        grpc = new FakeGrpcServer((call, message) -> call.sendMessage(
                 Infer.answer(Infer.request(message), Infer.number(9)).toByteArray()));
-        rest = ScriptedServer.sending(ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"OUTPUT0\","
+        rest = FakeRestServer.sending(FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[{\"name\":\"OUTPUT0\","
                 + "\"datatype\":\"INT32\",\"shape\":[1],\"data\":[9]}]}"));
         stage = new Stage(
                 Map.of(
@@ -65,11 +66,11 @@ class NoInputsTest {
 
     private void expectArrived(String model) throws Exception {
         if (model.equals("grpc")) {
-            ModelInferRequest arrived = Infer.request(OipServer.next(grpc.messages));
+            ModelInferRequest arrived = Infer.request(FakeGrpcServer.next(grpc.messages));
             assertThat(arrived.getInputsCount()).isZero();
             assertThat(arrived.getRawInputContentsCount()).isZero();
         } else {
-            ScriptedServer.Seen seen = Stage.posted(rest);
+            FakeRestServer.RestRequest seen = Stage.posted(rest);
             assertThat(seen.body()).contains("\"inputs\":[]");
             assertThat(seen.head()).doesNotContainIgnoringCase("inference-header-content-length");
         }

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.flow;
 
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -73,7 +74,7 @@ final class PartsServer implements AutoCloseable {
     }
 
     Inference next() throws InterruptedException {
-        return OipServer.next(inferences);
+        return FakeGrpcServer.next(inferences);
     }
 
     @Override

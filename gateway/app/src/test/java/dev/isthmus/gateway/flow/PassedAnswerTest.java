@@ -12,6 +12,7 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
@@ -39,7 +40,7 @@ class PassedAnswerTest {
     private static final int WINDOW = 1 << 20;
 
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
-    private static final String METHOD = "/" + OipServer.SERVICE + "/ModelInfer";
+    private static final String METHOD = "/" + FakeGrpcServer.SERVICE + "/ModelInfer";
 
     private PartsServer server;
 
@@ -319,7 +320,7 @@ class PassedAnswerTest {
         }
     }
 
-    private Stage shadowed(OipServer shadow, boolean compare) throws Exception {
+    private Stage shadowed(FakeGrpcServer shadow, boolean compare) throws Exception {
         ModelConfig.ShadowConfig copies =
                 new ModelConfig.ShadowConfig("next", "shadow", null, null, 1, compare, Duration.ofSeconds(20), 16);
         ModelConfig model = TestConfigs.with(ModelConfig.of("server"), Map.of("shadow", List.of(copies)));
@@ -329,14 +330,14 @@ class PassedAnswerTest {
                 Map.of("m", model));
     }
 
-    private static OipServer echo() throws Exception {
-        return new OipServer((call, message) ->
+    private static FakeGrpcServer echo() throws Exception {
+        return new FakeGrpcServer((call, message) ->
                 call.sendMessage(Infer.answer(Infer.request(message), 1).toByteArray()));
     }
 
     @Test
     void answerThatIsCompared_isGathered() throws Exception {
-        try (OipServer shadow = echo();
+        try (FakeGrpcServer shadow = echo();
                 Stage stage = shadowed(shadow, true)) {
             expectGathered(stage);
             await().untilAsserted(() -> assertThat(stage.gateway()
@@ -352,14 +353,14 @@ class PassedAnswerTest {
     @Test
     void answerOfAShadowedModel_thatIsNotCompared_isPassedOn() throws Exception {
         byte[] data = framed(answer(SOME));
-        try (OipServer shadow = echo();
+        try (FakeGrpcServer shadow = echo();
                 Stage stage = shadowed(shadow, false);
                 Http2Client client = new Http2Client(stage.port())) {
             Http2Client.Response response = askWithoutReading(client);
             response.reading(true);
             PartsServer.Inference asked = server.next().head().data(data, 0, 100);
             response.part();
-            OipServer.next(shadow.halfClosed);
+            FakeGrpcServer.next(shadow.halfClosed);
             asked.data(data, 100, data.length).end("0");
             assertThat(grpcStatus(response)).isEqualTo("0");
         }

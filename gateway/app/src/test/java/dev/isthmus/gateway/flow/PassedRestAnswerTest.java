@@ -8,7 +8,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -37,7 +37,7 @@ class PassedRestAnswerTest {
     private static final String PATH = "/v2/models/m/infer";
     private static final String REQUEST = Infer.json("a", 1);
 
-    private ScriptedServer server;
+    private FakeRestServer server;
     private volatile Written answer = new Written(Framing.LENGTH, json(4), 0);
     private final AtomicLong sent = new AtomicLong();
     /** Opened for the server to send the second half of an answer. */
@@ -73,29 +73,29 @@ class PassedRestAnswerTest {
 
         void write(OutputStream out, int from, int to) throws IOException {
             if (framing == Framing.CHUNKED) {
-                ScriptedServer.write(out, Integer.toHexString(to - from) + "\r\n");
+                FakeRestServer.write(out, Integer.toHexString(to - from) + "\r\n");
             }
             out.write(body, from, to - from);
             if (framing == Framing.CHUNKED) {
-                ScriptedServer.write(out, "\r\n");
+                FakeRestServer.write(out, "\r\n");
             }
         }
 
         boolean end(OutputStream out) throws IOException {
             if (framing == Framing.CHUNKED) {
-                ScriptedServer.write(out, "0\r\n\r\n");
+                FakeRestServer.write(out, "0\r\n\r\n");
             }
             return framing != Framing.CLOSE;
         }
     }
 
-    private boolean serve(ScriptedServer.Seen seen, OutputStream out) throws IOException {
+    private boolean serve(FakeRestServer.RestRequest seen, OutputStream out) throws IOException {
         Written written = answer;
         if (!seen.head().startsWith("POST")) {
-            ScriptedServer.write(out, ScriptedServer.ok("{}"));
+            FakeRestServer.write(out, FakeRestServer.ok("{}"));
             return true;
         }
-        ScriptedServer.write(out, written.head());
+        FakeRestServer.write(out, written.head());
         int middle = written.body().length / 2;
         for (int at = 0; at < written.body().length; ) {
             int to = Math.min(at + (64 << 10), at < middle ? middle : written.body().length);
@@ -124,7 +124,7 @@ class PassedRestAnswerTest {
 
     @BeforeEach
     void start() throws Exception {
-        server = ScriptedServer.that(this::serve);
+        server = FakeRestServer.that(this::serve);
     }
 
     @AfterEach

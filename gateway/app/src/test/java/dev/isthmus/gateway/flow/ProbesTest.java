@@ -14,6 +14,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.Listener;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -98,7 +99,7 @@ class ProbesTest {
 
     @Test
     void oneUpstreamOfTwoIsGone_defaultPolicyIsReady() throws Exception {
-        try (FleetServer server = FleetServer.grpc();
+        try (FakeV2Server server = FakeV2Server.grpc();
                 Gateway gateway = Gateway.start(inFrontOf(Map.of("there", server.endpoint(), "gone", nobody())))) {
             awaitAsked(gateway);
             assertThat(get(port(gateway), "/v2/health/ready").status()).isEqualTo(200);

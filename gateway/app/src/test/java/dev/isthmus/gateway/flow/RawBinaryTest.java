@@ -6,7 +6,8 @@ import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelMetadataRequest;
 import dev.isthmus.proto.ModelMetadataResponse;
@@ -54,13 +55,13 @@ class RawBinaryTest {
         return metadata.build().toByteArray();
     }
 
-    private OipServer server;
+    private FakeGrpcServer server;
     private Stage stage;
     private Http1Client client;
 
     @BeforeEach
     void start() throws Exception {
-        server = new OipServer(RawBinaryTest::serve);
+        server = new FakeGrpcServer(RawBinaryTest::serve);
         stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON));
         client = stage.http1();
     }
@@ -97,8 +98,8 @@ class RawBinaryTest {
         Arrays.fill(body, (byte) 7);
         Http1Client.Response response = client.post(path(model), body, RAW).response();
         assertThat(response.status()).as(response.text()).isEqualTo(200);
-        OipServer.next(server.messages);
-        ModelInferRequest request = Infer.request(OipServer.next(server.messages));
+        FakeGrpcServer.next(server.messages);
+        ModelInferRequest request = Infer.request(FakeGrpcServer.next(server.messages));
         assertThat(request.getModelName()).isEqualTo(model);
         assertThat(request.getInputs(0).getName()).isEqualTo("x");
         assertThat(request.getInputs(0).getDatatype()).isEqualTo(model.substring(0, model.indexOf(':')));
@@ -122,8 +123,8 @@ class RawBinaryTest {
     void bytes_isOneElement(String model, int size) throws Exception {
         assertThat(client.post(path(model), "x".repeat(size), RAW).response().status())
                 .isEqualTo(200);
-        OipServer.next(server.messages);
-        ModelInferRequest request = Infer.request(OipServer.next(server.messages));
+        FakeGrpcServer.next(server.messages);
+        ModelInferRequest request = Infer.request(FakeGrpcServer.next(server.messages));
         assertThat(request.getInputs(0).getShapeList()).containsOnly(1L);
         assertThat(request.getRawInputContents(0))
                 .isEqualTo(Infer.number(size).concat(ByteString.copyFromUtf8("x".repeat(size))));
@@ -153,7 +154,7 @@ class RawBinaryTest {
 
     @Test
     void metadata_thatFail_areTheAnswer() throws Exception {
-        try (OipServer failing = new OipServer(
+        try (FakeGrpcServer failing = new FakeGrpcServer(
                         (call, message) -> call.close(Status.NOT_FOUND.withDescription("no such"), new Metadata()));
                 Stage other = Stage.of(Stage.grpc(failing, ServerDialect.TRITON));
                 Http1Client to = other.http1()) {
@@ -165,7 +166,7 @@ class RawBinaryTest {
 
     @Test
     void client_goesWhileMetadataAreAwaited_callIsCancelled() throws Exception {
-        try (OipServer silent = new OipServer(new OipServer.Script() {
+        try (FakeGrpcServer silent = new FakeGrpcServer(new FakeGrpcServer.Script() {
                     @Override
                     public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                         // Neither an answer nor an end.
@@ -179,19 +180,19 @@ class RawBinaryTest {
                 Stage other = Stage.of(Stage.grpc(silent, ServerDialect.TRITON))) {
             try (Http1Client to = other.http1()) {
                 to.post(path("m"), "x", RAW);
-                OipServer.next(silent.messages);
+                FakeGrpcServer.next(silent.messages);
             }
-            assertThat(OipServer.next(silent.cancelled)).isEqualTo("ModelMetadata");
+            assertThat(FakeGrpcServer.next(silent.cancelled)).isEqualTo("ModelMetadata");
         }
     }
 
     @Test
     void restServer_getsItInItsOwnForm() throws Exception {
-        try (ScriptedServer rest = ScriptedServer.that((request, out) -> {
+        try (FakeRestServer rest = FakeRestServer.that((request, out) -> {
                     String metadata = "{\"name\":\"m\",\"platform\":\"\",\"inputs\":[{\"name\":\"x\",\"datatype\":"
                             + "\"UINT8\",\"shape\":[-1]}],\"outputs\":[]}";
                     boolean infer = request.head().startsWith("POST");
-                    ScriptedServer.write(out, ScriptedServer.ok(infer ? Infer.answerJson("m", "", 5) : metadata));
+                    FakeRestServer.write(out, FakeRestServer.ok(infer ? Infer.answerJson("m", "", 5) : metadata));
                     return true;
                 });
                 Stage other = Stage.of(Stage.upstream(

@@ -14,7 +14,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -48,7 +49,7 @@ class ReloadTest {
     private static final int CALLS_BETWEEN = 20;
 
     /** Answers each message with one number; a stream goes on until its client ends it. */
-    private record Numbered(int number) implements OipServer.Script {
+    private record Numbered(int number) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             call.sendMessage(Infer.answer(Infer.request(message), number).toByteArray());
@@ -65,7 +66,7 @@ class ReloadTest {
         return TestConfigs.with(config, Map.of("limits", limits));
     }
 
-    private static GatewayConfig to(OipServer server) {
+    private static GatewayConfig to(FakeGrpcServer server) {
         return to(Stage.grpc(server, ServerDialect.MLSERVER));
     }
 
@@ -97,8 +98,8 @@ class ReloadTest {
     void reloads_underLoad_loseNothing() throws Exception {
         AtomicBoolean stop = new AtomicBoolean();
         AtomicInteger calls = new AtomicInteger();
-        try (OipServer one = new OipServer(new Numbered(1));
-                OipServer two = new OipServer(new Numbered(2));
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
+                FakeGrpcServer two = new FakeGrpcServer(new Numbered(2));
                 Gateway gateway = Gateway.start(to(one));
                 ExecutorService clients = Executors.newVirtualThreadPerTaskExecutor()) {
             ManagedChannel channel = channel(gateway);
@@ -154,8 +155,8 @@ class ReloadTest {
 
     @Test
     void stream_underWay_goesOnWhereItBegan() throws Exception {
-        try (OipServer one = new OipServer(new Numbered(1));
-                OipServer two = new OipServer(new Numbered(2));
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
+                FakeGrpcServer two = new FakeGrpcServer(new Numbered(2));
                 Gateway gateway = Gateway.start(to(one))) {
             ManagedChannel channel = channel(gateway);
             GrpcClient stream = GrpcClient.open(channel, "ModelStreamInfer");
@@ -180,7 +181,7 @@ class ReloadTest {
     @Test
     void removedUpstream_answersItsCall_andIsClosedAfterIt() throws Exception {
         CountDownLatch held = new CountDownLatch(1);
-        ScriptedServer.Script script = (request, out) -> {
+        FakeRestServer.Script script = (request, out) -> {
             if (request.head().startsWith("POST")) {
                 try {
                     held.await();
@@ -188,11 +189,11 @@ class ReloadTest {
                     return false;
                 }
             }
-            ScriptedServer.write(out, ScriptedServer.ok(Infer.answerJson("m", "a", 1)));
+            FakeRestServer.write(out, FakeRestServer.ok(Infer.answerJson("m", "a", 1)));
             return true;
         };
-        try (ScriptedServer one = ScriptedServer.that(script);
-                OipServer two = new OipServer(new Numbered(2));
+        try (FakeRestServer one = FakeRestServer.that(script);
+                FakeGrpcServer two = new FakeGrpcServer(new Numbered(2));
                 Gateway gateway = Gateway.start(to(Stage.rest(one, ServerDialect.MLSERVER)));
                 Http1Client waiting = connect(port(gateway));
                 Http1Client fresh = connect(port(gateway))) {
@@ -209,7 +210,7 @@ class ReloadTest {
 
     @Test
     void listeners_areAddedAndRemoved_andConnectionsGoOn() throws Exception {
-        try (OipServer one = new OipServer(new Numbered(1));
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
                 Gateway gateway = Gateway.start(to(one));
                 Http1Client client = connect(port(gateway))) {
             int first = port(gateway);
@@ -236,8 +237,8 @@ class ReloadTest {
 
     @Test
     void addressThatIsTaken_isRefused_andNothingChanges() throws Exception {
-        try (OipServer one = new OipServer(new Numbered(1));
-                OipServer two = new OipServer(new Numbered(2));
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
+                FakeGrpcServer two = new FakeGrpcServer(new Numbered(2));
                 ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 Gateway gateway = Gateway.start(to(one));
                 Http1Client client = connect(port(gateway))) {
@@ -257,7 +258,7 @@ class ReloadTest {
 
     @Test
     void limits_holdForTheNextRequestOfAConnection() throws Exception {
-        try (OipServer one = new OipServer(new Numbered(1));
+        try (FakeGrpcServer one = new FakeGrpcServer(new Numbered(1));
                 Gateway gateway = Gateway.start(to(one));
                 Http1Client client = connect(port(gateway))) {
             assertThat(client.post(PATH, Infer.json("b", 5)).response().status())

@@ -28,16 +28,16 @@ class RequestsInPartsTest {
     private static final int LARGE = 400_000;
     private static final int FOR_LONG = 8 << 20;
 
-    private FramePeer.Server server;
+    private RecordingHttp2Peer.Server server;
     private Gateway gateway;
-    private FramePeer client;
+    private RecordingHttp2Peer client;
     private @TempDir Path directory;
 
     @BeforeEach
     void start() throws Exception {
-        server = new FramePeer.Server();
+        server = new RecordingHttp2Peer.Server();
         gateway = Gateway.start(ConfigLoader.load(config()));
-        client = FramePeer.client(gateway.addresses().get(0).getPort());
+        client = RecordingHttp2Peer.client(gateway.addresses().get(0).getPort());
     }
 
     private Path config() throws Exception {
@@ -93,20 +93,20 @@ class RequestsInPartsTest {
         return Infer.framed(request.build());
     }
 
-    private static void awaitReceived(FramePeer.Stream stream, int bytes) {
+    private static void awaitReceived(RecordingHttp2Peer.Stream stream, int bytes) {
         await().atMost(Duration.ofSeconds(30)).until(() -> stream.received() >= bytes);
     }
 
     /** A call half of whose message was sent, and whose first bytes are at the server. */
-    private FramePeer.Stream half(byte[] message) {
-        FramePeer.Stream call = client.infer();
+    private RecordingHttp2Peer.Stream half(byte[] message) {
+        RecordingHttp2Peer.Stream call = client.infer();
         call.data(message, 0, message.length / 2, false);
         return call;
     }
 
-    private FramePeer.Stream begun() throws Exception {
-        FramePeer.Stream call = server.call();
-        awaitReceived(call, FramePeer.WINDOW);
+    private RecordingHttp2Peer.Stream begun() throws Exception {
+        RecordingHttp2Peer.Stream call = server.call();
+        awaitReceived(call, RecordingHttp2Peer.WINDOW);
         assertThat(call.ended()).isFalse();
         return call;
     }
@@ -114,8 +114,8 @@ class RequestsInPartsTest {
     @Test
     void firstBytes_areAtTheServer_beforeTheClientHasSentTheLast() throws Exception {
         byte[] message = framed(request("m", LARGE));
-        FramePeer.Stream asked = half(message);
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream call = begun();
         call.open(LARGE);
         awaitReceived(call, message.length / 2);
         asked.data(message, message.length / 2, message.length, true);
@@ -129,19 +129,19 @@ class RequestsInPartsTest {
     @Test
     void head_thatComesByteByByte_passes() throws Exception {
         byte[] message = framed(request("m", LARGE));
-        FramePeer.Stream asked = client.infer();
+        RecordingHttp2Peer.Stream asked = client.infer();
         for (int i = 0; i < 60; i++) {
             asked.data(message, i, i + 1, false);
         }
         asked.data(message, 60, message.length, true);
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream call = begun();
         call.open(LARGE);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), message)).isTrue();
     }
 
     /** Sends what is left as the gateway lets the client. */
-    private static void sendRest(FramePeer.Stream asked, byte[] message, int from) {
+    private static void sendRest(RecordingHttp2Peer.Stream asked, byte[] message, int from) {
         int sent = from;
         while (sent < message.length) {
             int before = sent;
@@ -155,17 +155,17 @@ class RequestsInPartsTest {
     @Test
     void serverThatDoesNotRead_stopsTheClient_andLittleIsHeld() throws Exception {
         byte[] message = framed(request("m", FOR_LONG));
-        FramePeer.Stream asked = client.infer();
+        RecordingHttp2Peer.Stream asked = client.infer();
         int sent = 0;
         for (int allowed = CLIENT_WINDOW; allowed > sent; allowed = CLIENT_WINDOW + (int) asked.credit.get()) {
             asked.data(message, sent, allowed, false);
             sent = allowed;
             client.ping();
         }
-        FramePeer.Stream call = server.call();
-        awaitReceived(call, FramePeer.WINDOW);
-        assertThat(call.received()).isEqualTo(FramePeer.WINDOW);
-        assertThat(sent).isLessThanOrEqualTo(FramePeer.WINDOW + 2 * CLIENT_WINDOW);
+        RecordingHttp2Peer.Stream call = server.call();
+        awaitReceived(call, RecordingHttp2Peer.WINDOW);
+        assertThat(call.received()).isEqualTo(RecordingHttp2Peer.WINDOW);
+        assertThat(sent).isLessThanOrEqualTo(RecordingHttp2Peer.WINDOW + 2 * CLIENT_WINDOW);
         call.open(FOR_LONG);
         sendRest(asked, message, sent);
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
@@ -174,8 +174,8 @@ class RequestsInPartsTest {
 
     @Test
     void clientThatGoesHalfWay_resetsTheServersStream() throws Exception {
-        FramePeer.Stream asked = half(framed(request("m", LARGE)));
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream call = begun();
         asked.reset();
         call.awaitReset();
     }
@@ -183,8 +183,8 @@ class RequestsInPartsTest {
     @Test
     void clientThatEndsHalfWay_isRefused_andTheServerSeesNoEnd() throws Exception {
         byte[] message = framed(request("m", LARGE));
-        FramePeer.Stream asked = half(message);
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream call = begun();
         asked.data(message, 0, 0, true);
         assertThat(asked.status()).isEqualTo("13");
         call.awaitReset();
@@ -199,8 +199,8 @@ class RequestsInPartsTest {
                 .addRawInputContents(content(LARGE))
                 .addRawInputContents(content(LARGE - 200_003))
                 .addRawInputContents(content(200_000 - 1)));
-        FramePeer.Stream asked = half(message);
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream call = begun();
         asked.data(message, message.length / 2, message.length, true);
         assertThat(asked.status()).isEqualTo("3");
         assertThat(asked.fields.get("grpc-message"))
@@ -210,8 +210,8 @@ class RequestsInPartsTest {
 
     @Test
     void serverThatFailsHalfWay_failsTheCall() throws Exception {
-        FramePeer.Stream asked = half(framed(request("m", LARGE)));
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream call = begun();
         call.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "9");
         assertThat(asked.status()).isEqualTo("9");
         call.awaitReset();
@@ -219,8 +219,8 @@ class RequestsInPartsTest {
 
     @Test
     void serverThatAnswersHalfWay_isHeard() throws Exception {
-        FramePeer.Stream asked = half(framed(request("m", LARGE)));
-        FramePeer.Stream call = begun();
+        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream call = begun();
         call.answer("1");
         assertThat(asked.status()).isEqualTo("0");
         assertThat(asked.received()).isPositive();
@@ -229,7 +229,7 @@ class RequestsInPartsTest {
 
     @Test
     void serverThatResetsHalfWay_failsTheCall() throws Exception {
-        FramePeer.Stream asked = half(framed(request("m", LARGE)));
+        RecordingHttp2Peer.Stream asked = half(framed(request("m", LARGE)));
         begun().reset();
         assertThat(asked.status()).isEqualTo("14");
     }
@@ -276,14 +276,14 @@ class RequestsInPartsTest {
     @EnumSource
     void otherRequests_areGathered(Gathered why) throws Exception {
         byte[] message = why.message();
-        FramePeer.Stream asked = client.infer("grpc-encoding", why == Gathered.COMPRESSED ? "gzip" : "identity");
+        RecordingHttp2Peer.Stream asked = client.infer("grpc-encoding", why == Gathered.COMPRESSED ? "gzip" : "identity");
         asked.data(message, 0, message.length - 1, false);
         client.ping();
         asked.reset();
         // What comes next goes over the same connection, so that nothing can be overtaken.
         byte[] next = framed(request(why.model, 10));
         client.infer().data(next, 0, next.length, true);
-        FramePeer.Stream call = server.call();
+        RecordingHttp2Peer.Stream call = server.call();
         await().atMost(Duration.ofSeconds(30)).until(call::ended);
         assertThat(Arrays.equals(call.content(), next)).isTrue();
     }
@@ -291,7 +291,7 @@ class RequestsInPartsTest {
     @Test
     void messageLargerThanARequestMayBe_isRefusedBeforeItComes() throws Exception {
         byte[] message = framed(request("m", (16 << 20) + 1));
-        FramePeer.Stream asked = client.infer();
+        RecordingHttp2Peer.Stream asked = client.infer();
         asked.data(message, 0, 1000, false);
         assertThat(asked.status()).isEqualTo("8");
         assertThat(server.calls).isEmpty();
@@ -303,7 +303,7 @@ class RequestsInPartsTest {
         byte[] message = framed(request("limited", LARGE));
         half(message);
         begun();
-        FramePeer.Stream asked = half(message);
+        RecordingHttp2Peer.Stream asked = half(message);
         assertThat(asked.status()).isEqualTo("8");
         assertThat(server.calls).isEmpty();
     }
@@ -311,9 +311,9 @@ class RequestsInPartsTest {
     @Test
     void messageLargerThanAllMayHold_passes_becauseItIsNotHeld() throws Exception {
         byte[] message = framed(request("m", 12 << 20));
-        FramePeer.Stream asked = client.infer();
+        RecordingHttp2Peer.Stream asked = client.infer();
         asked.data(message, 0, CLIENT_WINDOW, false);
-        FramePeer.Stream call = server.call();
+        RecordingHttp2Peer.Stream call = server.call();
         call.open(1 << 30);
         sendRest(asked, message, CLIENT_WINDOW);
         await().atMost(Duration.ofSeconds(60)).until(call::ended);

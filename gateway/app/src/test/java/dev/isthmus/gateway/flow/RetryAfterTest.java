@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import java.time.Duration;
@@ -17,19 +18,19 @@ class RetryAfterTest {
             Metadata.Key.of("retry-after", Metadata.ASCII_STRING_MARSHALLER);
     private static final String REFUSAL = "upstream 'server' has failed too often: no calls for ";
 
-    private static UpstreamConfig breakingAtOnce(OipServer server) {
+    private static UpstreamConfig breakingAtOnce(FakeGrpcServer server) {
         UpstreamConfig base = Stage.grpc(server, ServerDialect.GENERIC);
         var breaker = new UpstreamConfig.Breaker(0.5, 1, 1, Duration.ofHours(1));
         return TestConfigs.with(base, Map.of("breaker", breaker));
     }
 
-    private static OipServer unavailable() throws Exception {
-        return new OipServer((call, message) -> call.close(Status.UNAVAILABLE.withDescription("down"), new Metadata()));
+    private static FakeGrpcServer unavailable() throws Exception {
+        return new FakeGrpcServer((call, message) -> call.close(Status.UNAVAILABLE.withDescription("down"), new Metadata()));
     }
 
     @Test
     void refusal_hasAHeader() throws Exception {
-        try (OipServer server = unavailable();
+        try (FakeGrpcServer server = unavailable();
                 Stage stage = Stage.of(breakingAtOnce(server));
                 Http1Client client = stage.http1()) {
             Http1Client.Response first =
@@ -46,7 +47,7 @@ class RetryAfterTest {
 
     @Test
     void refusal_hasMetadata() throws Exception {
-        try (OipServer server = unavailable();
+        try (FakeGrpcServer server = unavailable();
                 Stage stage = Stage.of(breakingAtOnce(server))) {
             byte[] request = Infer.request("m", "a", 1).toByteArray();
             GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), request)

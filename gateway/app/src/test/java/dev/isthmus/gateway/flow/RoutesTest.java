@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.Endpoint;
@@ -11,7 +11,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import io.grpc.Metadata;
@@ -34,7 +35,7 @@ class RoutesTest {
             {"name":"INPUT1","datatype":"INT32","shape":[1,16],"data":[%1$s]}]}""".formatted("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
 
     /** Answers every request with its number. */
-    private static final class Echo implements OipServer.Script {
+    private static final class Echo implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
@@ -80,7 +81,7 @@ class RoutesTest {
 
     @Test
     void renamedModel_isAskedByItsName_andAnsweredByTheClients() throws Exception {
-        try (OipServer server = new OipServer(new Echo());
+        try (FakeGrpcServer server = new FakeGrpcServer(new Echo());
                 Stage stage = new Stage(
                         Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
                         Map.of("public", renamed("u", "internal")),
@@ -88,11 +89,11 @@ class RoutesTest {
                         false);
                 Http1Client http = stage.http1()) {
             assertThat(asked(stage, "public").getModelName()).isEqualTo("public");
-            assertThat(Infer.request(OipServer.next(server.messages)).getModelName())
+            assertThat(Infer.request(FakeGrpcServer.next(server.messages)).getModelName())
                     .isEqualTo("internal");
             assertThat(http.post("/v2/models/public/infer", BODY).response().text())
                     .isEqualTo(Infer.answerJson("public", "a", 7));
-            assertThat(Infer.request(OipServer.next(server.messages)).getModelName())
+            assertThat(Infer.request(FakeGrpcServer.next(server.messages)).getModelName())
                     .isEqualTo("internal");
         }
     }
@@ -100,7 +101,7 @@ class RoutesTest {
     @Test
     void renamedModel_ofARestServer_keepsTheServersBytes() throws Exception {
         String answer = "{\"model_name\": \"%s\", \"parameters\": {\"own\": [null]}, \"outputs\": []}";
-        try (ScriptedServer server = ScriptedServer.sending(ok(answer.formatted("internal")));
+        try (FakeRestServer server = FakeRestServer.sending(ok(answer.formatted("internal")));
                 Stage stage = new Stage(
                         Map.of("u", Stage.rest(server, ServerDialect.MLSERVER)),
                         Map.of("public", renamed("u", "internal")),
@@ -115,11 +116,11 @@ class RoutesTest {
 
     @Test
     void renamedModel_inAStream_isAnsweredByTheClientsName() throws Exception {
-        OipServer.Script script = (call, message) -> {
+        FakeGrpcServer.Script script = (call, message) -> {
             ModelInferRequest request = Infer.request(message);
             call.sendMessage(Infer.enveloped(Infer.answer(request, 1)));
         };
-        try (OipServer server = new OipServer(script);
+        try (FakeGrpcServer server = new FakeGrpcServer(script);
                 Stage stage = new Stage(
                         Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
                         Map.of("public", renamed("u", "internal")),
@@ -132,7 +133,7 @@ class RoutesTest {
                     Infer.request("public", "a", 7).toByteArray());
             assertThat(Infer.envelope(client.answer()).getInferResponse().getModelName())
                     .isEqualTo("public");
-            assertThat(Infer.request(OipServer.next(server.messages)).getModelName())
+            assertThat(Infer.request(FakeGrpcServer.next(server.messages)).getModelName())
                     .isEqualTo("internal");
         }
     }
@@ -140,8 +141,8 @@ class RoutesTest {
     @Test
     void rule_onAHeaderThatGoesNoFurther_choosesTheTarget() throws Exception {
         var rule = new ModelConfig.RuleConfig(Map.of("X-Canary", "yes"), Map.of(), "canary");
-        try (OipServer stable = new OipServer(new Echo());
-                OipServer canary = new OipServer(new Echo());
+        try (FakeGrpcServer stable = new FakeGrpcServer(new Echo());
+                FakeGrpcServer canary = new FakeGrpcServer(new Echo());
                 Stage stage = new Stage(
                         Map.of(
                                 "s", Stage.grpc(stable, ServerDialect.TRITON),
@@ -195,9 +196,9 @@ class RoutesTest {
 
     @Test
     void fallback_isNotAskedWhatTheServerRefused() throws Exception {
-        OipServer.Script refusing = (call, message) ->
+        FakeGrpcServer.Script refusing = (call, message) ->
                 call.close(Status.INVALID_ARGUMENT.withDescription("the server's words"), new Metadata());
-        try (OipServer server = new OipServer(refusing);
+        try (FakeGrpcServer server = new FakeGrpcServer(refusing);
                 Stage stage = new Stage(
                         Map.of("u", Stage.grpc(server, ServerDialect.TRITON)),
                         Map.of("m", falling("u", "simple")),
@@ -213,8 +214,8 @@ class RoutesTest {
 
     @Test
     void upstreams_ofDifferentKinds_areEachSentTheirForm() throws Exception {
-        try (OipServer grpc = new OipServer(new Echo());
-                ScriptedServer rest = ScriptedServer.sending(ok("{\"model_name\":\"m\",\"outputs\":[]}"));
+        try (FakeGrpcServer grpc = new FakeGrpcServer(new Echo());
+                FakeRestServer rest = FakeRestServer.sending(ok("{\"model_name\":\"m\",\"outputs\":[]}"));
                 Stage stage = new Stage(
                         Map.of(
                                 "g", Stage.grpc(grpc, ServerDialect.TRITON),

@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
@@ -42,12 +43,12 @@ class ShadowTest {
     }
 
     /** Answers with the number that it is sent and this. */
-    private OipServer adding(int more) throws IOException {
+    private FakeGrpcServer adding(int more) throws IOException {
         return server((call, request) -> answer(call, request, Infer.value(request) + more));
     }
 
     /** Answers when the test does. */
-    private OipServer slow() throws IOException {
+    private FakeGrpcServer slow() throws IOException {
         return server((call, request) -> waiting.add(call));
     }
 
@@ -55,8 +56,8 @@ class ShadowTest {
         void answer(ServerCall<byte[], byte[]> call, ModelInferRequest request);
     }
 
-    private OipServer server(Behaviour behaviour) throws IOException {
-        OipServer server = new OipServer(new OipServer.Script() {
+    private FakeGrpcServer server(Behaviour behaviour) throws IOException {
+        FakeGrpcServer server = new FakeGrpcServer(new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                 behaviour.answer(call, Infer.request(message));
@@ -76,8 +77,8 @@ class ShadowTest {
         call.close(Status.OK, new Metadata());
     }
 
-    private ScriptedServer restAnswering(int value) throws IOException {
-        ScriptedServer server = ScriptedServer.that((request, out) -> {
+    private FakeRestServer restAnswering(int value) throws IOException {
+        FakeRestServer server = FakeRestServer.that((request, out) -> {
             write(out, ok(Infer.answerJson("m", "a", value)));
             return true;
         });
@@ -115,12 +116,12 @@ class ShadowTest {
 
     @Test
     void shadow_getsTheSameRequest_marked_andIsEqual() throws Exception {
-        OipServer shadow = adding(1);
+        FakeGrpcServer shadow = adding(1);
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.grpc(shadow), LONG);
         expectOverGrpc(gateway, 5, 6);
         gateway.awaitComparisons("equal", 1);
-        assertThat(Infer.request(OipServer.next(shadow.messages))).isEqualTo(Infer.request("m", "a", 5));
-        assertThat(OipServer.next(shadow.opened).headers().get(MARK)).isEqualTo("true");
+        assertThat(Infer.request(FakeGrpcServer.next(shadow.messages))).isEqualTo(Infer.request("m", "a", 5));
+        assertThat(FakeGrpcServer.next(shadow.opened).headers().get(MARK)).isEqualTo("true");
     }
 
     @Test
@@ -154,7 +155,7 @@ class ShadowTest {
     @Test
     void deadShadow_failsAlone() throws Exception {
         Endpoint nobody;
-        try (ScriptedServer gone = ScriptedServer.sending("")) {
+        try (FakeRestServer gone = FakeRestServer.sending("")) {
             nobody = gone.endpoint();
         }
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.grpc(nobody), LONG);
@@ -165,7 +166,7 @@ class ShadowTest {
 
     @Test
     void shadowThatHangsUp_failsAlone() throws Exception {
-        ScriptedServer rude = ScriptedServer.that((request, out) -> false);
+        FakeRestServer rude = FakeRestServer.that((request, out) -> false);
         open.add(rude);
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.rest(rude), LONG);
         expectOverGrpc(gateway, 5, 6);
@@ -174,7 +175,7 @@ class ShadowTest {
 
     @Test
     void shadowThatRefuses_failsAlone() throws Exception {
-        OipServer refusing =
+        FakeGrpcServer refusing =
                 server((call, request) -> call.close(Status.INVALID_ARGUMENT.withDescription("no"), new Metadata()));
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.grpc(refusing), LONG);
         expectOverRest(gateway, 5, 6);
@@ -183,51 +184,51 @@ class ShadowTest {
 
     @Test
     void slowShadow_isNotWaitedFor_andEndsByItsOwnTimeout() throws Exception {
-        OipServer slow = slow();
+        FakeGrpcServer slow = slow();
         ShadowedGateway gateway =
                 gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.grpc(slow), Duration.ofSeconds(1));
         expectOverGrpc(gateway, 5, 6);
-        OipServer.next(waiting);
+        FakeGrpcServer.next(waiting);
         gateway.awaitRequests("timeout", 1);
-        assertThat(OipServer.next(slow.cancelled)).isEqualTo("ModelInfer");
+        assertThat(FakeGrpcServer.next(slow.cancelled)).isEqualTo("ModelInfer");
     }
 
     @Test
     void shadowThatAnswersLate_isComparedStill() throws Exception {
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.grpc(slow()), LONG);
         expectOverRest(gateway, 5, 6);
-        answer(OipServer.next(waiting), Infer.request("m", "a", 5), 6);
+        answer(FakeGrpcServer.next(waiting), Infer.request("m", "a", 5), 6);
         gateway.awaitComparisons("equal", 1);
     }
 
     @Test
     void clientThatGoes_leavesTheShadowItsCall() throws Exception {
-        OipServer main = slow();
-        OipServer shadow = adding(0);
+        FakeGrpcServer main = slow();
+        FakeGrpcServer shadow = adding(0);
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(main), ShadowedGateway.grpc(shadow), LONG);
         GrpcClient client = ask(gateway, 5);
-        OipServer.next(waiting);
+        FakeGrpcServer.next(waiting);
         gateway.awaitRequests("answered", 1);
         client.cancel();
-        assertThat(OipServer.next(main.cancelled)).isEqualTo("ModelInfer");
+        assertThat(FakeGrpcServer.next(main.cancelled)).isEqualTo("ModelInfer");
     }
 
     @Test
     void clientThatGoes_whileTheShadowRuns_leavesNothing() throws Exception {
-        OipServer main = slow();
+        FakeGrpcServer main = slow();
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(main), ShadowedGateway.grpc(slow()), LONG);
         GrpcClient client = ask(gateway, 5);
-        ServerCall<byte[], byte[]> one = OipServer.next(waiting);
-        ServerCall<byte[], byte[]> other = OipServer.next(waiting);
+        ServerCall<byte[], byte[]> one = FakeGrpcServer.next(waiting);
+        ServerCall<byte[], byte[]> other = FakeGrpcServer.next(waiting);
         client.cancel();
-        assertThat(OipServer.next(main.cancelled)).isEqualTo("ModelInfer");
+        assertThat(FakeGrpcServer.next(main.cancelled)).isEqualTo("ModelInfer");
         answer(one.isCancelled() ? other : one, Infer.request("m", "a", 5), 6);
         gateway.awaitRequests("answered", 1);
     }
 
     @Test
     void mainThatFails_failsAsItDoes_andTheShadowAnswers() throws Exception {
-        OipServer failing =
+        FakeGrpcServer failing =
                 server((call, request) -> call.close(Status.INTERNAL.withDescription("broken"), new Metadata()));
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(failing), ShadowedGateway.grpc(adding(0)), LONG);
         assertThat(ask(gateway, 5).status().getCode()).isEqualTo(Status.Code.INTERNAL);
@@ -250,7 +251,7 @@ class ShadowTest {
                 {"inputs":[{"name":"a","datatype":"INT32","shape":[1],"data":[1]}],"outputs":[{"name":"OUTPUT0",
                 "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}}]}"""})
     void sharedMemory_isNotCopied(String request) throws Exception {
-        ScriptedServer shadow = restAnswering(6);
+        FakeRestServer shadow = restAnswering(6);
         ShadowedGateway gateway =
                 gateway(ShadowedGateway.sharing(restAnswering(6)), ShadowedGateway.sharing(shadow), LONG);
         try (Http1Client client = gateway.http1()) {
@@ -263,6 +264,6 @@ class ShadowTest {
     void endOfTheGateway_endsTheShadowsCall() throws Exception {
         ShadowedGateway gateway = gateway(ShadowedGateway.grpc(adding(1)), ShadowedGateway.grpc(slow()), LONG);
         expectOverGrpc(gateway, 5, 6);
-        OipServer.next(waiting);
+        FakeGrpcServer.next(waiting);
     }
 }

@@ -11,7 +11,8 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
@@ -65,17 +66,17 @@ final class ShadowedGateway implements AutoCloseable {
         return Stage.upstream(UpstreamProtocol.GRPC, endpoint, ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
     }
 
-    static UpstreamConfig grpc(OipServer server) {
+    static UpstreamConfig grpc(FakeGrpcServer server) {
         return grpc(server.endpoint());
     }
 
-    static UpstreamConfig rest(ScriptedServer server) {
+    static UpstreamConfig rest(FakeRestServer server) {
         return Stage.upstream(
                 UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
     }
 
     /** A server that shares memory with its clients. */
-    static UpstreamConfig sharing(ScriptedServer server) {
+    static UpstreamConfig sharing(FakeRestServer server) {
         return Stage.upstream(
                 UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);
     }

@@ -3,7 +3,8 @@ package dev.isthmus.gateway.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.CallOptions;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;
@@ -36,7 +37,7 @@ class ShutdownTest {
     @ParameterizedTest
     @ValueSource(strings = {"ModelInfer", "ModelStreamInfer"})
     void callsToAGrpcServer(String method) throws Exception {
-        OipServer.Script silent = new OipServer.Script() {
+        FakeGrpcServer.Script silent = new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
                 // It never answers.
@@ -47,16 +48,16 @@ class ShutdownTest {
                 // Nor does it end the call.
             }
         };
-        try (OipServer server = new OipServer(silent);
+        try (FakeGrpcServer server = new FakeGrpcServer(silent);
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.MLSERVER))) {
-            expectTheTruth(stage, method, () -> OipServer.next(server.messages));
+            expectTheTruth(stage, method, () -> FakeGrpcServer.next(server.messages));
         }
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"ModelInfer", "ModelStreamInfer"})
     void callsToARestServer(String method) throws Exception {
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> true);
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> true);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
             expectTheTruth(stage, method, () -> Stage.posted(server));
         }

@@ -5,7 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.io.OutputStream;
 import java.util.List;
 import java.util.Map;
@@ -21,24 +22,24 @@ class SkimmedJsonTest {
     private static final String PATH = "/v2/models/m/infer";
     private static final String REFUSED = "{\"error\":\"the server's words\"}";
 
-    private ScriptedServer server;
-    private OipServer other;
+    private FakeRestServer server;
+    private FakeGrpcServer other;
     private Stage stage;
     private Http1Client client;
 
     /** The server refuses what has an X in its id. */
-    private static boolean serve(ScriptedServer.Seen request, OutputStream out) throws java.io.IOException {
+    private static boolean serve(FakeRestServer.RestRequest request, OutputStream out) throws java.io.IOException {
         String text = request.body().contains("\"X\"")
-                ? ScriptedServer.ok(REFUSED).replace("200 OK", "422 Unprocessable Entity")
-                : ScriptedServer.ok("{\"model_name\":\"m\",\"outputs\":[]}");
-        ScriptedServer.write(out, text);
+                ? FakeRestServer.ok(REFUSED).replace("200 OK", "422 Unprocessable Entity")
+                : FakeRestServer.ok("{\"model_name\":\"m\",\"outputs\":[]}");
+        FakeRestServer.write(out, text);
         return true;
     }
 
     @BeforeEach
     void start() throws Exception {
-        server = ScriptedServer.that(SkimmedJsonTest::serve);
-        other = new OipServer((call, message) -> call.sendMessage(
+        server = FakeRestServer.that(SkimmedJsonTest::serve);
+        other = new FakeGrpcServer((call, message) -> call.sendMessage(
                 Infer.answer(Infer.request(message), Infer.number(9)).toByteArray()));
         ModelConfig.ShadowConfig shadow =
                 TestConfigs.with(ModelConfig.ShadowConfig.DEFAULT, Map.of("upstream", "grpc"));

@@ -188,7 +188,7 @@ class SlowClientsTest {
     void idleConnections_areClosed() throws Exception {
         start("connections: {idle_timeout: 200ms}");
         try (Http1Client idle = http1();
-                FramePeer peer = FramePeer.client(port())) {
+                RecordingHttp2Peer peer = RecordingHttp2Peer.client(port())) {
             assertThat(peer).isNotNull();
             assertThat(idle.get("/v2/health/live").response().status()).isEqualTo(200);
             assertThat(idle.closedByServer()).isTrue();

@@ -14,7 +14,8 @@ import dev.isthmus.gateway.settings.LocalConfig;
 import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
@@ -146,11 +147,11 @@ final class Stage implements AutoCloseable {
         return new Stage(TestConfigs.with(embedded, Map.of("local", local)));
     }
 
-    static UpstreamConfig grpc(OipServer server, ServerDialect dialect) {
+    static UpstreamConfig grpc(FakeGrpcServer server, ServerDialect dialect) {
         return upstream(UpstreamProtocol.GRPC, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }
 
-    static UpstreamConfig rest(ScriptedServer server, ServerDialect dialect) {
+    static UpstreamConfig rest(FakeRestServer server, ServerDialect dialect) {
         return upstream(UpstreamProtocol.REST, server.endpoint(), dialect, BinaryTensorData.FALSE, false);
     }
 
@@ -183,8 +184,8 @@ final class Stage implements AutoCloseable {
     }
 
     /** The next request with a body that a server was sent; the gateway's own questions are passed over. */
-    static ScriptedServer.Seen posted(ScriptedServer server) throws InterruptedException {
-        ScriptedServer.Seen seen = server.request();
+    static FakeRestServer.RestRequest posted(FakeRestServer server) throws InterruptedException {
+        FakeRestServer.RestRequest seen = server.request();
         while (!seen.head().startsWith("POST") || seen.head().startsWith("POST /v2/repository/index ")) {
             seen = server.request();
         }

@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.flow.OipServer.next;
+import static dev.isthmus.gateway.upstream.FakeGrpcServer.next;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
@@ -22,7 +23,7 @@ class StreamOverGrpcTest {
     private static final String STREAM = "ModelStreamInfer";
 
     /** Answers as many times as the request says, then says so of the next; "bad" fails, "die" ends the call. */
-    private record Counting(boolean enveloped) implements OipServer.Script {
+    private record Counting(boolean enveloped) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
             ModelInferRequest request = Infer.request(message);
@@ -68,7 +69,7 @@ class StreamOverGrpcTest {
     @CsvSource({"TRITON, true", "MLSERVER, false", "GENERIC, true", "GENERIC, false", "AUTO, true", "AUTO, false"})
     void answers_ofEitherShape_comeInOrderInTheShapeTheClientWants(ServerDialect dialect, boolean enveloped)
             throws Exception {
-        try (OipServer server = new OipServer(new Counting(enveloped));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(enveloped));
                 Stage stage = Stage.of(Stage.grpc(server, dialect))) {
             GrpcClient triton = open(stage);
             triton.send(request("m", "a", 3)).send(request("m", "b", 2));
@@ -96,7 +97,7 @@ class StreamOverGrpcTest {
 
     @Test
     void end_rightAfterTheFirstRequest_answersAllTheSame() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             for (int i = 0; i < 20; i++) {
                 GrpcClient client = open(stage);
@@ -110,7 +111,7 @@ class StreamOverGrpcTest {
 
     @Test
     void stream_withoutRequests_endsWell() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.end();
@@ -120,7 +121,7 @@ class StreamOverGrpcTest {
 
     @Test
     void error_inTheStream_isReported_andTheStreamGoesOn() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("m", "bad", 1)).send(request("m", "a", 1));
@@ -136,7 +137,7 @@ class StreamOverGrpcTest {
     @ParameterizedTest
     @CsvSource({"triton_grpc_error, true", "isthmus-stream-form, oip"})
     void error_forAClientThatWantsAStatus_endsTheStream(String header, String value) throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage, header, value);
             client.send(request("m", "bad", 1)).send(request("m", "a", 1));
@@ -150,8 +151,8 @@ class StreamOverGrpcTest {
 
     @Test
     void models_ofSeveralServers_shareOneStream() throws Exception {
-        try (OipServer one = new OipServer(new Counting(true));
-                OipServer other = new OipServer(new Counting(false));
+        try (FakeGrpcServer one = new FakeGrpcServer(new Counting(true));
+                FakeGrpcServer other = new FakeGrpcServer(new Counting(false));
                 Stage stage = new Stage(
                         Map.of(
                                 "one", Stage.grpc(one, ServerDialect.TRITON),
@@ -181,7 +182,7 @@ class StreamOverGrpcTest {
 
     @Test
     void request_malformed_isReported_andTheStreamGoesOn() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(new byte[] {0x0a, 0x7f});
@@ -195,7 +196,7 @@ class StreamOverGrpcTest {
 
     @Test
     void client_cancels_serverSeesIt() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("m", "a", 1)).send(request("other", "b", 1));
@@ -209,7 +210,7 @@ class StreamOverGrpcTest {
 
     @Test
     void server_failsMidStream_statusReachesTheClient_andOtherBranchesEnd() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("other", "a", 1));
@@ -225,7 +226,7 @@ class StreamOverGrpcTest {
 
     @Test
     void server_vanishesMidStream_isUnavailable() throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, ServerDialect.TRITON))) {
             GrpcClient client = open(stage);
             client.send(request("m", "a", 1));
@@ -241,7 +242,7 @@ class StreamOverGrpcTest {
             value = ServerDialect.class,
             names = {"TRITON", "GENERIC"})
     void server_sendsWhatIsNoMessage_endsTheStream(ServerDialect dialect) throws Exception {
-        try (OipServer server = new OipServer(new Counting(true));
+        try (FakeGrpcServer server = new FakeGrpcServer(new Counting(true));
                 Stage stage = Stage.of(Stage.grpc(server, dialect))) {
             GrpcClient client = open(stage);
             client.send(request("m", "malformed", 1));

@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.flow;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.proto.ModelInferRequest;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.proto.ModelStreamInferResponse;
@@ -26,7 +26,7 @@ class StreamOverUnaryTest {
     private static final Pattern DATA = Pattern.compile("\"data\":\\[(\\d+)");
 
     /** Answers with the number of the request, and "bad" with a failure; "hang" is left without an answer. */
-    private static boolean answer(ScriptedServer.Seen request, OutputStream out) throws IOException {
+    private static boolean answer(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String id = first(ID, request.body());
         switch (id) {
             case "bad" -> write(out, "HTTP/1.1 400 Bad\r\nContent-Length: 21\r\n\r\n{\"error\":\"it is bad\"}");
@@ -47,7 +47,7 @@ class StreamOverUnaryTest {
 
     @Test
     void rest_manyRequests_areAnsweredInOrder() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             GrpcClient client = open(stage);
             for (int i = 0; i < 100; i++) {
@@ -65,7 +65,7 @@ class StreamOverUnaryTest {
 
     @Test
     void rest_error_hasTheRequestsId_andTheStreamGoesOn() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             GrpcClient client = open(stage);
             client.send(Infer.request("m", "bad", 1).toByteArray())
@@ -83,7 +83,7 @@ class StreamOverUnaryTest {
     @Test
     void rest_severalAnswersToOneRequest_andErrors_haveItsId() throws Exception {
         String events = "data: " + Infer.answerJson("m", "a", 1) + "\n\ndata: {\"error\":\"it went bad\"}\n\n";
-        try (ScriptedServer server = ScriptedServer.sending(
+        try (FakeRestServer server = FakeRestServer.sending(
                         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nContent-Length: "
                                 + events.length() + "\r\n\r\n" + events);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
@@ -103,7 +103,7 @@ class StreamOverUnaryTest {
     /** MLServer puts ids into a header, so one that cannot stand there is kept from it, and comes back all the same. */
     @Test
     void rest_idThatTheServerCannotTake_comesBack() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.MLSERVER))) {
             GrpcClient client = open(stage);
             client.send(Infer.request("m", "\u00e9 \n", 1).toByteArray())
@@ -119,7 +119,7 @@ class StreamOverUnaryTest {
 
     @Test
     void rest_client_cancels_connectionIsClosed() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
                 Stage stage = Stage.of(Stage.rest(server, ServerDialect.GENERIC))) {
             GrpcClient client = open(stage);
             for (int i = 0; i < 5; i++) {
@@ -154,7 +154,7 @@ class StreamOverUnaryTest {
 
     @Test
     void several_restAndLocal_shareOneStream() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that(StreamOverUnaryTest::answer);
+        try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
                 Stage stage = new Stage(
                         Map.of("rest", Stage.rest(server, ServerDialect.GENERIC)), Map.of("m", "rest"), "local")) {
             GrpcClient client = open(stage);

@@ -8,6 +8,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.ModelConfig;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.proto.ModelInferRequest;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -37,7 +38,7 @@ class UnreadAnswersTest {
 
     private static Http2Client.Response ask(Http2Client client) {
         return client.post(
-                "/" + OipServer.SERVICE + "/ModelInfer",
+                "/" + FakeGrpcServer.SERVICE + "/ModelInfer",
                 framed(REQUEST.toByteArray()),
                 "content-type",
                 "application/grpc",

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.isthmus.gateway.coding.Compressed;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;

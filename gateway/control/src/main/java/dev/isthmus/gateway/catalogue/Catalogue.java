@@ -9,6 +9,7 @@ import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.catalogue.SharedLookups.LookupResult;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelMetadata;
@@ -22,7 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -45,7 +46,7 @@ public final class Catalogue implements AutoCloseable {
 
     private final List<Upstream> upstreams;
     private final ModelLocations places;
-    private final ScheduledExecutorService loop;
+    private final EventLoop loop;
     private final ServerRecords watches;
     private final FleetSnapshots snapshots;
     private final ReadyChecks checks;
@@ -65,7 +66,7 @@ public final class Catalogue implements AutoCloseable {
      * @param discovering the upstreams whose models are all routed to them
      */
     public record Settings(
-            ServerMetadata self, ServerReadiness policy, boolean readyBefore, Set<Upstream> discovering) {
+            ServerMetadata self, ServerReadyPolicy policy, boolean readyBefore, Set<Upstream> discovering) {
 
         public Settings {
             discovering = Set.copyOf(discovering);
@@ -80,7 +81,7 @@ public final class Catalogue implements AutoCloseable {
      * @param gateway without which nothing is called ready
      */
     public record CatalogueResources(
-            ScheduledExecutorService loop,
+            EventLoop loop,
             ByteBufAllocator allocator,
             LongSupplier nanoTime,
             RandomGenerator random,

@@ -10,7 +10,7 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.Map;
-import java.util.concurrent.Executor;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
@@ -20,7 +20,7 @@ import java.util.function.BiConsumer;
  * @param failed counts failures: the upstream, and what it was asked for
  */
 record CatalogueRequests(
-        Executor loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
+        EventLoop loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** Takes the outcome of a question: one of the two, once. */

@@ -1,28 +1,24 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.oip.ServerMetadata;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The extensions that a client can count on, whichever server of the fleet its model is on. */
 public final class FleetExtensions {
-    /** What the servers do and the gateway passes on: each of them must have it. In Triton's order. */
-    private static final List<String> PASSED = List.of(
+    /** What the servers do and the gateway passes on, besides management: each of them must have it. */
+    private static final Set<String> INFERENCE = Set.of(
             "classification",
             "sequence",
             "model_repository(unload_dependents)",
             "schedule_policy",
-            "model_configuration",
-            "system_shared_memory",
-            "cuda_shared_memory",
             "parameters",
-            "trace",
-            "logging",
             "generate");
-    /** What the gateway makes of the answers of those servers that have it: one is enough. */
-    private static final List<String> MERGED = List.of("model_repository", "statistics");
     /** What the gateway does for every server. */
     private static final String BINARY = "binary_tensor_data";
 
@@ -38,16 +34,34 @@ public final class FleetExtensions {
         Set<String> extensions = new LinkedHashSet<>(self.extensions());
         extensions.add(BINARY);
         List<Set<String>> known = servers.stream().map(ServerExtensions::known).toList();
-        for (String name : MERGED) {
-            if (known.stream().anyMatch(server -> server.contains(name))) {
-                extensions.add(name);
-            }
-        }
-        for (String name : PASSED) {
-            if (!known.isEmpty() && known.stream().allMatch(server -> server.contains(name))) {
-                extensions.add(name);
-            }
-        }
+        // What the gateway makes of the answers of those servers that have it: one is enough.
+        merged().filter(name -> known.stream().anyMatch(server -> server.contains(name)))
+                .forEach(extensions::add);
+        // In the order of the first server.
+        Set<String> passed = passed();
+        known.stream()
+                .limit(1)
+                .flatMap(Set::stream)
+                .filter(passed::contains)
+                .filter(name -> known.stream().allMatch(server -> server.contains(name)))
+                .forEach(extensions::add);
         return new ServerMetadata(self.name(), self.version(), List.copyOf(extensions));
+    }
+
+    private static Stream<String> merged() {
+        return Stream.of(Extension.values())
+                .filter(extension -> !extension.fanOut().passedOn())
+                .map(Extension::advertisedName)
+                .distinct()
+                .sorted();
+    }
+
+    private static Set<String> passed() {
+        return Stream.concat(
+                        INFERENCE.stream(),
+                        Stream.of(Extension.values())
+                                .filter(extension -> extension.fanOut().passedOn())
+                                .map(Extension::advertisedName))
+                .collect(Collectors.toUnmodifiableSet());
     }
 }

@@ -22,7 +22,7 @@ import java.util.Map;
  */
 record FleetSnapshot(
         Map<Upstream, ReplicaStatus> members,
-        ServerReadiness.ReadinessReport server,
+        ReadinessReport server,
         Map<String, Boolean> models,
         ServerMetadata metadata,
         boolean settled) {

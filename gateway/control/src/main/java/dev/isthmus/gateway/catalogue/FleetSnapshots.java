@@ -53,13 +53,13 @@ final class FleetSnapshots {
         Map<String, Boolean> judged = new HashMap<>();
         for (String name : places.configured()) {
             ModelLocation place = places.of(ModelRef.of(name));
-            boolean ready = place.policy().ready(tally(place));
+            boolean ready = tally(place).satisfies(place.policy());
             judged.put(name, ready);
             if (asked(place)) {
                 known.put(name, ready);
             }
         }
-        ServerReadiness.ReadinessReport verdict = rules.policy().judge(watches.ready(), judged);
+        ReadinessReport verdict = ReadinessReport.of(rules.policy(), watches.ready(), judged);
         return new FleetSnapshot(
                 watches.seen(),
                 verdict,

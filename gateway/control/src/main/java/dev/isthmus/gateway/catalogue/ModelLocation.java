@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.gateway.routing.Target;
+import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import java.util.List;
 
 /**
@@ -10,7 +11,7 @@ import java.util.List;
  * @param configured whether the model is configured by its name, and not by a pattern, discovery or the default upstream
  * @param policy when it is ready
  */
-public record ModelLocation(List<Target> targets, boolean configured, ModelReadiness policy) {
+public record ModelLocation(List<Target> targets, boolean configured, ReadyPolicy policy) {
 
     public ModelLocation {
         targets = List.copyOf(targets);

@@ -313,7 +313,7 @@ final class ModelMetadataCache {
                 return;
             }
             ReadyCount all = tally.plus(new ReadyCount(0, failures.size()));
-            found.accept(new LookupResult.Value<>(place.policy().ready(all), KEEP_READY));
+            found.accept(new LookupResult.Value<>(all.satisfies(place.policy()), KEEP_READY));
         }
 
         private static boolean unreachable(OipException failure) {

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import java.util.Collection;
 
 /** How many of some servers are ready. */
@@ -23,6 +24,15 @@ public record ReadyCount(int ready, int total) {
 
     ReadyCount plus(boolean state) {
         return new ReadyCount(state ? ready + 1 : ready, Math.addExact(total, 1));
+    }
+
+    /** Whether a model is ready whose servers, those of all its targets together, these are. Without a server it never is. */
+    boolean satisfies(ReadyPolicy policy) {
+        return switch (policy) {
+            case ANY -> ready > 0;
+            case ALL -> total > 0 && ready == total;
+            case QUORUM -> ready > total / 2;
+        };
     }
 
     @Override

@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.transcoder.Dialect;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.Wire;
 
 /** Which upstreams have a repository of models, as far as is known now. */
 public final class RepositoryUpstreams {
-    private static final String NAME = "model_repository";
+    private static final String NAME = Extension.REPOSITORY_INDEX.advertisedName();
     /** KServe's name; it has load and unload, and a list of names in place of the index. */
     private static final String KSERVE = "model_repository_extension";
 

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.catalogue;
 
+import dev.isthmus.gateway.extension.Extension;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -11,17 +13,17 @@ import java.util.stream.Collectors;
  * @param sharedMemory whether the gateway lets clients use memory that they share with it
  */
 public record ServerExtensions(List<String> names, boolean sharedMemory) {
-    private static final String REPOSITORY = "model_repository";
+    private static final String REPOSITORY = Extension.REPOSITORY_INDEX.advertisedName();
 
     public ServerExtensions {
         names = List.copyOf(names);
     }
 
-    /** The names as the protocol has them; KServe says "model_repository_extension". */
+    /** The names as the protocol has them, in the server's order; KServe says "model_repository_extension". */
     Set<String> known() {
         return names.stream()
                 .map(name -> name.equals("model_repository_extension") ? REPOSITORY : name)
                 .filter(name -> sharedMemory || !name.endsWith("shared_memory"))
-                .collect(Collectors.toUnmodifiableSet());
+                .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 }

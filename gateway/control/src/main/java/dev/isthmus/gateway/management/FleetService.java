@@ -9,7 +9,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.dispatch.EmptyBodySink;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.WireLimits;
 
 /** Serves the operations of the whole fleet: server readiness and metadata, models' readiness and metadata, management. */
 public final class FleetService implements Service {

@@ -1,17 +1,20 @@
 package dev.isthmus.gateway.management;
 
+import dev.isthmus.gateway.call.ForwardingReply;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.extension.ManagementJson;
+import dev.isthmus.gateway.extension.RepositoryJson;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -22,16 +25,15 @@ import java.util.Map;
  * One operation of a management extension: its body and answer go through as they are where client and upstream speak the
  * same protocol, and are turned from JSON into protobuf or back where not.
  */
-final class ManageBridge implements Reply {
+final class ManageBridge extends ForwardingReply {
     private final Operation.Manage manage;
     private final Upstream upstream;
-    private final Reply client;
     private final boolean crossed;
 
     ManageBridge(Operation.Manage manage, Upstream upstream, Reply client) {
+        super(client);
         this.manage = manage;
         this.upstream = upstream;
-        this.client = client;
         Wire wire = upstream.peer().wire();
         // The backend in this process speaks protobuf.
         this.crossed = manage.json() != (wire == Wire.REST);
@@ -44,15 +46,15 @@ final class ManageBridge implements Reply {
         }
         try {
             ByteBuf turned = manage.json()
-                    ? ManageRequests.toProtobuf(manage, body)
-                    : ManageRequests.toJson(manage.extension(), body);
+                    ? ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), body)
+                    : ManagementJson.toJson(manage.extension(), body);
             return upstream.manage(call, manage.as(!manage.json()), turned, this);
         } catch (JsonProcessingException | InvalidProtocolBufferException e) {
-            client.fail(ManageRequests.malformed(e));
+            fail(ManagementJson.malformed(e));
         } catch (IOException e) {
-            client.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
+            fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
         } catch (OipException e) {
-            client.fail(e);
+            fail(e);
         } finally {
             body.release();
         }
@@ -61,31 +63,26 @@ final class ManageBridge implements Reply {
 
     private Subscription passed(Call call, ByteBuf body) {
         boolean index = manage.extension() == Extension.REPOSITORY_INDEX && !manage.json();
-        return upstream.manage(call, manage, body, index ? this : client);
-    }
-
-    @Override
-    public void headers(Map<String, String> headers) {
-        client.headers(headers);
+        return upstream.manage(call, manage, body, index ? this : delegate());
     }
 
     @Override
     public void message(ReplyMessage answer) {
         if (!(answer instanceof ReplyMessage.Document document)) {
-            client.message(answer);
+            super.message(answer);
             return;
         }
         try {
             byte[] content = ByteBufUtil.getBytes(document.content());
-            client.message(new ReplyMessage.Document(Unpooled.wrappedBuffer(turned(content))));
+            super.message(new ReplyMessage.Document(Unpooled.wrappedBuffer(turned(content))));
         } catch (IOException e) {
-            client.fail(new OipException(
+            super.fail(new OipException(
                     ErrorCode.BAD_UPSTREAM_ANSWER,
                     "upstream '" + upstream.name() + "' sent an answer to " + manage.extension()
                             + " that is not the protocol's",
                     e));
         } catch (OipException e) {
-            client.fail(e);
+            super.fail(e);
         } finally {
             document.release();
         }
@@ -93,20 +90,10 @@ final class ManageBridge implements Reply {
 
     private byte[] turned(byte[] content) throws IOException {
         if (!crossed) {
-            return ManageResponses.plainStates(content);
+            return RepositoryJson.plainStates(content);
         }
         return manage.json()
-                ? ManageResponses.toJson(manage.extension(), content)
-                : ManageResponses.toProtobuf(manage.extension(), content);
-    }
-
-    @Override
-    public void complete() {
-        client.complete();
-    }
-
-    @Override
-    public void fail(OipException failure) {
-        client.fail(failure);
+                ? ManagementJson.toJson(manage.extension(), content)
+                : ManagementJson.toProtobuf(manage.extension(), content);
     }
 }

@@ -1,9 +1,10 @@
 package dev.isthmus.gateway.management;
 
+import com.google.protobuf.ByteString;
+import dev.isthmus.gateway.call.ForwardingReply;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -19,17 +20,21 @@ import dev.isthmus.gateway.catalogue.RepositoryIndex;
 import dev.isthmus.gateway.catalogue.RepositoryUpstreams;
 import dev.isthmus.gateway.catalogue.ServerOutcome;
 import dev.isthmus.gateway.dispatch.PassThroughBody;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.extension.FanOut;
+import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.ModelStatistics;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexRequest;
 import dev.isthmus.proto.RepositoryIndexResponse;
-import dev.isthmus.transcoder.WireLimits;
-import dev.isthmus.transcoder.rest.JsonCheck;
+import dev.isthmus.transcoder.json.JsonCheck;
+import dev.isthmus.transcoder.message.WireLimits;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
@@ -48,7 +53,6 @@ import org.jspecify.annotations.Nullable;
  * every server of the model, everything else to one. Where there is but one server its answer is passed on as it is.
  */
 public final class ManageCall {
-    private static final String STATISTICS = "statistics";
     /** Names no model: the server is asked. */
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
@@ -69,19 +73,11 @@ public final class ManageCall {
     };
 
     RequestSink open(Call call, Operation.Manage manage, Reply reply) {
-        return switch (manage.extension()) {
-            case REPOSITORY_INDEX -> index(call, manage, reply);
-            case REPOSITORY_LOAD, REPOSITORY_UNLOAD -> change(call, manage, reply);
-            case MODEL_STATISTICS -> statistics(call, manage, reply);
-            case MODEL_CONFIG,
-                    TRACE_SETTING,
-                    LOG_SETTINGS,
-                    SYSTEM_SHARED_MEMORY_STATUS,
-                    SYSTEM_SHARED_MEMORY_REGISTER,
-                    SYSTEM_SHARED_MEMORY_UNREGISTER,
-                    CUDA_SHARED_MEMORY_STATUS,
-                    CUDA_SHARED_MEMORY_REGISTER,
-                    CUDA_SHARED_MEMORY_UNREGISTER -> single(call, manage, reply);
+        return switch (manage.extension().fanOut()) {
+            case ONE_SERVER, ONE_READY_SERVER -> single(call, manage, reply);
+            case MERGED_INDEX -> index(call, manage, reply);
+            case SUMMED_STATISTICS -> statistics(call, manage, reply);
+            case EVERY_SERVER -> change(call, manage, reply);
         };
     }
 
@@ -92,7 +88,7 @@ public final class ManageCall {
         }
         Target target = places.of(manage.model()).targets().getFirst();
         Upstream upstream =
-                manage.extension() == Extension.MODEL_CONFIG ? readyServer(target.upstream()) : target.upstream();
+                manage.extension().fanOut() == FanOut.ONE_READY_SERVER ? readyServer(target.upstream()) : target.upstream();
         return passed(call, manage, upstream, target.model(), reply);
     }
 
@@ -130,7 +126,7 @@ public final class ManageCall {
                 call,
                 manage,
                 reply,
-                content -> bridge.send(call, ManageNames.request(manage.extension(), content, model)));
+                content -> bridge.send(call, manage.extension().renamed(content, model)));
     }
 
     private RequestSink index(Call call, Operation.Manage manage, Reply reply) {
@@ -162,7 +158,7 @@ public final class ManageCall {
         try {
             return RepositoryIndexRequest.parseFrom(content.nioBuffer()).getReady();
         } catch (InvalidProtocolBufferException e) {
-            throw ManageRequests.malformed(e);
+            throw ManagementJson.malformed(e);
         }
     }
 
@@ -199,8 +195,7 @@ public final class ManageCall {
         if (alone(servers, manage)) {
             return passed(call, manage, servers.getFirst().member().server(), manage.model(), told);
         }
-        String verb = manage.extension() == Extension.REPOSITORY_LOAD ? "load" : "unload";
-        String what = verb + " of model '" + manage.model().name() + "'";
+        String what = manage.extension().verb() + " of model '" + manage.model().name() + "'";
         return read(
                 call,
                 manage,
@@ -229,14 +224,15 @@ public final class ManageCall {
     }
 
     private RequestSink statistics(Call call, Operation.Manage manage, Reply reply) {
+        String extension = manage.extension().advertisedName();
         boolean all = manage.model().name().isEmpty();
         List<FanOutTarget> servers = all
                 ? servers(catalogue.upstreams().stream()
-                        .filter(upstream -> upstream.extensions().contains(STATISTICS))
+                        .filter(upstream -> upstream.extensions().contains(extension))
                         .toList())
                 : servers(
                         places.of(manage.model()).targets(),
-                        upstream -> upstream.extensions().contains(STATISTICS));
+                        upstream -> upstream.extensions().contains(extension));
         if (servers.isEmpty()) {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
@@ -259,7 +255,7 @@ public final class ManageCall {
             try {
                 if (failure == null) {
                     String client = manage.model().name();
-                    answers.add(ManageNames.statistics(
+                    answers.add(statistics(
                             one.content(), one.server().model().name(), client));
                 } else {
                     failed.add(new ServerOutcome.Failed(one.server().source(), failure));
@@ -279,6 +275,19 @@ public final class ManageCall {
         }
     }
 
+    /** The statistics of one model under the name that the client asked for. */
+    private static ModelStatisticsResponse statistics(ByteString content, String there, String client)
+            throws InvalidProtocolBufferException {
+        ModelStatisticsResponse.Builder answer =
+                ModelStatisticsResponse.newBuilder().mergeFrom(content);
+        for (ModelStatistics.Builder model : answer.getModelStatsBuilderList()) {
+            if (model.getName().equals(there)) {
+                model.setName(client);
+            }
+        }
+        return answer.build();
+    }
+
     private static OipException notTheProtocols(ManageFanOut.ServerReply told, IOException cause) {
         return new OipException(
                 ErrorCode.BAD_UPSTREAM_ANSWER,
@@ -289,7 +298,7 @@ public final class ManageCall {
     private static void tell(Operation.Manage manage, Message answer, Reply reply) {
         try {
             byte[] content = answer.toByteArray();
-            byte[] told = manage.json() ? ManageResponses.toJson(manage.extension(), content) : content;
+            byte[] told = manage.json() ? ManagementJson.toJson(manage.extension(), content) : content;
             reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(told)));
         } catch (IOException e) {
             reply.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
@@ -318,6 +327,10 @@ public final class ManageCall {
         return catalogue.members(upstream).stream().map(member -> new FanOutTarget(member, model));
     }
 
+    private static ByteBuf protobuf(Operation.Manage manage, ByteBuf json) throws IOException {
+        return ManagementJson.toProtobuf(manage.extension(), manage.model(), manage.resource(), json);
+    }
+
     private @Nullable JsonCheck check(Operation.Manage manage) {
         return manage.json() ? JsonCheck.optional(limits) : null;
     }
@@ -327,10 +340,10 @@ public final class ManageCall {
         return new PassThroughBody(call.allocator(), check(manage), reply, body -> {
             ByteBuf content = Unpooled.EMPTY_BUFFER;
             try {
-                content = manage.json() ? ManageRequests.toProtobuf(manage, body) : body.retain();
+                content = manage.json() ? protobuf(manage, body) : body.retain();
                 return query.apply(content);
             } catch (IOException e) {
-                reply.fail(ManageRequests.malformed(e));
+                reply.fail(ManagementJson.malformed(e));
             } catch (OipException e) {
                 reply.fail(e);
             } finally {
@@ -342,27 +355,24 @@ public final class ManageCall {
     }
 
     /** Does something when the reply has ended, before the client hears of it. */
-    private record CompletionHook(Reply reply, Runnable ended) implements Reply {
-        @Override
-        public void headers(Map<String, String> headers) {
-            reply.headers(headers);
-        }
+    private static final class CompletionHook extends ForwardingReply {
+        private final Runnable ended;
 
-        @Override
-        public void message(ReplyMessage answer) {
-            reply.message(answer);
+        CompletionHook(Reply reply, Runnable ended) {
+            super(reply);
+            this.ended = ended;
         }
 
         @Override
         public void complete() {
             ended.run();
-            reply.complete();
+            super.complete();
         }
 
         @Override
         public void fail(OipException failure) {
             ended.run();
-            reply.fail(failure);
+            super.fail(failure);
         }
     }
 }

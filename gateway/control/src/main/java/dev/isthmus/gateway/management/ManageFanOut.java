@@ -7,7 +7,7 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.MessageSplice;
+import dev.isthmus.transcoder.buffer.MessageSplice;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
@@ -104,7 +104,7 @@ final class ManageFanOut implements Subscription {
         }
 
         void ask() {
-            ByteBuf body = ManageNames.request(manage.extension(), request, server.model());
+            ByteBuf body = manage.extension().renamed(request, server.model());
             Operation.Manage there = manage.to(server.model());
             ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
             Subscription started = bridge.send(call, body);

@@ -3,6 +3,8 @@ package dev.isthmus.gateway.catalogue;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.isthmus.gateway.settings.GatewayConfig.ServerReadyPolicy;
+import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -26,9 +28,9 @@ class ReadinessTest {
     void model_replicasReady(int ready, int total, boolean any, boolean all, boolean quorum) {
         ReadyCount tally = new ReadyCount(ready, total);
 
-        assertThat(ModelReadiness.ANY.ready(tally)).isEqualTo(any);
-        assertThat(ModelReadiness.ALL.ready(tally)).isEqualTo(all);
-        assertThat(ModelReadiness.QUORUM.ready(tally)).isEqualTo(quorum);
+        assertThat(tally.satisfies(ReadyPolicy.ANY)).isEqualTo(any);
+        assertThat(tally.satisfies(ReadyPolicy.ALL)).isEqualTo(all);
+        assertThat(tally.satisfies(ReadyPolicy.QUORUM)).isEqualTo(quorum);
     }
 
     @Test
@@ -46,36 +48,35 @@ class ReadinessTest {
 
     @Test
     void any_oneServerReady_isReady() {
-        assertThat(ServerReadiness.ANY.judge(Map.of("a", false, "b", true), Map.of("m", false)))
-                .isEqualTo(new ServerReadiness.ReadinessReport(true, "", List.of()));
+        assertThat(ReadinessReport.of(ServerReadyPolicy.ANY, Map.of("a", false, "b", true), Map.of("m", false)))
+                .isEqualTo(new ReadinessReport(true, "", List.of()));
     }
 
     @Test
     void any_noServerReady_namesAll() {
-        assertThat(ServerReadiness.ANY.judge(Map.of("b", false, "a", false), Map.of()))
-                .isEqualTo(new ServerReadiness.ReadinessReport(
+        assertThat(ReadinessReport.of(ServerReadyPolicy.ANY, Map.of("b", false, "a", false), Map.of()))
+                .isEqualTo(new ReadinessReport(
                         false, "no upstream has a server that is ready: a, b", List.of("a", "b")));
     }
 
     @Test
     void all_oneServerNotReady_namesIt() {
-        assertThat(ServerReadiness.ALL.judge(Map.of("a", false, "b", true), Map.of("m", true)))
-                .isEqualTo(new ServerReadiness.ReadinessReport(
+        assertThat(ReadinessReport.of(ServerReadyPolicy.ALL, Map.of("a", false, "b", true), Map.of("m", true)))
+                .isEqualTo(new ReadinessReport(
                         false, "upstreams without a server that is ready: a", List.of("a")));
     }
 
     @Test
     void all_everyServerReady_isReady() {
-        assertThat(ServerReadiness.ALL
-                        .judge(Map.of("a", true, "b", true), Map.of("m", false))
+        assertThat(ReadinessReport.of(ServerReadyPolicy.ALL, Map.of("a", true, "b", true), Map.of("m", false))
                         .ready())
                 .isTrue();
     }
 
     @Test
     void anyPolicy_noServers_isNotReady() {
-        for (ServerReadiness policy : ServerReadiness.values()) {
-            assertThat(policy.judge(Map.of(), Map.of()).ready())
+        for (ServerReadyPolicy policy : ServerReadyPolicy.values()) {
+            assertThat(ReadinessReport.of(policy, Map.of(), Map.of()).ready())
                     .as(policy.name())
                     .isFalse();
         }
@@ -83,22 +84,20 @@ class ReadinessTest {
 
     @Test
     void models_everyModelReady_isReadyWhateverTheServers() {
-        assertThat(ServerReadiness.MODELS
-                        .judge(Map.of("a", false, "b", true), Map.of("m", true))
+        assertThat(ReadinessReport.of(ServerReadyPolicy.MODELS, Map.of("a", false, "b", true), Map.of("m", true))
                         .ready())
                 .isTrue();
     }
 
     @Test
     void models_oneModelNotReady_namesIt() {
-        assertThat(ServerReadiness.MODELS.judge(Map.of("a", true), Map.of("m", true, "n", false)))
-                .isEqualTo(new ServerReadiness.ReadinessReport(false, "models that are not ready: n", List.of("n")));
+        assertThat(ReadinessReport.of(ServerReadyPolicy.MODELS, Map.of("a", true), Map.of("m", true, "n", false)))
+                .isEqualTo(new ReadinessReport(false, "models that are not ready: n", List.of("n")));
     }
 
     @Test
     void models_noneConfigured_oneServerIsEnough() {
-        assertThat(ServerReadiness.MODELS
-                        .judge(Map.of("a", false, "b", true), Map.of())
+        assertThat(ReadinessReport.of(ServerReadyPolicy.MODELS, Map.of("a", false, "b", true), Map.of())
                         .ready())
                 .isTrue();
     }

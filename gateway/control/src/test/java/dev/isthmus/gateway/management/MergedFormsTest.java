@@ -3,12 +3,13 @@ package dev.isthmus.gateway.management;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.catalogue.Golden;
 import dev.isthmus.gateway.catalogue.IndexListing;
 import dev.isthmus.gateway.catalogue.MergedStatistics;
 import dev.isthmus.gateway.catalogue.RepositoryIndex;
 import dev.isthmus.gateway.catalogue.ServerId;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.extension.ManagementJson;
 import dev.isthmus.proto.ModelStatisticsResponse;
 import dev.isthmus.proto.RepositoryIndexResponse;
 import java.io.IOException;
@@ -23,7 +24,7 @@ class MergedFormsTest {
     void indexOfTriton_goesThroughAsRecorded() throws IOException {
         byte[] recorded = Golden.json("triton_repository_index");
 
-        byte[] merged = ManageResponses.toJson(Extension.REPOSITORY_INDEX, index(recorded));
+        byte[] merged = ManagementJson.toJson(Extension.REPOSITORY_INDEX, index(recorded));
 
         assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree(recorded));
     }
@@ -31,7 +32,7 @@ class MergedFormsTest {
     @Test
     void indexOfMlserver_isSortedWithoutEmptyMembers() throws IOException {
         byte[] merged =
-                ManageResponses.toJson(Extension.REPOSITORY_INDEX, index(Golden.json("mlserver_repository_index")));
+                ManagementJson.toJson(Extension.REPOSITORY_INDEX, index(Golden.json("mlserver_repository_index")));
 
         assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree("""
                 [{"name":"fail","state":"READY"},{"name":"identity","state":"READY"},
@@ -45,9 +46,9 @@ class MergedFormsTest {
     void statisticsOfTriton_goThroughAsRecorded() throws IOException {
         byte[] recorded = Golden.json("triton_model_stats");
         ModelStatisticsResponse read =
-                ModelStatisticsResponse.parseFrom(ManageResponses.toProtobuf(Extension.MODEL_STATISTICS, recorded));
+                ModelStatisticsResponse.parseFrom(ManagementJson.toProtobuf(Extension.MODEL_STATISTICS, recorded));
 
-        byte[] merged = ManageResponses.toJson(
+        byte[] merged = ManagementJson.toJson(
                 Extension.MODEL_STATISTICS, MergedStatistics.of(List.of(read)).toByteArray());
 
         assertThat(JSON.readTree(merged)).isEqualTo(JSON.readTree(recorded));
@@ -55,7 +56,7 @@ class MergedFormsTest {
 
     private static byte[] index(byte[] json) throws IOException {
         RepositoryIndexResponse read =
-                RepositoryIndexResponse.parseFrom(ManageResponses.toProtobuf(Extension.REPOSITORY_INDEX, json));
+                RepositoryIndexResponse.parseFrom(ManagementJson.toProtobuf(Extension.REPOSITORY_INDEX, json));
         return RepositoryIndex.of(List.of(IndexListing.of(new ServerId("server", "1"), read)))
                 .response(false)
                 .toByteArray();

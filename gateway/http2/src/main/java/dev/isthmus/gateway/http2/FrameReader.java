@@ -16,6 +16,7 @@ import static dev.isthmus.gateway.http2.FrameType.SETTINGS;
 import static dev.isthmus.gateway.http2.FrameType.WINDOW_UPDATE;
 import static dev.isthmus.gateway.http2.FrameType.WITH_PRIORITY;
 
+import dev.isthmus.gateway.net.Turn;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2CodecUtil;
@@ -27,6 +28,7 @@ import io.netty.handler.codec.http2.Http2Error;
  */
 final class FrameReader {
     private final FrameSink sink;
+    private final Turn turn;
     private final int maxFrameSize;
     private final int maxOther;
     private final PartialFrame carry = new PartialFrame();
@@ -52,12 +54,14 @@ final class FrameReader {
     /**
      * A reader of one connection.
      *
+     * @param turn is taken by frames
      * @param preface whether the peer begins with the client's preface
      * @param maxFrameSize the largest payload that was announced
      * @param maxHeaderBlock the largest header block, before it is decoded
      */
-    FrameReader(FrameSink sink, boolean preface, int maxFrameSize, int maxHeaderBlock) {
+    FrameReader(FrameSink sink, Turn turn, boolean preface, int maxFrameSize, int maxHeaderBlock) {
         this.sink = sink;
+        this.turn = turn;
         this.state = preface ? ReaderState.PREFACE : ReaderState.HEAD;
         this.maxFrameSize = maxFrameSize;
         this.maxOther = Math.max(Http2Options.DEFAULT_FRAME_SIZE, maxHeaderBlock);
@@ -65,12 +69,12 @@ final class FrameReader {
     }
 
     /**
-     * Reads everything.
+     * Reads everything, unless the turn is over or nothing is taken any more.
      *
      * @param in borrowed
      */
     void read(ByteBuf in) {
-        while (in.isReadable() && sink.takes()) {
+        while (in.isReadable() && !turn.over() && sink.takes()) {
             switch (state) {
                 case PREFACE -> preface(in);
                 case HEAD -> head(in);
@@ -118,6 +122,7 @@ final class FrameReader {
         }
         head.read(from);
         carry.clear();
+        turn.took();
         if (head.length > maxFrameSize) {
             throw error(Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, at most " + maxFrameSize);
         }

@@ -6,6 +6,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.util.ReferenceCountUtil;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -22,9 +23,8 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     private final ConnectionListener listener;
     private final LongSupplier nanos;
     private @Nullable Http2Session session;
-    private @Nullable FrameReader reader;
+    private @Nullable FrameTurns frames;
     private @Nullable Http2Timers timers;
-    private long reads;
     private boolean greeted;
     private boolean toldClosed;
 
@@ -119,16 +119,16 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      */
     public void checkTime(long now, ConnectionTimeouts timeouts, Consumer<TimeoutRule> expired) {
         Http2Session open = session;
-        FrameReader frames = reader;
-        if (open == null || frames == null || open.isClosed()) {
+        FrameTurns read = frames;
+        if (open == null || read == null || open.isClosed()) {
             return;
         }
         Http2Timers started = timers;
         if (started == null) {
-            started = new Http2Timers(open, frames, now);
+            started = new Http2Timers(open, read.reader(), now);
             timers = started;
         }
-        started.check(reads, now, timeouts, expired);
+        started.check(read.count(), now, timeouts, expired);
     }
 
     boolean isServer() {
@@ -147,8 +147,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     public void handlerAdded(ChannelHandlerContext ctx) {
         Http2Session begun = new Http2Session(this, ctx, new AbuseDetector(options.abuse(), nanos));
         session = begun;
-        int maxBlock = HeaderBlockDecoder.MOST_ENCODED * options.maxHeaderBytes();
-        reader = new FrameReader(new FrameHandler(begun, accept), server, options.maxFrameSize(), maxBlock);
+        frames = new FrameTurns(begun, ctx, new FrameHandler(begun, accept));
         if (ctx.channel().isActive()) {
             greet(begun);
         }
@@ -171,31 +170,17 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
-        ByteBuf in = (ByteBuf) message;
-        reads++;
-        Http2Session reading = session;
-        try {
-            if (reading != null && reader != null && !reading.isClosed()) {
-                reading.flusher().reading();
-                read(reading, reader, in);
-            }
-        } finally {
-            in.release();
-        }
-    }
-
-    private static void read(Http2Session session, FrameReader reader, ByteBuf in) {
-        try {
-            reader.read(in);
-        } catch (Http2Violation violation) {
-            session.fail(violation);
+        if (frames == null) {
+            ReferenceCountUtil.release(message);
+        } else {
+            frames.read((ByteBuf) message);
         }
     }
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
-        if (session != null) {
-            session.flusher().readComplete();
+        if (frames != null) {
+            frames.readComplete();
         }
         ctx.fireChannelReadComplete();
     }
@@ -233,10 +218,13 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
             return;
         }
         toldClosed = true;
+        if (frames != null) {
+            frames.channelClosed();
+        }
         lost.lost(null);
         lost.writer().release();
-        if (reader != null) {
-            reader.release();
+        if (frames != null) {
+            frames.release();
         }
         listener.closed(lost.cause());
     }

@@ -22,15 +22,15 @@ class AbuseTest {
     private static final AbuseLimits OF_SERVERS =
             new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, new BucketLimit(100_000, 10_000), 100, 100_000);
 
-    private final Bench bench = server(LIMITS);
+    private final EmbeddedHttp2Connection bench = server(LIMITS);
 
-    private static Bench server(AbuseLimits limits) {
-        return Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, limits))
+    private static EmbeddedHttp2Connection server(AbuseLimits limits) {
+        return EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, limits))
                 .ready();
     }
 
-    private static Bench client(AbuseLimits limits) {
-        return Bench.client(new Http2Options(100_000, 200_000, 16_384, 0, 8192, 100, limits))
+    private static EmbeddedHttp2Connection client(AbuseLimits limits) {
+        return EmbeddedHttp2Connection.client(new Http2Options(100_000, 200_000, 16_384, 0, 8192, 100, limits))
                 .ready();
     }
 
@@ -39,21 +39,21 @@ class AbuseTest {
         bench.close();
     }
 
-    private static void cut(Bench bench, AbuseRule rule) {
+    private static void cut(EmbeddedHttp2Connection bench, AbuseRule rule) {
         assertThat(bench.written().getLast()).matches("GOAWAY \\d+ 11");
         assertThat(bench.channel.isOpen()).isFalse();
         assertThat(bench.connectionEvents).contains("abused " + rule);
     }
 
     private void serves() {
-        bench.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000007"));
+        bench.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000007"));
         assertThat(bench.written()).contains("PING ack 7");
     }
 
     /** The n-th request, from 1 on, which the client resets at once. */
     private void reset(int n) {
         int id = 2 * n + 1;
-        bench.send(Raw.request(id, true), Raw.frame(FrameType.RST_STREAM, 0, id, "00000008"));
+        bench.send(RawFrames.request(id, true), RawFrames.frame(FrameType.RST_STREAM, 0, id, "00000008"));
     }
 
     private Http2Stream stream(int request) {
@@ -87,7 +87,7 @@ class AbuseTest {
 
     @Test
     void cancelledCallsBesideAHealthyOne_leaveItAlone() {
-        bench.send(Raw.request(1, false));
+        bench.send(RawFrames.request(1, false));
         for (int i = 1; i <= 4000; i++) {
             reset(i);
         }
@@ -98,8 +98,8 @@ class AbuseTest {
     @Test
     void answeredStreams_payForResets() {
         for (int i = 0; i < 20_000; i += 2) {
-            bench.send(Raw.request(2 * i + 1, true));
-            stream(i).headers(Echo.HEAD, true);
+            bench.send(RawFrames.request(2 * i + 1, true));
+            stream(i).headers(EchoStreamListener.HEAD, true);
             reset(i + 1);
             bench.written();
         }
@@ -109,8 +109,8 @@ class AbuseTest {
     @Test
     void answeredStreams_payForNoMoreThanABurst() {
         for (int i = 0; i < 6000; i++) {
-            bench.send(Raw.request(2 * i + 1, true));
-            stream(i).headers(Echo.HEAD, true);
+            bench.send(RawFrames.request(2 * i + 1, true));
+            stream(i).headers(EchoStreamListener.HEAD, true);
             bench.written();
         }
         for (int i = 6000; i < 11_001; i++) {
@@ -122,10 +122,10 @@ class AbuseTest {
     @Test
     void answersThatAreCancelledHalfWay_areNoAttack() {
         for (int i = 0; i < 6000; i++) {
-            bench.send(Raw.request(2 * i + 1, true));
-            stream(i).headers(Echo.HEAD, false);
+            bench.send(RawFrames.request(2 * i + 1, true));
+            stream(i).headers(EchoStreamListener.HEAD, false);
             stream(i).data(Unpooled.wrappedBuffer(new byte[6]), false);
-            bench.send(Raw.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000008"));
+            bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000008"));
             bench.written();
         }
         serves();
@@ -134,7 +134,7 @@ class AbuseTest {
     @Test
     void resetsThatThePeerMakesUsSend_areCut() {
         for (int i = 0; i < 1100 && bench.channel.isOpen(); i++) {
-            bench.send(Raw.request(2 * i + 1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 2 * i + 1, "00000000"));
+            bench.send(RawFrames.request(2 * i + 1, false), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 2 * i + 1, "00000000"));
         }
         assertThat(bench.requests()).isEqualTo(1001);
         cut(bench, AbuseRule.STREAM_ERRORS);
@@ -143,7 +143,7 @@ class AbuseTest {
     @Test
     void malformedRequests_areCut() {
         for (int i = 0; i < 1100 && bench.channel.isOpen(); i++) {
-            bench.send(Raw.frame(FrameType.HEADERS, 5, 2 * i + 1, "83"));
+            bench.send(RawFrames.frame(FrameType.HEADERS, 5, 2 * i + 1, "83"));
         }
         cut(bench, AbuseRule.STREAM_ERRORS);
     }
@@ -163,10 +163,10 @@ class AbuseTest {
         "22, 0, 0, ''", // unknown
     })
     void flood_isCut(int type, int flags, int streamId, String payload) {
-        bench.send(Raw.request(1, false), Raw.request(3, false));
+        bench.send(RawFrames.request(1, false), RawFrames.request(3, false));
         stream(1).reset(8);
         for (int i = 0; i < 10_100 && bench.channel.isOpen(); i++) {
-            bench.send(Raw.frame(type, flags, streamId, payload));
+            bench.send(RawFrames.frame(type, flags, streamId, payload));
         }
         cut(bench, AbuseRule.CONTROL_FRAMES);
     }
@@ -174,25 +174,25 @@ class AbuseTest {
     @Test
     void settings_costByTheirNumber() {
         for (int i = 0; i < 9; i++) {
-            bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, "000400010000".repeat(1200)));
+            bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400010000".repeat(1200)));
         }
         cut(bench, AbuseRule.CONTROL_FRAMES);
     }
 
     @Test
     void requestsAfterTheLimitOfStreams_areAFlood() {
-        bench.send(Raw.request(1, false), Raw.request(3, false), Raw.request(5, false));
+        bench.send(RawFrames.request(1, false), RawFrames.request(3, false), RawFrames.request(5, false));
         for (int i = 0; i < 10_100 && bench.channel.isOpen(); i++) {
-            bench.send(Raw.request(7 + 2 * i, true));
+            bench.send(RawFrames.request(7 + 2 * i, true));
         }
         cut(bench, AbuseRule.CONTROL_FRAMES);
     }
 
     @Test
     void pingsThatComeWithData_areNoFlood() {
-        bench.send(Raw.request(1, false));
+        bench.send(RawFrames.request(1, false));
         for (int i = 0; i < 20_000; i++) {
-            bench.send(Raw.data(1, 1, false), Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+            bench.send(RawFrames.data(1, 1, false), RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
             bench.written();
         }
         serves();
@@ -201,8 +201,8 @@ class AbuseTest {
     /** As gRPC's C core up to 1.57 does: one for the stream and one for the connection. */
     @Test
     void twoWindowUpdatesForEachSmallAnswer_areNoFlood() {
-        bench.send(Raw.request(1, true));
-        stream(0).headers(Echo.HEAD, false);
+        bench.send(RawFrames.request(1, true));
+        stream(0).headers(EchoStreamListener.HEAD, false);
         bench.written();
         for (int i = 0; i < 20_000; i++) {
             stream(0).data(Unpooled.wrappedBuffer(new byte[6]), false);
@@ -215,9 +215,9 @@ class AbuseTest {
     /** A client that reads a long answer late. */
     @Test
     void windowUpdatesLongAfterTheAnswers_areNoFlood() {
-        bench.send(Raw.request(1, true), Raw.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"));
-        bench.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00100000"));
-        stream(0).headers(Echo.HEAD, false);
+        bench.send(RawFrames.request(1, true), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"));
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00100000"));
+        stream(0).headers(EchoStreamListener.HEAD, false);
         for (int i = 0; i < 20_000; i++) {
             stream(0).data(Unpooled.wrappedBuffer(new byte[6]), false);
         }
@@ -229,14 +229,14 @@ class AbuseTest {
     }
 
     private void windowUpdates() {
-        bench.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, 0, "00000006"));
-        bench.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000006"));
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00000006"));
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000006"));
     }
 
     @Test
     void clientThatReadsNothing_isCut() {
         AbuseLimits limits = new AbuseLimits(BucketLimit.ANY, BucketLimit.ANY, BucketLimit.ANY, 0, 1000);
-        try (Bench deaf = server(limits)) {
+        try (EmbeddedHttp2Connection deaf = server(limits)) {
             deaf.channel.pipeline().addFirst(new ChannelOutboundHandlerAdapter() {
                 @Override
                 public void flush(ChannelHandlerContext ctx) {
@@ -244,7 +244,7 @@ class AbuseTest {
                 }
             });
             for (int i = 0; i < 10_000 && deaf.channel.isOpen(); i++) {
-                deaf.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+                deaf.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
             }
             assertThat(deaf.connectionEvents).contains("abused QUEUED_FRAMES");
         }
@@ -252,9 +252,9 @@ class AbuseTest {
 
     @Test
     void limitsOfZero_takeEverything() {
-        try (Bench patient = server(AbuseLimits.NONE)) {
+        try (EmbeddedHttp2Connection patient = server(AbuseLimits.NONE)) {
             for (int i = 0; i < 20_000; i++) {
-                patient.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+                patient.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
                 patient.written();
             }
             assertThat(patient.channel.isOpen()).isTrue();
@@ -264,14 +264,14 @@ class AbuseTest {
     /** Triton answers each call that has expired four times. */
     @Test
     void answersToCallsThatExpired_leaveOthersAlone() {
-        try (Bench towards = client(OF_SERVERS)) {
-            Heard healthy = towards.ask(false);
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
+            RecordingStreamListener healthy = towards.ask(false);
             for (int id = 3; id <= 40_001; id += 2) {
                 requireNonNull(towards.ask(true).stream).reset(8);
                 for (int i = 0; i < 4; i++) {
                     towards.send(
-                            Raw.frame(FrameType.HEADERS, 5, id, Raw.RESPONSE),
-                            Raw.frame(FrameType.RST_STREAM, 0, id, "00000008"));
+                            RawFrames.frame(FrameType.HEADERS, 5, id, RawFrames.RESPONSE),
+                            RawFrames.frame(FrameType.RST_STREAM, 0, id, "00000008"));
                 }
                 towards.written();
             }
@@ -282,13 +282,13 @@ class AbuseTest {
 
     @Test
     void requestsWithoutAnswers_leaveTheStreamAlone() {
-        try (Bench towards = client(OF_SERVERS)) {
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             Http2Stream stream = requireNonNull(towards.ask(false).stream);
             for (int i = 0; i < 60_000; i++) {
                 stream.data(Unpooled.wrappedBuffer(new byte[6]), false);
-                towards.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, 0, "00000006"));
-                towards.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000006"));
-                towards.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000001"));
+                towards.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00000006"));
+                towards.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000006"));
+                towards.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000001"));
                 towards.written();
             }
             assertThat(towards.channel.isOpen()).isTrue();
@@ -297,10 +297,10 @@ class AbuseTest {
 
     @Test
     void serverThatResetsEveryStream_isNotCut() {
-        try (Bench towards = client(OF_SERVERS)) {
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             for (int id = 1; id <= 20_001; id += 2) {
                 towards.ask(true);
-                towards.send(Raw.frame(FrameType.RST_STREAM, 0, id, "00000002"));
+                towards.send(RawFrames.frame(FrameType.RST_STREAM, 0, id, "00000002"));
                 towards.written();
             }
             assertThat(towards.channel.isOpen()).isTrue();
@@ -309,9 +309,9 @@ class AbuseTest {
 
     @Test
     void serverThatFloods_isCut() {
-        try (Bench towards = client(OF_SERVERS)) {
+        try (EmbeddedHttp2Connection towards = client(OF_SERVERS)) {
             for (int i = 0; i < 100_100 && towards.channel.isOpen(); i++) {
-                towards.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+                towards.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
                 towards.channel.releaseOutbound();
             }
             assertThat(towards.channel.isOpen()).isFalse();

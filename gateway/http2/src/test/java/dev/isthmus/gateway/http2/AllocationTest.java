@@ -31,7 +31,7 @@ class AllocationTest {
     void stream_costsLittleHeap() throws Exception {
         try (Loopback loopback = new Loopback()) {
             int port = loopback.listen(
-                    () -> untracked(Http2Connection.server(BothRolesTest.OPTIONS, Echo::new, ConnectionListener.NONE)));
+                    () -> untracked(Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE)));
             BothRolesTest.Watch watch = new BothRolesTest.Watch();
             Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, watch);
             loopback.connect(port, untracked(client));

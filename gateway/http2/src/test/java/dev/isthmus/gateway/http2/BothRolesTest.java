@@ -38,7 +38,7 @@ class BothRolesTest {
 
     private Http2Connection connected(Http2Options server, Http2Options client, Watch watch) {
         int port = loopback.listen(() -> {
-            Http2Connection connection = Http2Connection.server(server, Echo::new, ConnectionListener.NONE);
+            Http2Connection connection = Http2Connection.server(server, EchoStreamListener::new, ConnectionListener.NONE);
             accepted.set(connection);
             return connection;
         });
@@ -56,8 +56,8 @@ class BothRolesTest {
         return requireNonNull(accepted.get());
     }
 
-    private Heard ask(Http2Connection connection, ByteBuf body) {
-        Heard heard = new Heard();
+    private RecordingStreamListener ask(Http2Connection connection, ByteBuf body) {
+        RecordingStreamListener heard = new RecordingStreamListener();
         loopback.run(() -> {
             Http2Stream stream = connection.open(HEAD, false, heard);
             heard.stream = stream;
@@ -76,7 +76,7 @@ class BothRolesTest {
     @ValueSource(ints = {0, 1, 1024, 1025, 16_384, 16_385, 65_535, 65_536, 1_000_000, 30_000_000})
     void body_comesBack(int size) throws Exception {
         byte[] bytes = random(size);
-        Heard heard = ask(connected(), Unpooled.wrappedBuffer(bytes)).await();
+        RecordingStreamListener heard = ask(connected(), Unpooled.wrappedBuffer(bytes)).await();
 
         assertThat(heard.closed).isNull();
         assertThat(heard.headers.getFirst().status()).hasToString("200");
@@ -116,7 +116,7 @@ class BothRolesTest {
     @Test
     void manyStreamsAtOnce_allComeBack() throws Exception {
         Http2Connection connection = connected();
-        List<Heard> all = new ArrayList<>();
+        List<RecordingStreamListener> all = new ArrayList<>();
         for (int round = 0; round < 20; round++) {
             for (int i = 0; i < 100; i++) {
                 all.add(ask(connection, Unpooled.wrappedBuffer(random(1 + 997 * i))));
@@ -133,12 +133,12 @@ class BothRolesTest {
         Watch watch = new Watch();
         Http2Connection connection =
                 connected(new Http2Options(1 << 20, 1 << 20, 16_384, 2, 16_384, 100, AbuseLimits.NONE), OPTIONS, watch);
-        Heard first = new Heard();
+        RecordingStreamListener first = new RecordingStreamListener();
         loopback.run(() -> {
             first.stream = connection.open(HEAD, false, first);
-            assertThat(connection.open(HEAD, false, new Heard())).isNotNull();
+            assertThat(connection.open(HEAD, false, new RecordingStreamListener())).isNotNull();
             assertThat(connection.takesStreams()).isFalse();
-            assertThat(connection.open(HEAD, false, new Heard())).isNull();
+            assertThat(connection.open(HEAD, false, new RecordingStreamListener())).isNull();
             requireNonNull(first.stream).data(Unpooled.EMPTY_BUFFER, true);
         });
         first.await();
@@ -150,7 +150,7 @@ class BothRolesTest {
     void serverGoesAway_openStreamsEnd_thenItCloses() throws Exception {
         Watch watch = new Watch();
         Http2Connection connection = connected(OPTIONS, OPTIONS, watch);
-        Heard heard = new Heard();
+        RecordingStreamListener heard = new RecordingStreamListener();
         loopback.run(() -> heard.stream = connection.open(HEAD, false, heard));
         await().until(() -> loopback.call(() -> server().openStreams()) == 1);
         loopback.run(() -> server().goAway());
@@ -166,13 +166,13 @@ class BothRolesTest {
 
     @Test
     void clientResets_serverHears() throws Exception {
-        Heard atServer = new Heard();
+        RecordingStreamListener atServer = new RecordingStreamListener();
         int port = loopback.listen(() -> Http2Connection.server(OPTIONS, s -> atServer, ConnectionListener.NONE));
         Watch watch = new Watch();
         Http2Connection connection = Http2Connection.client(OPTIONS, watch);
         loopback.connect(port, connection);
         await().until(() -> watch.ready);
-        Heard heard = new Heard();
+        RecordingStreamListener heard = new RecordingStreamListener();
         loopback.run(() -> {
             Http2Stream stream = requireNonNull(connection.open(HEAD, false, heard));
             stream.data(Unpooled.wrappedBuffer(random(100_000)), false);
@@ -187,7 +187,7 @@ class BothRolesTest {
     void connectionLost_bothHear() throws Exception {
         Watch watch = new Watch();
         Http2Connection connection = connected(OPTIONS, OPTIONS, watch);
-        Heard heard = new Heard();
+        RecordingStreamListener heard = new RecordingStreamListener();
         loopback.run(() -> heard.stream = connection.open(HEAD, false, heard));
         await().until(() -> loopback.call(() -> server().openStreams()) == 1);
         loopback.run(() -> server().close());

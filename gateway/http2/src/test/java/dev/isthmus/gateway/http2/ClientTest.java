@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a client makes of a server's frames, and both sides of a farewell. */
 class ClientTest {
-    private final Bench bench = Bench.client(BothRolesTest.OPTIONS).ready();
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready();
 
     @AfterEach
     void close() {
@@ -22,14 +22,14 @@ class ClientTest {
     }
 
     private static ByteBuf response(int streamId, boolean end, String hex) {
-        return Raw.frame(FrameType.HEADERS, end ? 5 : 4, streamId, hex);
+        return RawFrames.frame(FrameType.HEADERS, end ? 5 : 4, streamId, hex);
     }
 
     @Test
     void hello_isPrefaceAndSettings_3_4() {
-        try (Bench fresh = Bench.client(BothRolesTest.OPTIONS)) {
+        try (EmbeddedHttp2Connection fresh = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS)) {
             assertThat(fresh.written()).containsExactly("PREFACE", "SETTINGS", "WINDOW 0 16711681");
-            fresh.send(Raw.settings());
+            fresh.send(RawFrames.settings());
             assertThat(fresh.written()).containsExactly("SETTINGS ack");
             assertThat(fresh.connectionEvents).containsExactly("ready");
         }
@@ -37,11 +37,11 @@ class ClientTest {
 
     @Test
     void interimResponses_areSkipped() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.send(
-                Raw.frame(FrameType.HEADERS, 4, 1, Raw.block(":status", "103", "link", "a")),
-                response(1, false, Raw.RESPONSE),
-                Raw.data(1, 2, true));
+                RawFrames.frame(FrameType.HEADERS, 4, 1, RawFrames.block(":status", "103", "link", "a")),
+                response(1, false, RawFrames.RESPONSE),
+                RawFrames.data(1, 2, true));
         assertThat(heard.events).containsExactly("headers", "data end");
         assertThat(heard.headers.getFirst().status()).hasToString("200");
         assertThat(bench.connection.openStreams()).isZero();
@@ -58,45 +58,45 @@ class ClientTest {
         ":status=200 :status=200"
     })
     void malformedResponse_isReset_8_3_2(String fields) {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         boolean end = fields.endsWith(" end");
         String[] block = fields.replace(" end", "").split("[ =]");
-        bench.send(Raw.frame(FrameType.HEADERS, end ? 5 : 4, 1, Raw.block(block)));
+        bench.send(RawFrames.frame(FrameType.HEADERS, end ? 5 : 4, 1, RawFrames.block(block)));
         assertThat(heard.events).containsExactly("closed VIOLATION 1");
         assertThat(bench.written()).contains("RST 1 1");
     }
 
     @Test
     void dataBeforeTheHead_isReset_8_1() {
-        Heard heard = bench.ask(true);
-        bench.send(Raw.data(1, 5, false));
+        RecordingStreamListener heard = bench.ask(true);
+        bench.send(RawFrames.data(1, 5, false));
         assertThat(heard.events).containsExactly("closed VIOLATION 1");
     }
 
     @Test
     void refusedStream_isUnprocessed_8_7() {
-        Heard heard = bench.ask(true);
-        bench.send(Raw.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
+        RecordingStreamListener heard = bench.ask(true);
+        bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
         assertThat(requireNonNull(heard.closed).unprocessed()).isTrue();
     }
 
     @Test
     void refusalAfterTheHead_isNoneThatMayBeRepeated() {
-        Heard heard = bench.ask(true);
-        bench.send(response(1, false, Raw.RESPONSE), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
+        RecordingStreamListener heard = bench.ask(true);
+        bench.send(response(1, false, RawFrames.RESPONSE), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000007"));
         assertThat(heard.events).containsExactly("headers", "closed RESET 7");
     }
 
     @Test
     void goAway_refusesLaterStreams_andLetsTheOthersEnd_6_8() {
-        Heard first = bench.ask(true);
-        Heard second = bench.ask(true);
-        bench.send(Raw.frame(FrameType.GOAWAY, 0, 0, "00000001" + "00000000"));
+        RecordingStreamListener first = bench.ask(true);
+        RecordingStreamListener second = bench.ask(true);
+        bench.send(RawFrames.frame(FrameType.GOAWAY, 0, 0, "00000001" + "00000000"));
         assertThat(requireNonNull(second.closed).unprocessed()).isTrue();
         assertThat(first.closed).isNull();
         assertThat(bench.connection.takesStreams()).isFalse();
         assertThat(bench.connectionEvents).containsExactly("ready", "goingAway 0");
-        bench.send(response(1, true, Raw.RESPONSE));
+        bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(first.events).containsExactly("headers end");
         bench.channel.runPendingTasks();
         assertThat(bench.channel.isOpen()).isFalse();
@@ -105,30 +105,30 @@ class ClientTest {
 
     @Test
     void ownGoAway_waitsForOpenStreams() {
-        Heard heard = bench.ask(true);
+        RecordingStreamListener heard = bench.ask(true);
         bench.connection.goAway();
         assertThat(bench.connection.takesStreams()).isFalse();
         assertThat(bench.written()).contains("GOAWAY 0 0");
         assertThat(bench.channel.isOpen()).isTrue();
-        bench.send(response(1, true, Raw.RESPONSE));
+        bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(heard.events).containsExactly("headers end");
         assertThat(bench.channel.isOpen()).isFalse();
     }
 
     @Test
     void serversGoAway_warnsFirst_thenNamesTheLastStream_6_8() {
-        try (Bench server = Bench.server(BothRolesTest.OPTIONS).ready()) {
-            server.send(Raw.request(1, true));
+        try (EmbeddedHttp2Connection server = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+            server.send(RawFrames.request(1, true));
             server.connection.goAway();
             assertThat(server.written()).containsExactly("GOAWAY 2147483647 0", "PING 7598544988165993216");
-            server.send(Raw.request(3, true));
-            server.send(Raw.frame(FrameType.PING, FrameType.ACK, 0, "697374686d757300"));
+            server.send(RawFrames.request(3, true));
+            server.send(RawFrames.frame(FrameType.PING, FrameType.ACK, 0, "697374686d757300"));
             assertThat(server.written()).containsExactly("GOAWAY 3 0");
-            server.send(Raw.request(5, false), Raw.data(5, 10, true));
+            server.send(RawFrames.request(5, false), RawFrames.data(5, 10, true));
             assertThat(server.requests()).isEqualTo(2);
-            requireNonNull(server.request(0).stream).headers(Echo.HEAD, true);
+            requireNonNull(server.request(0).stream).headers(EchoStreamListener.HEAD, true);
             assertThat(server.channel.isOpen()).isTrue();
-            requireNonNull(server.request(1).stream).headers(Echo.HEAD, true);
+            requireNonNull(server.request(1).stream).headers(EchoStreamListener.HEAD, true);
             assertThat(server.channel.isOpen()).isFalse();
             assertThat(server.written()).hasSize(2);
         }
@@ -136,10 +136,10 @@ class ClientTest {
 
     @Test
     void limitOfStreams_isThePeers_5_1_2() {
-        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, "000300000001"));
+        bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000300000001"));
         bench.ask(true);
         assertThat(bench.connection.takesStreams()).isFalse();
-        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, "000300000002"));
+        bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000300000002"));
         assertThat(bench.connection.takesStreams()).isTrue();
     }
 
@@ -148,38 +148,38 @@ class ClientTest {
     void frameOnAStreamThatWasNeverOpened_failsTheConnection_5_1(String frame) {
         bench.ask(true);
         int type = Integer.parseInt(frame.substring(0, 2), 16);
-        String payload = type == FrameType.HEADERS ? Raw.RESPONSE : "00000001";
-        bench.send(Raw.frame(type, 4, 3, payload));
+        String payload = type == FrameType.HEADERS ? RawFrames.RESPONSE : "00000001";
+        bench.send(RawFrames.frame(type, 4, 3, payload));
         assertThat(bench.written().getLast()).isEqualTo("GOAWAY 0 1");
         assertThat(requireNonNull(bench.heard.getFirst().closed).kind()).isEqualTo(StreamEnd.Cause.LOST);
     }
 
     @Test
     void serverThatEnablesPush_failsTheConnection_6_5_2() {
-        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, "000200000001"));
+        bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000200000001"));
         assertThat(bench.written().getLast()).isEqualTo("GOAWAY 0 1");
     }
 
     @Test
     void pushPromise_failsTheConnection_8_4() {
         bench.ask(true);
-        bench.send(Raw.frame(FrameType.PUSH_PROMISE, 4, 1, "00000002" + Raw.REQUEST));
+        bench.send(RawFrames.frame(FrameType.PUSH_PROMISE, 4, 1, "00000002" + RawFrames.REQUEST));
         assertThat(bench.written().getLast()).isEqualTo("GOAWAY 0 1");
     }
 
     @Test
     void framesAfterOurReset_areDropped_5_1() {
-        Heard heard = bench.ask(false);
+        RecordingStreamListener heard = bench.ask(false);
         requireNonNull(heard.stream).reset(8);
-        bench.send(response(1, false, Raw.RESPONSE), Raw.data(1, 1000, false), response(1, true, Raw.RESPONSE));
+        bench.send(response(1, false, RawFrames.RESPONSE), RawFrames.data(1, 1000, false), response(1, true, RawFrames.RESPONSE));
         assertThat(heard.events).isEmpty();
         assertThat(bench.channel.isOpen()).isTrue();
     }
 
     @Test
     void responseBeforeTheRequestHasEnded_leavesTheRequestOpen_8_1() {
-        Heard heard = bench.ask(false);
-        bench.send(response(1, true, Raw.RESPONSE));
+        RecordingStreamListener heard = bench.ask(false);
+        bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(bench.connection.openStreams()).isEqualTo(1);
         requireNonNull(heard.stream).data(Unpooled.EMPTY_BUFFER, true);
         assertThat(bench.connection.openStreams()).isZero();
@@ -190,14 +190,14 @@ class ClientTest {
     void manyResetsOfAServer_areItsOwnMatter() {
         for (int i = 0; i < 300; i++) {
             bench.ask(true);
-            bench.send(Raw.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000007"));
+            bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 2 * i + 1, "00000007"));
         }
         assertThat(bench.connection.takesStreams()).isTrue();
     }
 
     @Test
     void resetInTheLastFrame_sendsNothing() {
-        Heard heard = new Heard() {
+        RecordingStreamListener heard = new RecordingStreamListener() {
             @Override
             public void headers(Http2Headers headers, boolean end) {
                 super.headers(headers, end);
@@ -206,7 +206,7 @@ class ClientTest {
         };
         heard.stream = bench.connection.open(BothRolesTest.HEAD, true, heard);
         bench.written();
-        bench.send(response(1, true, Raw.RESPONSE));
+        bench.send(response(1, true, RawFrames.RESPONSE));
         assertThat(bench.written()).isEmpty();
         assertThat(bench.connection.openStreams()).isZero();
     }
@@ -215,8 +215,8 @@ class ClientTest {
     @Test
     void serverThatRepeatsItself_isNoViolation() {
         bench.ask(true);
-        bench.send(response(1, true, Raw.RESPONSE), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
-        bench.send(response(1, true, Raw.RESPONSE), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+        bench.send(response(1, true, RawFrames.RESPONSE), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+        bench.send(response(1, true, RawFrames.RESPONSE), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
         assertThat(bench.channel.isOpen()).isTrue();
     }
 }

@@ -22,7 +22,7 @@ class DefencesTest {
     private static final int COMPRESSION_ERROR = 9;
     private static final int CALM = 11;
 
-    private final Bench bench = Bench.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, AbuseLimits.NONE))
             .ready();
 
     @AfterEach
@@ -46,7 +46,7 @@ class DefencesTest {
     }
 
     private void serves() {
-        bench.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000007"));
+        bench.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000007"));
         assertThat(bench.written()).contains("PING ack 7");
         assertThat(bench.channel.isOpen()).isTrue();
     }
@@ -92,25 +92,25 @@ class DefencesTest {
         "1, 5, 1, 838684, 5", // 5.1 HEADERS on a closed stream
     })
     void wrongFrame_failsTheConnection(int type, int flags, int streamId, String payload, int code) {
-        bench.send(Raw.request(1, true));
-        Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
+        bench.send(RawFrames.request(1, true));
+        Objects.requireNonNull(bench.request(0).stream).headers(EchoStreamListener.HEAD, true);
         bench.written();
 
-        bench.send(Raw.frame(type, flags, streamId, payload));
+        bench.send(RawFrames.frame(type, flags, streamId, payload));
 
         failed(code);
     }
 
     @Test
     void frameLargerThanAnnounced_failsTheConnection_4_2() {
-        bench.send(Raw.request(1, false), Raw.data(1, 16_385, false));
+        bench.send(RawFrames.request(1, false), RawFrames.data(1, 16_385, false));
         failed(FRAME_SIZE_ERROR);
     }
 
     @Test
     void wrongPreface_failsTheConnection_3_4() {
-        try (Bench fresh = Bench.server(BothRolesTest.OPTIONS)) {
-            fresh.send(Raw.hex("505249202a20485454502f312e31"));
+        try (EmbeddedHttp2Connection fresh = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS)) {
+            fresh.send(RawFrames.hex("505249202a20485454502f312e31"));
             assertThat(fresh.written().getLast()).isEqualTo("GOAWAY 0 " + PROTOCOL_ERROR);
             assertThat(fresh.channel.isOpen()).isFalse();
         }
@@ -118,8 +118,8 @@ class DefencesTest {
 
     @Test
     void firstFrameNoSettings_failsTheConnection_3_4() {
-        try (Bench fresh = Bench.server(BothRolesTest.OPTIONS)) {
-            fresh.send(Raw.preface(), Raw.request(1, true));
+        try (EmbeddedHttp2Connection fresh = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS)) {
+            fresh.send(RawFrames.preface(), RawFrames.request(1, true));
             assertThat(fresh.written().getLast()).isEqualTo("GOAWAY 0 " + PROTOCOL_ERROR);
         }
     }
@@ -155,26 +155,26 @@ class DefencesTest {
     }
 
     private static ByteBuf headers(int streamId, int flags, String fields) {
-        return Raw.frame(FrameType.HEADERS, flags, streamId, Raw.block(fields.split("[ =]", -1)));
+        return RawFrames.frame(FrameType.HEADERS, flags, streamId, RawFrames.block(fields.split("[ =]", -1)));
     }
 
     @Test
     void lineEndInValue_isReset_8_2_1() {
-        bench.send(Raw.frame(
-                FrameType.HEADERS, 5, 1, Raw.block(":method", "GET", ":scheme", "http", ":path", "/", "a", "b\r\nc")));
+        bench.send(RawFrames.frame(
+                FrameType.HEADERS, 5, 1, RawFrames.block(":method", "GET", ":scheme", "http", ":path", "/", "a", "b\r\nc")));
         reset(PROTOCOL_ERROR);
     }
 
     @Test
     void trailersWithoutEnd_areReset_8_1() {
-        bench.send(Raw.request(1, false), headers(1, FrameType.END_HEADERS, "a=b"));
+        bench.send(RawFrames.request(1, false), headers(1, FrameType.END_HEADERS, "a=b"));
         reset(PROTOCOL_ERROR);
         assertThat(bench.request(0).events).containsExactly("headers", "closed VIOLATION 1");
     }
 
     @Test
     void pseudoHeaderInTrailers_isReset_8_1() {
-        bench.send(Raw.request(1, false), Raw.request(1, true));
+        bench.send(RawFrames.request(1, false), RawFrames.request(1, true));
         reset(PROTOCOL_ERROR);
     }
 
@@ -182,7 +182,7 @@ class DefencesTest {
     @CsvSource({"4, true", "6, true", "6, false"})
     void bodyNotAsLongAsSaid_isReset_8_1_1(int sent, boolean end) {
         bench.send(headers(1, FrameType.END_HEADERS, ":method=POST :scheme=http :path=/ content-length=5"));
-        bench.send(Raw.data(1, sent, end));
+        bench.send(RawFrames.data(1, sent, end));
         reset(PROTOCOL_ERROR);
     }
 
@@ -195,122 +195,122 @@ class DefencesTest {
 
     @Test
     void dataAfterTheEnd_isReset_5_1() {
-        bench.send(Raw.request(1, true), Raw.data(1, 1, false));
+        bench.send(RawFrames.request(1, true), RawFrames.data(1, 1, false));
         reset(STREAM_CLOSED);
         assertThat(bench.request(0).events).containsExactly("headers end", "closed VIOLATION 5");
     }
 
     @Test
     void headersAfterTheEnd_areReset_5_1() {
-        bench.send(Raw.request(1, true), headers(1, 5, "a=b"));
+        bench.send(RawFrames.request(1, true), headers(1, 5, "a=b"));
         reset(STREAM_CLOSED);
     }
 
     @Test
     void windowUpdateByZeroOnStream_isReset_6_9() {
-        bench.send(Raw.request(1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000000"));
+        bench.send(RawFrames.request(1, false), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000000"));
         reset(PROTOCOL_ERROR);
     }
 
     @Test
     void windowOfStreamTooLarge_isReset_6_9_1() {
-        bench.send(Raw.request(1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "7fffffff"));
+        bench.send(RawFrames.request(1, false), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "7fffffff"));
         reset(FLOW_CONTROL_ERROR);
     }
 
     @Test
     void settingsMakeAWindowTooLarge_failTheConnection_6_9_2() {
-        bench.send(Raw.request(1, false), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "7fff0000"));
+        bench.send(RawFrames.request(1, false), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "7fff0000"));
         serves();
-        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, "000400020000"));
+        bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400020000"));
         failed(FLOW_CONTROL_ERROR);
     }
 
     @Test
     void moreDataThanTheStreamsWindow_isReset_6_9_1() {
-        bench.send(Raw.request(1, false));
+        bench.send(RawFrames.request(1, false));
         bench.request(0).consumes = false;
         for (int i = 0; i < 7; i++) {
-            bench.send(Raw.data(1, 16_384, false));
+            bench.send(RawFrames.data(1, 16_384, false));
         }
         reset(FLOW_CONTROL_ERROR);
     }
 
     @Test
     void identifierThatGoesDown_failsTheConnection_5_1_1() {
-        bench.send(Raw.request(5, true), Raw.request(3, true));
+        bench.send(RawFrames.request(5, true), RawFrames.request(3, true));
         failed(STREAM_CLOSED);
     }
 
     @Test
     void moreStreamsThanAnnounced_areRefused_5_1_2() {
-        bench.send(Raw.request(1, false), Raw.request(3, false), Raw.request(5, false), Raw.request(7, false));
+        bench.send(RawFrames.request(1, false), RawFrames.request(3, false), RawFrames.request(5, false), RawFrames.request(7, false));
         assertThat(bench.written()).containsExactly("RST 7 " + REFUSED);
         assertThat(bench.requests()).isEqualTo(3);
-        bench.send(Raw.data(7, 1000, true));
+        bench.send(RawFrames.data(7, 1000, true));
         serves();
     }
 
     @Test
     void priority_isIgnored_5_3_2() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0x25, 1, "00000003ff" + Raw.REQUEST));
-        bench.send(Raw.frame(FrameType.PRIORITY, 0, 99, "00000001ff"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0x25, 1, "00000003ff" + RawFrames.REQUEST));
+        bench.send(RawFrames.frame(FrameType.PRIORITY, 0, 99, "00000001ff"));
         assertThat(bench.requests()).isEqualTo(1);
         serves();
     }
 
     @Test
     void headOfAStreamThatDependsOnItself_failsTheConnection_rfc7540_5_3_1() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0x25, 1, "00000001ff" + Raw.REQUEST));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0x25, 1, "00000001ff" + RawFrames.REQUEST));
         failed(PROTOCOL_ERROR);
     }
 
     @Test
     void priorityOfAStreamThatDependsOnItself_failsTheConnection_rfc7540_5_3_1() {
-        bench.send(Raw.frame(FrameType.PRIORITY, 0, 99, "80000063ff"));
+        bench.send(RawFrames.frame(FrameType.PRIORITY, 0, 99, "80000063ff"));
         failed(PROTOCOL_ERROR);
     }
 
     @Test
     void unknownFrames_areIgnored_5_5() {
-        bench.send(Raw.frame(0x16, 0xff, 7, Unpooled.wrappedBuffer(new byte[16_384])));
+        bench.send(RawFrames.frame(0x16, 0xff, 7, Unpooled.wrappedBuffer(new byte[16_384])));
         serves();
     }
 
     @Test
     void frameBetweenTheFramesOfABlock_failsTheConnection_6_10() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"), Raw.frame(FrameType.PING, 0, 0, "0000000000000000"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"), RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"));
         failed(PROTOCOL_ERROR);
     }
 
     @Test
     void continuationOfAnotherStream_failsTheConnection_6_10() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"), Raw.frame(FrameType.CONTINUATION, 4, 3, "8684"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"), RawFrames.frame(FrameType.CONTINUATION, 4, 3, "8684"));
         failed(PROTOCOL_ERROR);
     }
 
     @Test
     void blockInManyFrames_isRead_6_10() {
-        bench.send(Raw.frame(FrameType.HEADERS, 1, 1, "83"));
-        bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, "86"), Raw.frame(FrameType.CONTINUATION, 4, 1, "84"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 1, 1, "83"));
+        bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, "86"), RawFrames.frame(FrameType.CONTINUATION, 4, 1, "84"));
         assertThat(bench.request(0).events).containsExactly("headers end");
     }
 
     @Test
     void emptyContinuationsWithoutEnd_failTheConnection_10_5() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"));
         for (int i = 0; i < 64 && bench.channel.isOpen(); i++) {
-            bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, ""));
+            bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, ""));
         }
         failed(CALM);
     }
 
     @Test
     void blockFarLargerThanAnnounced_failsTheConnection_10_5_1() {
-        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, Unpooled.wrappedBuffer(new byte[16_384])));
-        bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, Unpooled.wrappedBuffer(new byte[16_384])));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, Unpooled.wrappedBuffer(new byte[16_384])));
+        bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, Unpooled.wrappedBuffer(new byte[16_384])));
         assertThat(bench.channel.isOpen()).isTrue();
-        bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, Unpooled.wrappedBuffer(new byte[1])));
+        bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, Unpooled.wrappedBuffer(new byte[1])));
         failed(CALM);
         assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
     }
@@ -318,7 +318,7 @@ class DefencesTest {
     /** What means far more than is taken ends the connection, before any of it is decoded. */
     @Test
     void headOfFarMoreFields_failsTheConnection_10_5_1() {
-        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb(1000)));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, bomb(1000)));
         failed(CALM);
         assertThat(bench.connectionEvents).contains("abused HEADER_BLOCK");
     }
@@ -329,9 +329,9 @@ class DefencesTest {
         AbuseLimits few = new AbuseLimits(
                 AbuseLimits.BucketLimit.ANY, new AbuseLimits.BucketLimit(2, 1), AbuseLimits.BucketLimit.ANY, 0, 0);
         Http2Options options = new Http2Options(100_000, 200_000, 16_384, 3, 8192, 100, few);
-        try (Bench limited = Bench.server(options).ready()) {
+        try (EmbeddedHttp2Connection limited = EmbeddedHttp2Connection.server(options).ready()) {
             for (int i = 0; i < 3; i++) {
-                limited.send(Raw.frame(FrameType.HEADERS, 5, 2 * i + 1, bomb(300)));
+                limited.send(RawFrames.frame(FrameType.HEADERS, 5, 2 * i + 1, bomb(300)));
             }
             assertThat(limited.requests()).isEqualTo(2);
             assertThat(limited.connectionEvents).contains("abused STREAM_ERRORS");
@@ -345,7 +345,7 @@ class DefencesTest {
         byte[] references = new byte[count];
         Arrays.fill(references, (byte) 0xbe);
         return Unpooled.wrappedBuffer(
-                Raw.hex("838684" + "400161" + "7fa11e"),
+                RawFrames.hex("838684" + "400161" + "7fa11e"),
                 Unpooled.wrappedBuffer(value),
                 Unpooled.wrappedBuffer(references));
     }
@@ -353,7 +353,7 @@ class DefencesTest {
     /** The listener, which answers with 431, is given the fields before the limit. */
     @Test
     void largerHeadThanAnnounced_isToldToTheListener_10_5_1() {
-        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, bomb(300)));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, bomb(300)));
         assertThat(Objects.requireNonNull(bench.request(0).stream).headTooLarge())
                 .isTrue();
         assertThat(bench.request(0).headers.getFirst()).hasSize(5);
@@ -363,20 +363,20 @@ class DefencesTest {
     /** One frame of 20 KB, which a client may send that was told of frames of 1 MiB. */
     @Test
     void headLargerThanAFrameOfTheDefaultSize_isAnsweredAndEndsTheConnectionOnceTheOthersHave_4_2() {
-        try (Bench large = Bench.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
+        try (EmbeddedHttp2Connection large = EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 1 << 20, 3, 16_384, 100, AbuseLimits.NONE))
                 .ready()) {
             byte[] value = new byte[20_000];
             Arrays.fill(value, (byte) 'a');
             ByteBuf head =
-                    Unpooled.wrappedBuffer(Raw.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
-            large.send(Raw.request(1, true), Raw.frame(FrameType.HEADERS, 5, 3, head));
+                    Unpooled.wrappedBuffer(RawFrames.hex("838684" + "000161" + "7fa19b01"), Unpooled.wrappedBuffer(value));
+            large.send(RawFrames.request(1, true), RawFrames.frame(FrameType.HEADERS, 5, 3, head));
 
             Http2Stream refused = Objects.requireNonNull(large.request(1).stream);
             assertThat(refused.headTooLarge()).isTrue();
-            refused.headers(Echo.HEAD, true);
+            refused.headers(EchoStreamListener.HEAD, true);
             assertThat(large.written().getLast()).startsWith("HEADERS 3");
-            Objects.requireNonNull(large.request(0).stream).headers(Echo.HEAD, true);
-            large.send(Raw.frame(FrameType.PING, 1, 0, "697374686d757300"));
+            Objects.requireNonNull(large.request(0).stream).headers(EchoStreamListener.HEAD, true);
+            large.send(RawFrames.frame(FrameType.PING, 1, 0, "697374686d757300"));
             assertThat(large.written()).contains("GOAWAY 3 " + FRAME_SIZE_ERROR);
             assertThat(large.channel.isOpen()).isFalse();
         }
@@ -390,32 +390,32 @@ class DefencesTest {
         for (int i = 0; i < fields; i++) {
             block.append("00" + "06636f6f6b6965" + "0161");
         }
-        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, block.toString()));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, block.toString()));
         assertThat(Objects.requireNonNull(bench.request(0).stream).headTooLarge())
                 .isEqualTo(tooLarge);
     }
 
     @Test
     void framesOfAStreamThatWeReset_areDropped_5_1() {
-        bench.send(Raw.request(1, false));
+        bench.send(RawFrames.request(1, false));
         Objects.requireNonNull(bench.request(0).stream).reset(8);
         bench.send(
-                Raw.data(1, 1000, false), headers(1, 5, "a=b"), Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000001"));
+                RawFrames.data(1, 1000, false), headers(1, 5, "a=b"), RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000001"));
         serves();
         assertThat(bench.request(0).events).containsExactly("headers");
     }
 
     @Test
     void frameAfterThePeersReset_isAnErrorOfTheStream_5_1() {
-        bench.send(Raw.request(1, false), Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"), Raw.data(1, 1, false));
+        bench.send(RawFrames.request(1, false), RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"), RawFrames.data(1, 1, false));
         reset(STREAM_CLOSED);
     }
 
     @Test
     void paddedData_countsWhole_6_9_1() {
-        bench.send(Raw.request(1, false));
+        bench.send(RawFrames.request(1, false));
         for (int i = 0; i < 1000; i++) {
-            bench.send(Raw.frame(
+            bench.send(RawFrames.frame(
                     FrameType.DATA,
                     FrameType.PADDED,
                     1,
@@ -429,22 +429,22 @@ class DefencesTest {
 
     @Test
     void dataWithMorePaddingThanPayload_failsTheConnection_6_1() {
-        bench.send(Raw.request(1, false), Raw.frame(FrameType.DATA, FrameType.PADDED, 1, "020000"));
+        bench.send(RawFrames.request(1, false), RawFrames.frame(FrameType.DATA, FrameType.PADDED, 1, "020000"));
         serves();
-        bench.send(Raw.frame(FrameType.DATA, FrameType.PADDED, 1, "030000"));
+        bench.send(RawFrames.frame(FrameType.DATA, FrameType.PADDED, 1, "030000"));
         failed(PROTOCOL_ERROR);
     }
 
     private void answerEarly() {
-        bench.send(Raw.request(1, false));
-        Objects.requireNonNull(bench.request(0).stream).headers(Echo.HEAD, true);
+        bench.send(RawFrames.request(1, false));
+        Objects.requireNonNull(bench.request(0).stream).headers(EchoStreamListener.HEAD, true);
         assertThat(bench.written()).containsExactly("HEADERS 1 [:status=200 content-type=application/echo] end");
     }
 
     @Test
     void answerBeforeTheEndOfTheRequest_stopsTheRequest_8_1() {
         answerEarly();
-        bench.send(Raw.data(1, 5, false));
+        bench.send(RawFrames.data(1, 5, false));
         assertThat(bench.written()).isEmpty();
         assertThat(bench.request(0).events).containsExactly("headers");
         bench.channel.advanceTimeBy(1, TimeUnit.SECONDS);
@@ -463,16 +463,16 @@ class DefencesTest {
     })
     void answerBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {
         answerEarly();
-        bench.send(Raw.data(1, 5, false), Raw.frame(type, flags, 1, payload));
+        bench.send(RawFrames.data(1, 5, false), RawFrames.frame(type, flags, 1, payload));
         reset(code);
     }
 
     @Test
     void listenerThatFails_costsItsStreamOnly() {
-        try (Bench failing = Bench.server(stream -> {
+        try (EmbeddedHttp2Connection failing = EmbeddedHttp2Connection.server(stream -> {
             throw new IllegalStateException("on purpose");
         })) {
-            failing.ready().send(Raw.request(1, true));
+            failing.ready().send(RawFrames.request(1, true));
             assertThat(failing.written()).containsExactly("RST 1 2");
             assertThat(failing.channel.isOpen()).isTrue();
         }
@@ -480,7 +480,7 @@ class DefencesTest {
 
     @Test
     void compressionError_isNamed() {
-        bench.send(Raw.frame(FrameType.HEADERS, 5, 1, "ff"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 5, 1, "ff"));
         failed(COMPRESSION_ERROR);
     }
 }

@@ -52,7 +52,7 @@ class ForeignPeersTest {
     @ValueSource(ints = {1, 100, 16_384, 70_000, 3_000_000})
     void nettysClient_getsItsBodyBack(int size) throws Exception {
         int port = loopback.listen(
-                () -> Http2Connection.server(BothRolesTest.OPTIONS, Echo::new, ConnectionListener.NONE));
+                () -> Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE));
         Channel parent = nettysClient(port);
         for (int round = 0; round < 3; round++) {
             List<NettysRequest> requests = new ArrayList<>();
@@ -106,10 +106,10 @@ class ForeignPeersTest {
     void nettysServer_givesTheBodyBack(int size) throws Exception {
         Http2Connection connection = connectToNetty();
         for (int round = 0; round < 3; round++) {
-            List<Heard> all = new ArrayList<>();
+            List<RecordingStreamListener> all = new ArrayList<>();
             for (int i = 0; i < 5; i++) {
                 byte[] body = random(size + i);
-                Heard heard = new Heard();
+                RecordingStreamListener heard = new RecordingStreamListener();
                 all.add(heard);
                 loopback.run(() -> {
                     heard.stream =
@@ -118,7 +118,7 @@ class ForeignPeersTest {
                 });
             }
             for (int i = 0; i < 5; i++) {
-                Heard heard = all.get(i).await();
+                RecordingStreamListener heard = all.get(i).await();
                 assertThat(heard.body.toByteArray()).isEqualTo(random(size + i));
                 assertThat(heard.headers.getFirst().get("x-number")).hasToString("a" + (size + i));
             }
@@ -129,7 +129,7 @@ class ForeignPeersTest {
     void nettysServer_takesManySmallRequests() throws Exception {
         Http2Connection connection = connectToNetty();
         for (int i = 0; i < 500; i++) {
-            Heard heard = new Heard();
+            RecordingStreamListener heard = new RecordingStreamListener();
             loopback.run(() -> {
                 heard.stream = connection.open(BothRolesTest.HEAD, false, heard);
                 requireNonNull(heard.stream).data(Unpooled.wrappedBuffer(random(20)), true);

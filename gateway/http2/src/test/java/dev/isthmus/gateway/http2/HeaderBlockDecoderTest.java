@@ -22,31 +22,31 @@ class HeaderBlockDecoderTest {
     }
 
     private Http2Headers decode(String hex) {
-        return decode(Raw.hex(hex));
+        return decode(RawFrames.hex(hex));
     }
 
     @Test
     void sameBlock_isDecodedOnce() {
-        decode(Raw.REQUEST);
-        Http2Headers second = decode(Raw.REQUEST);
+        decode(RawFrames.REQUEST);
+        Http2Headers second = decode(RawFrames.REQUEST);
 
-        assertThat(decode(Raw.REQUEST)).isSameAs(second);
+        assertThat(decode(RawFrames.REQUEST)).isSameAs(second);
         assertThat(second.path()).hasToString("/");
     }
 
     @Test
     void fieldsWithoutALimit_areTaken() {
         HeaderBlockDecoder any = new HeaderBlockDecoder(16_384, Integer.MAX_VALUE);
-        ByteBuf block = Raw.hex("828684" + "0001610162".repeat(200));
+        ByteBuf block = RawFrames.hex("828684" + "0001610162".repeat(200));
 
         assertThat(any.decode(1, block, block.readableBytes()).headers()).hasSize(203);
     }
 
     @Test
     void blockInsideOtherBytes_isFound() {
-        decode(Raw.REQUEST);
-        Http2Headers second = decode(Raw.REQUEST);
-        ByteBuf in = Raw.hex("ffff" + Raw.REQUEST + "ffff").readerIndex(2);
+        decode(RawFrames.REQUEST);
+        Http2Headers second = decode(RawFrames.REQUEST);
+        ByteBuf in = RawFrames.hex("ffff" + RawFrames.REQUEST + "ffff").readerIndex(2);
 
         assertThat(blocks.decode(1, in, 3).headers()).isSameAs(second);
         assertThat(in.writerIndex()).isEqualTo(7);
@@ -80,7 +80,7 @@ class HeaderBlockDecoderTest {
         decode("40016101" + "31");
         decode("be");
         decode("be");
-        decode(Unpooled.wrappedBuffer(Raw.hex("400162" + "7fd11e"), Raw.hex("61".repeat(4048))));
+        decode(Unpooled.wrappedBuffer(RawFrames.hex("400162" + "7fd11e"), RawFrames.hex("61".repeat(4048))));
 
         assertThatThrownBy(() -> decode("bf")).isInstanceOf(Http2Violation.class);
     }
@@ -88,7 +88,7 @@ class HeaderBlockDecoderTest {
     @Test
     void malformedBlock_isNotKept() {
         for (int i = 0; i < 4; i++) {
-            assertThat(blocks.decode(1, Raw.hex("8386"), 2).problem()).isNotNull();
+            assertThat(blocks.decode(1, RawFrames.hex("8386"), 2).problem()).isNotNull();
         }
     }
 
@@ -109,7 +109,7 @@ class HeaderBlockDecoderTest {
                 compare(ours, theirs, block);
                 if (random.nextBoolean()) {
                     // One without references may come at any time.
-                    compare(ours, theirs, Raw.block("x-" + random.nextInt(3), "y"));
+                    compare(ours, theirs, RawFrames.block("x-" + random.nextInt(3), "y"));
                 }
             }
         }

@@ -19,8 +19,8 @@ class Http2TimersTest {
             seconds(10), seconds(30), 100, seconds(300), seconds(30), seconds(3600), seconds(60), seconds(20));
     private static final int CANCEL = 8;
 
-    private final Bench bench =
-            Bench.server(new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE));
+    private final EmbeddedHttp2Connection bench =
+            EmbeddedHttp2Connection.server(new Http2Options(100_000, 200_000, 16_384, 100, 8192, 100, AbuseLimits.NONE));
     private final List<TimeoutRule> expired = new ArrayList<>();
     private long now = Long.MAX_VALUE - seconds(15);
 
@@ -48,17 +48,17 @@ class Http2TimersTest {
             if (!bench.channel.isOpen()) {
                 return;
             }
-            bench.send(Raw.frame(FrameType.PING, 0, 0, "0000000000000007"));
+            bench.send(RawFrames.frame(FrameType.PING, 0, 0, "0000000000000007"));
         }
     }
 
-    private Heard begun(int bytes) {
-        bench.ready().send(Raw.request(1, false));
-        Heard heard = bench.request(0);
+    private RecordingStreamListener begun(int bytes) {
+        bench.ready().send(RawFrames.request(1, false));
+        RecordingStreamListener heard = bench.request(0);
         heard.awaited = PeerWait.ANYTHING;
         if (bytes > 0) {
             heard.awaited = PeerWait.BODY;
-            bench.send(Raw.data(1, bytes, false));
+            bench.send(RawFrames.data(1, bytes, false));
         }
         bench.written();
         return heard;
@@ -66,7 +66,7 @@ class Http2TimersTest {
 
     @Test
     void halfPreface_isNotWaitedFor() {
-        bench.send(Raw.preface().slice(0, 20));
+        bench.send(RawFrames.preface().slice(0, 20));
         pass(9);
         assertThat(bench.channel.isOpen()).isTrue();
         pass(2);
@@ -78,9 +78,9 @@ class Http2TimersTest {
     void headerBlockInDrops_isNotWaitedFor() {
         bench.ready();
         pass(1);
-        bench.send(Raw.frame(FrameType.HEADERS, 0, 1, "83"));
+        bench.send(RawFrames.frame(FrameType.HEADERS, 0, 1, "83"));
         for (int i = 0; i < 11; i++) {
-            bench.send(Raw.frame(FrameType.CONTINUATION, 0, 1, ""));
+            bench.send(RawFrames.frame(FrameType.CONTINUATION, 0, 1, ""));
             pass(1);
         }
         assertThat(bench.channel.isOpen()).isFalse();
@@ -92,9 +92,9 @@ class Http2TimersTest {
     void headsThatFollowOneAnother_areTimedOneByOne() {
         bench.ready();
         for (int id = 1; id < 60; id += 2) {
-            bench.send(Raw.frame(FrameType.HEADERS, FrameType.END_STREAM, id, "838684"));
+            bench.send(RawFrames.frame(FrameType.HEADERS, FrameType.END_STREAM, id, "838684"));
             pass(1);
-            bench.send(Raw.frame(FrameType.CONTINUATION, FrameType.END_HEADERS, id, ""));
+            bench.send(RawFrames.frame(FrameType.CONTINUATION, FrameType.END_HEADERS, id, ""));
         }
         assertThat(bench.requests()).isEqualTo(30);
         assertThat(expired).isEmpty();
@@ -102,7 +102,7 @@ class Http2TimersTest {
 
     @Test
     void bodyThatStops_isGivenUp() {
-        Heard heard = begun(1000);
+        RecordingStreamListener heard = begun(1000);
         pass(30);
         assertThat(heard.events).doesNotContain("timeout request_body");
         pass(2);
@@ -114,9 +114,9 @@ class Http2TimersTest {
 
     @Test
     void bodyInDrops_isGivenUp() {
-        Heard heard = begun(1);
+        RecordingStreamListener heard = begun(1);
         for (int i = 0; i < 32; i++) {
-            bench.send(Raw.data(1, 90, false));
+            bench.send(RawFrames.data(1, 90, false));
             pass(1);
         }
         assertThat(heard.events).contains("timeout request_body_rate");
@@ -127,7 +127,7 @@ class Http2TimersTest {
     void bodyAtTheLeastRate_goesOn() {
         begun(1);
         for (int i = 0; i < 200; i++) {
-            bench.send(Raw.data(1, 110, false));
+            bench.send(RawFrames.data(1, 110, false));
             pass(1);
         }
         assertThat(expired).isEmpty();
@@ -142,7 +142,7 @@ class Http2TimersTest {
 
     @Test
     void streamOfWhichNothingComes_isGivenUpLater() {
-        Heard heard = begun(0);
+        RecordingStreamListener heard = begun(0);
         passAlive(299);
         assertThat(heard.events).containsExactly("headers");
         passAlive(3);
@@ -151,7 +151,7 @@ class Http2TimersTest {
 
     @Test
     void answerThatIsBeingMade_isNotTimed() {
-        bench.ready().send(Raw.request(1, true));
+        bench.ready().send(RawFrames.request(1, true));
         passAlive(4000);
         assertThat(expired).isEmpty();
         assertThat(bench.connection.openStreams()).isOne();
@@ -159,7 +159,7 @@ class Http2TimersTest {
 
     @Test
     void completeAnswerThatIsNotTaken_isDropped() {
-        bench.ready().send(Raw.request(1, true));
+        bench.ready().send(RawFrames.request(1, true));
         requireNonNull(bench.request(0).stream).data(Unpooled.wrappedBuffer(new byte[70_000]), true);
         pass(32);
         assertThat(bench.written()).contains("RST 1 " + CANCEL);
@@ -168,7 +168,7 @@ class Http2TimersTest {
 
     @Test
     void streamThatIsReadSlowly_mayWait() {
-        bench.ready().send(Raw.request(1, true));
+        bench.ready().send(RawFrames.request(1, true));
         requireNonNull(bench.request(0).stream).data(Unpooled.wrappedBuffer(new byte[70_000]), false);
         passAlive(290);
         assertThat(expired).isEmpty();

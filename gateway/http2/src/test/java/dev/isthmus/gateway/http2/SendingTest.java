@@ -19,7 +19,7 @@ class SendingTest {
     /** INITIAL_WINDOW_SIZE and the connection's window: as much as there can be. */
     private static final String NO_LIMIT = "00047fffffff";
 
-    private final Bench bench = Bench.server(BothRolesTest.OPTIONS).ready();
+    private final EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready();
 
     @AfterEach
     void close() {
@@ -27,17 +27,17 @@ class SendingTest {
     }
 
     private Http2Stream open(int id) {
-        bench.send(Raw.request(id, true));
+        bench.send(RawFrames.request(id, true));
         return requireNonNull(bench.request(bench.requests() - 1).stream);
     }
 
     private void settings(String hex) {
-        bench.send(Raw.frame(FrameType.SETTINGS, 0, 0, hex));
+        bench.send(RawFrames.frame(FrameType.SETTINGS, 0, 0, hex));
         bench.written();
     }
 
     private void window(int streamId, int by) {
-        bench.send(Raw.frame(FrameType.WINDOW_UPDATE, 0, streamId, String.format("%08x", by)));
+        bench.send(RawFrames.frame(FrameType.WINDOW_UPDATE, 0, streamId, String.format("%08x", by)));
     }
 
     private static ByteBuf bytes(int size) {
@@ -94,9 +94,9 @@ class SendingTest {
             @Override
             public void closed(StreamEnd end) {}
         };
-        try (Bench receiver = Bench.server(stream -> listener)) {
-            receiver.ready().send(Raw.request(1, false));
-            ByteBuf read = Unpooled.directBuffer().writeBytes(Raw.data(1, 10_000, false));
+        try (EmbeddedHttp2Connection receiver = EmbeddedHttp2Connection.server(stream -> listener)) {
+            receiver.ready().send(RawFrames.request(1, false));
+            ByteBuf read = Unpooled.directBuffer().writeBytes(RawFrames.data(1, 10_000, false));
             long start = read.memoryAddress();
             ByteBuf rest = read.retainedSlice(5_000, read.readableBytes() - 5_000);
             receiver.send(read.writerIndex(5_000), rest);
@@ -108,9 +108,9 @@ class SendingTest {
     void smallResponse_isOneBuffer() {
         Http2Stream stream = open(1);
         bench.written();
-        stream.headers(Echo.HEAD, false);
+        stream.headers(EchoStreamListener.HEAD, false);
         stream.data(bytes(100), false);
-        stream.headers(Echo.TRAILERS, true);
+        stream.headers(EchoStreamListener.TRAILERS, true);
         bench.channel.runPendingTasks();
 
         assertThat(bench.channel.outboundMessages()).hasSize(1);
@@ -123,8 +123,8 @@ class SendingTest {
 
     @Test
     void responsesOfOneRead_areFlushedOnce() {
-        try (Bench echo = Bench.server(Echo::new)) {
-            echo.ready().send(Unpooled.wrappedBuffer(Raw.request(1, true), Raw.request(3, true), Raw.request(5, true)));
+        try (EmbeddedHttp2Connection echo = EmbeddedHttp2Connection.server(EchoStreamListener::new)) {
+            echo.ready().send(Unpooled.wrappedBuffer(RawFrames.request(1, true), RawFrames.request(3, true), RawFrames.request(5, true)));
             assertThat(echo.channel.outboundMessages()).hasSize(1);
             assertThat(echo.written()).hasSize(6);
         }
@@ -159,10 +159,10 @@ class SendingTest {
     void windowOfTheStream_holdsBack_andTrailersComeLast() {
         settings("00040000000a");
         Http2Stream stream = open(1);
-        stream.headers(Echo.HEAD, false);
+        stream.headers(EchoStreamListener.HEAD, false);
         stream.data(bytes(15), false);
         stream.data(bytes(5), false);
-        stream.headers(Echo.TRAILERS, true);
+        stream.headers(EchoStreamListener.TRAILERS, true);
         assertThat(data()).containsExactly("DATA 1 10");
         window(1, 3);
         assertThat(data()).containsExactly("DATA 1 3");
@@ -228,8 +228,8 @@ class SendingTest {
         settings("000400000000");
         Http2Stream stream = open(1);
         stream.data(bytes(1000), false);
-        stream.headers(Echo.TRAILERS, true);
-        bench.send(Raw.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
+        stream.headers(EchoStreamListener.TRAILERS, true);
+        bench.send(RawFrames.frame(FrameType.RST_STREAM, 0, 1, "00000008"));
         stream.data(bytes(1000), true);
         settings("000400010000");
         assertThat(data()).isEmpty();
@@ -239,7 +239,7 @@ class SendingTest {
     @Test
     void headersLargerThanAFrame_goOnInContinuations() {
         Http2Stream stream = open(1);
-        stream.headers(Echo.HEAD.with("a", "b".repeat(40_000)), true);
+        stream.headers(EchoStreamListener.HEAD.with("a", "b".repeat(40_000)), true);
         assertThat(bench.channel.isOpen()).isTrue();
         bench.channel.runPendingTasks();
         int frames = 0;
@@ -262,11 +262,11 @@ class SendingTest {
 
     @Test
     void halfOfAWindowConsumed_isGivenBack_6_9() {
-        bench.send(Raw.request(1, false));
-        Heard heard = bench.request(0);
+        bench.send(RawFrames.request(1, false));
+        RecordingStreamListener heard = bench.request(0);
         heard.consumes = false;
         for (int i = 0; i < 32; i++) {
-            bench.send(Raw.data(1, 16_384, false));
+            bench.send(RawFrames.data(1, 16_384, false));
         }
         assertThat(bench.written()).isEmpty();
         requireNonNull(heard.stream).consumed(1 << 19);
@@ -306,15 +306,15 @@ class SendingTest {
         Exhaustible memory = new Exhaustible();
         bench.channel.config().setAllocator(memory);
         memory.exhausted = true;
-        stream.headers(Echo.HEAD, false);
-        stream.headers(Echo.TRAILERS, true);
+        stream.headers(EchoStreamListener.HEAD, false);
+        stream.headers(EchoStreamListener.TRAILERS, true);
         assertThat(bench.written()).hasSize(2).allMatch(line -> line.startsWith("HEADERS 1"));
     }
 
     @Test
     void queuedData_whoseTurnComesWithoutMemoryOutsideTheHeap_goesOut() {
         Http2Stream stream = open(1);
-        stream.headers(Echo.HEAD, false);
+        stream.headers(EchoStreamListener.HEAD, false);
         stream.data(bytes(100_000), true);
         bench.written();
         Exhaustible memory = new Exhaustible();

@@ -17,36 +17,36 @@ class SplitReadsTest {
     private static ByteBuf input() {
         ByteBuf padded = Unpooled.wrappedBuffer(new byte[] {3, 'p', 'a', 'd', 'd', 'e', 'd', 0, 0, 0});
         return Unpooled.wrappedBuffer(
-                Raw.preface(),
-                Raw.frame(FrameType.SETTINGS, 0, 0, "000400100000" + "000500008000"),
-                Raw.frame(FrameType.SETTINGS, FrameType.ACK, 0, ""),
-                Raw.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"),
+                RawFrames.preface(),
+                RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400100000" + "000500008000"),
+                RawFrames.frame(FrameType.SETTINGS, FrameType.ACK, 0, ""),
+                RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 0, "00100000"),
                 // Padding, priority, no END_HEADERS; the block enters a field into the table.
-                Raw.frame(FrameType.HEADERS, 0x28, 1, "02" + "0000000010" + "8386" + "0000"),
-                Raw.frame(FrameType.CONTINUATION, 0, 1, ""),
-                Raw.frame(FrameType.CONTINUATION, FrameType.END_HEADERS, 1, "84" + "400161" + "0162"),
-                Raw.frame(FrameType.DATA, FrameType.PADDED, 1, padded),
-                Raw.frame(0x77, 0xff, 9, "0102030405"),
-                Raw.frame(FrameType.DATA, 0, 1, ""),
-                Raw.frame(FrameType.PRIORITY, 0, 5, "0000000010"),
-                Raw.frame(FrameType.PING, 0, 0, "0102030405060708"),
-                Raw.request(3, false),
-                Raw.frame(FrameType.DATA, 0, 3, "61".repeat(300)),
-                Raw.frame(FrameType.HEADERS, 5, 1, "be"),
-                Raw.frame(FrameType.DATA, FrameType.END_STREAM | FrameType.PADDED, 3, "01" + "6262" + "00"),
-                Raw.request(5, false),
-                Raw.frame(FrameType.WINDOW_UPDATE, 0, 5, "00000100"),
-                Raw.frame(FrameType.RST_STREAM, 0, 5, "00000008"),
-                Raw.request(7, true),
-                Raw.frame(FrameType.GOAWAY, 0, 0, "00000000" + "00000000" + "6279"));
+                RawFrames.frame(FrameType.HEADERS, 0x28, 1, "02" + "0000000010" + "8386" + "0000"),
+                RawFrames.frame(FrameType.CONTINUATION, 0, 1, ""),
+                RawFrames.frame(FrameType.CONTINUATION, FrameType.END_HEADERS, 1, "84" + "400161" + "0162"),
+                RawFrames.frame(FrameType.DATA, FrameType.PADDED, 1, padded),
+                RawFrames.frame(0x77, 0xff, 9, "0102030405"),
+                RawFrames.frame(FrameType.DATA, 0, 1, ""),
+                RawFrames.frame(FrameType.PRIORITY, 0, 5, "0000000010"),
+                RawFrames.frame(FrameType.PING, 0, 0, "0102030405060708"),
+                RawFrames.request(3, false),
+                RawFrames.frame(FrameType.DATA, 0, 3, "61".repeat(300)),
+                RawFrames.frame(FrameType.HEADERS, 5, 1, "be"),
+                RawFrames.frame(FrameType.DATA, FrameType.END_STREAM | FrameType.PADDED, 3, "01" + "6262" + "00"),
+                RawFrames.request(5, false),
+                RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 5, "00000100"),
+                RawFrames.frame(FrameType.RST_STREAM, 0, 5, "00000008"),
+                RawFrames.request(7, true),
+                RawFrames.frame(FrameType.GOAWAY, 0, 0, "00000000" + "00000000" + "6279"));
     }
 
     private static List<String> heard(ByteBuf... reads) {
-        try (Bench bench = Bench.server(OPTIONS)) {
+        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(OPTIONS)) {
             bench.send(reads);
             List<String> all = new ArrayList<>(bench.written());
             for (int i = 0; i < bench.requests(); i++) {
-                Heard heard = bench.request(i);
+                RecordingStreamListener heard = bench.request(i);
                 all.add(heard.events + " " + heard.headers + " " + heard.body);
             }
             all.addAll(bench.connectionEvents);

@@ -28,16 +28,16 @@ class SuddenEndsTest {
     private static void endSuddenly(Loopback loopback, Random random) throws Exception {
         List<Http2Connection> ends = new ArrayList<>();
         int port = loopback.listen(() -> {
-            Http2Connection server = Http2Connection.server(BothRolesTest.OPTIONS, Echo::new, ConnectionListener.NONE);
+            Http2Connection server = Http2Connection.server(BothRolesTest.OPTIONS, EchoStreamListener::new, ConnectionListener.NONE);
             ends.add(server);
             return server;
         });
         Http2Connection client = Http2Connection.client(BothRolesTest.OPTIONS, ConnectionListener.NONE);
         Channel channel = loopback.connect(port, client);
-        List<Heard> all = new ArrayList<>();
+        List<RecordingStreamListener> all = new ArrayList<>();
         loopback.run(() -> {
             for (int i = 0; i < 20; i++) {
-                Heard heard = new Heard();
+                RecordingStreamListener heard = new RecordingStreamListener();
                 all.add(heard);
                 heard.stream = client.open(BothRolesTest.HEAD, false, heard);
                 requireNonNull(heard.stream).data(Unpooled.wrappedBuffer(new byte[random.nextInt(400_000)]), true);
@@ -63,7 +63,7 @@ class SuddenEndsTest {
                         random.nextInt(20),
                         TimeUnit.MILLISECONDS);
         killed.get(10, TimeUnit.SECONDS);
-        for (Heard heard : all) {
+        for (RecordingStreamListener heard : all) {
             heard.await();
         }
         channel.closeFuture().await(10, TimeUnit.SECONDS);
@@ -76,23 +76,23 @@ class SuddenEndsTest {
     void changedBytes_neverDoMoreThanFailTheConnection() {
         for (int seed = 0; seed < 3000; seed++) {
             Random random = new Random(seed);
-            try (Bench bench = Bench.server(Echo::new)) {
+            try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(EchoStreamListener::new)) {
                 ByteBuf input = Unpooled.copiedBuffer(
-                        Raw.settings(),
-                        Raw.request(1, false),
-                        Raw.data(1, 40, false),
-                        Raw.frame(FrameType.HEADERS, 0x28, 3, "02" + "0000000010" + "838684" + "0000"),
-                        Raw.frame(FrameType.CONTINUATION, 4, 3, "400161" + "0162"),
-                        Raw.frame(FrameType.DATA, 8, 3, "02616263640000"),
-                        Raw.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000100"),
-                        Raw.frame(FrameType.PING, 0, 0, "0000000000000000"),
-                        Raw.frame(FrameType.SETTINGS, 0, 0, "000400001000"),
-                        Raw.data(1, 40, true),
-                        Raw.frame(FrameType.RST_STREAM, 0, 3, "00000008"));
+                        RawFrames.settings(),
+                        RawFrames.request(1, false),
+                        RawFrames.data(1, 40, false),
+                        RawFrames.frame(FrameType.HEADERS, 0x28, 3, "02" + "0000000010" + "838684" + "0000"),
+                        RawFrames.frame(FrameType.CONTINUATION, 4, 3, "400161" + "0162"),
+                        RawFrames.frame(FrameType.DATA, 8, 3, "02616263640000"),
+                        RawFrames.frame(FrameType.WINDOW_UPDATE, 0, 1, "00000100"),
+                        RawFrames.frame(FrameType.PING, 0, 0, "0000000000000000"),
+                        RawFrames.frame(FrameType.SETTINGS, 0, 0, "000400001000"),
+                        RawFrames.data(1, 40, true),
+                        RawFrames.frame(FrameType.RST_STREAM, 0, 3, "00000008"));
                 for (int i = random.nextInt(4); i >= 0; i--) {
                     input.setByte(random.nextInt(input.readableBytes()), random.nextInt(256));
                 }
-                bench.send(Raw.preface());
+                bench.send(RawFrames.preface());
                 while (input.isReadable() && bench.channel.isOpen()) {
                     int length = Math.min(input.readableBytes(), 1 + random.nextInt(100));
                     bench.send(Unpooled.copiedBuffer(input.readSlice(length)));

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.call;
 
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.protobuf.RawRequest;
 import org.jspecify.annotations.Nullable;

@@ -2,30 +2,25 @@ package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.memory.MemoryBudget;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
 import java.util.Map;
-import java.util.concurrent.Executor;
 
 /**
- * One request of a client. Lives on the event loop of its channel: {@code loop} is that loop, and every callback of the
- * call happens on it.
+ * One call as it goes through the gateway, by value: a layer that changes something hands on another one with the same context.
  *
  * @param deadlineNanos on the scale of {@link System#nanoTime()}; {@link #NO_DEADLINE} for none
  * @param headers lower-case names; only those that may go upstream
- * @param client all that the client sent, for routing to look at
  * @param affinity calls of the same affinity belong on the same server; {@link #NO_AFFINITY} for any
  * @param sequence whether the server keeps a state between the calls of this affinity, which another one does not have
- * @param memory counts the bytes that it holds
+ * @param context what is known of the request that it is made for
  */
 public record Call(
         Operation operation,
         long deadlineNanos,
         Map<String, String> headers,
-        HeaderFields client,
         long affinity,
         boolean sequence,
-        Executor loop,
-        ByteBufAllocator allocator,
-        MemoryBudget.MemoryReservation memory) {
+        CallContext context) {
 
     public static final long NO_AFFINITY = 0;
     public static final long NO_DEADLINE = Long.MAX_VALUE;
@@ -34,28 +29,19 @@ public record Call(
         headers = Map.copyOf(headers);
     }
 
-    /** A call of no client: it may go to any server, and nobody counts its bytes. */
+    /** A call that may go to any server. */
+    public Call(Operation operation, long deadlineNanos, Map<String, String> headers, CallContext context) {
+        this(operation, deadlineNanos, headers, NO_AFFINITY, false, context);
+    }
+
+    /** A call that the gateway makes itself: it may go to any server, and nobody counts its bytes. */
     public Call(
             Operation operation,
             long deadlineNanos,
             Map<String, String> headers,
-            Executor loop,
+            EventLoop loop,
             ByteBufAllocator allocator) {
-        this(
-                operation,
-                deadlineNanos,
-                headers,
-                HeaderFields.NONE,
-                NO_AFFINITY,
-                false,
-                loop,
-                allocator,
-                MemoryBudget.MemoryReservation.UNCOUNTED);
-    }
-
-    /** The same call of a client with these headers. */
-    public Call from(HeaderFields fields) {
-        return new Call(operation, deadlineNanos, headers, fields, affinity, sequence, loop, allocator, memory);
+        this(operation, deadlineNanos, headers, CallContext.internal(loop, allocator));
     }
 
     /** The same call, which belongs on the server of this affinity. */
@@ -67,15 +53,35 @@ public record Call(
     public Call withAffinity(long other, boolean ofSequence) {
         return other == affinity && ofSequence == sequence
                 ? this
-                : new Call(operation, deadlineNanos, headers, client, other, ofSequence, loop, allocator, memory);
+                : new Call(operation, deadlineNanos, headers, other, ofSequence, context);
     }
 
     /** The same call with another deadline. */
     public Call withDeadline(long nanos) {
-        return new Call(operation, nanos, headers, client, affinity, sequence, loop, allocator, memory);
+        return new Call(operation, nanos, headers, affinity, sequence, context);
     }
 
     public boolean hasDeadline() {
         return deadlineNanos != NO_DEADLINE;
+    }
+
+    /** All that the client sent in its head, for routing to look at. */
+    public HeaderFields client() {
+        return context.headers();
+    }
+
+    /** The event loop of the client's connection: every callback of the call happens on it. */
+    public EventLoop loop() {
+        return context.loop();
+    }
+
+    /** Gives the buffers of the call. */
+    public ByteBufAllocator allocator() {
+        return context.allocator();
+    }
+
+    /** Counts the bytes that the call holds. */
+    public MemoryBudget.MemoryReservation memory() {
+        return context.memory();
     }
 }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.call;
 
 import org.jspecify.annotations.Nullable;
 
-/** The header fields of a client's request, those among them that go no further. */
+/** The head of a client's request: the fields of HTTP, which are gRPC's metadata too. */
 @FunctionalInterface
 public interface HeaderFields {
 
@@ -12,4 +12,14 @@ public interface HeaderFields {
     /** The values of a field in one, commas between them; null where it is missing. The name is in lower case. */
     @Nullable
     String value(String name);
+
+    /** The method; empty where there is no request line. */
+    default String method() {
+        return "";
+    }
+
+    /** The path with its query; empty where there is no request line. */
+    default String uri() {
+        return "";
+    }
 }

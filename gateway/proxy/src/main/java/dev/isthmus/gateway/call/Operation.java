@@ -1,10 +1,28 @@
 package dev.isthmus.gateway.call;
 
+import dev.isthmus.gateway.extension.Extension;
+import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
 
 /** What a client asks for. A model that is named obeys {@link NameGrammar}. */
 public sealed interface Operation {
+
+    /** The model that is asked for; null where the operation names none, or one with each of its messages. */
+    default @Nullable ModelRef asked() {
+        return switch (this) {
+            case ModelReady ask -> ask.model();
+            case ReadModelMetadata ask -> ask.model();
+            case Infer infer -> infer.model();
+            case Generate generate -> generate.model();
+            case Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
+            case ServerLive ask -> null;
+            case ServerReady ask -> null;
+            case GatewayReady ask -> null;
+            case ReadServerMetadata ask -> null;
+            case InferStream stream -> null;
+        };
+    }
 
     record ServerLive() implements Operation {}
 

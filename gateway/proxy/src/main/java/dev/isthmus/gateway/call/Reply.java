@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
 
 /**

@@ -1,5 +1,8 @@
 package dev.isthmus.gateway.dispatch;
 
+import org.jspecify.annotations.Nullable;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
@@ -15,13 +18,17 @@ import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.rest.JsonCheck;
+import dev.isthmus.transcoder.json.JsonCheck;
 import java.util.Map;
-import java.util.function.Function;
 
-/** Answers a call itself or finds who does. Shared by all event loops; the flows it makes belong to one call. */
-public final class Dispatcher implements Service {
+/**
+ * The layer that chooses a route. What is asked of the gateway itself is answered here, what is asked of the whole fleet goes
+ * to the service of the fleet, and what is asked of a model to the targets of its route. Shared by all event loops; the flows it
+ * makes belong to one call.
+ */
+final class Dispatcher implements Service {
     private final RoutingTable routes;
+    private final RouteKeys keys;
     private final RoutePolicyTable traffic;
     private final Service fleet;
     private final InferRules rules;
@@ -33,14 +40,16 @@ public final class Dispatcher implements Service {
      *
      * @param fleet serves what is asked of the fleet and not of a model's server
      */
-    public Dispatcher(
+    Dispatcher(
             RoutingTable routes,
+            RouteKeys keys,
             RoutePolicyTable traffic,
             Service fleet,
             InferRules rules,
             Transcoder transcoder,
             GatewayReadiness gateway) {
         this.routes = routes;
+        this.keys = keys;
         this.traffic = traffic;
         this.fleet = fleet;
         this.rules = rules;
@@ -50,6 +59,11 @@ public final class Dispatcher implements Service {
 
     @Override
     public RequestSink open(Call call, Reply reply) {
+        ModelRef asked = call.operation().asked();
+        Route route = asked == null ? null : routes.find(asked);
+        if (asked != null) {
+            call.context().routed(keys.of(route, asked));
+        }
         try {
             return switch (call.operation()) {
                 case Operation.ServerLive live -> EmptyBodySink.answering(reply, live());
@@ -58,20 +72,17 @@ public final class Dispatcher implements Service {
                 case Operation.ReadServerMetadata ask -> fleet.open(call, reply);
                 case Operation.ModelReady ask -> fleet.open(call, reply);
                 case Operation.ReadModelMetadata ask -> fleet.open(call, reply);
-                case Operation.Infer infer -> admitted(call, reply, false, placed -> inference(call, infer, placed));
+                case Operation.Manage manage -> fleet.open(call, reply);
+                case Operation.Infer infer ->
+                    inference(call, infer, RoutingTable.required(route, infer.model()), reply);
                 case Operation.InferStream ask ->
-                    admitted(
-                            call,
-                            reply,
-                            true,
-                            placed -> new StreamCallFlow(call, ask.separate(), routes, traffic, transcoder, placed));
+                    new StreamCallFlow(call, ask.separate(), routes, traffic, transcoder, reply);
                 case Operation.Generate generate ->
-                    admitted(call, reply, false, placed -> generate(call, generate, placed));
-                case Operation.Manage manage -> admitted(call, reply, false, placed -> fleet.open(call, placed));
+                    generate(call, generate, RoutingTable.required(route, generate.model()), reply);
             };
         } catch (OipException failure) {
             reply.fail(failure);
-            return new EmptyBodySink(() -> Subscription.NONE);
+            return RequestSink.ENDED;
         }
     }
 
@@ -91,20 +102,13 @@ public final class Dispatcher implements Service {
         return new ReplyMessage.Ready(true);
     }
 
-    /** Opens a call that needs a place: health and metadata are told however much is under way. */
-    private RequestSink admitted(Call call, Reply client, boolean stream, Function<Reply, RequestSink> opening) {
-        traffic.admission().check();
-        AdmittedCall reply = new AdmittedCall(traffic.admission(), stream, call.memory(), client);
-        return reply.around(opening.apply(reply));
-    }
-
-    private RequestSink inference(Call call, Operation.Infer infer, Reply reply) {
-        RouteCall routed = new RouteCall(call, routes.route(infer.model()), infer.model(), traffic);
+    private RequestSink inference(Call call, Operation.Infer infer, Route route, Reply reply) {
+        RouteCall routed = new RouteCall(call, route, infer.model(), traffic);
         return IncomingRequest.of(call, infer, routed, reply, transcoder, rules);
     }
 
-    private RequestSink generate(Call call, Operation.Generate generate, Reply reply) {
-        RouteCall routed = new RouteCall(call, routes.route(generate.model()), generate.model(), traffic);
+    private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
+        RouteCall routed = new RouteCall(call, route, generate.model(), traffic);
         TargetSelection pick = routed.pick(new RequestAttributes(call.client(), Map.of(), ""));
         Target target = pick.target();
         Operation.Generate asked = new Operation.Generate(target.model(), generate.stream());

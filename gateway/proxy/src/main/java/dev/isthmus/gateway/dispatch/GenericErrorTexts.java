@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -7,7 +8,7 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import java.util.function.LongSupplier;
@@ -20,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * Hides from clients what servers say of failures and how upstreams are named: they get a fixed text for each code, and the
  * id of their request, with which the full text is logged. What the gateway itself says of a request stays as it is.
  */
-public final class GenericErrorTexts implements Service {
+final class GenericErrorTexts implements Service {
     private static final Logger LOG = LoggerFactory.getLogger(GenericErrorTexts.class);
     private static final String REQUEST_ID = "x-request-id";
     private static final Pattern PLAIN = Pattern.compile("[0-9A-Za-z._~:/+=@-]{1,128}");
@@ -28,18 +29,18 @@ public final class GenericErrorTexts implements Service {
     private static final int MAX_LOGGED = 2000;
     private static final int FIRST_OF_SERVERS = 500;
 
-    private final Service handler;
+    private final Service next;
     private final LogRateLimiter lines;
 
     /** @param nanoTime as {@link System#nanoTime()} */
-    public GenericErrorTexts(Service handler, LongSupplier nanoTime) {
-        this.handler = handler;
+    GenericErrorTexts(Service next, LongSupplier nanoTime) {
+        this.next = next;
         this.lines = new LogRateLimiter(nanoTime);
     }
 
     @Override
     public RequestSink open(Call call, Reply reply) {
-        return handler.open(call, new Shown(call, reply));
+        return next.open(call, new Shown(call, reply));
     }
 
     /** The text in place of a failure's own; null where its own may be seen. */
@@ -79,14 +80,13 @@ public final class GenericErrorTexts implements Service {
     }
 
     /** The reply to one call, on its event loop. */
-    private final class Shown implements Reply {
+    private final class Shown extends ForwardingReply {
         private final Call call;
-        private final Reply client;
         private @Nullable GenericEventErrors events;
 
         Shown(Call call, Reply client) {
+            super(client);
             this.call = call;
-            this.client = client;
         }
 
         /** The client's own id of the request; null where it has none that can be repeated anywhere. */
@@ -122,18 +122,18 @@ public final class GenericErrorTexts implements Service {
         public void message(ReplyMessage answer) {
             switch (answer) {
                 case ReplyMessage.StreamError error ->
-                    client.message(new ReplyMessage.StreamError(shown(error.failure(), error.id()), error.id()));
+                    super.message(new ReplyMessage.StreamError(shown(error.failure(), error.id()), error.id()));
                 case ReplyMessage.Events part -> events(events().without(part.content()));
                 // Why is told on the admin address.
-                case ReplyMessage.Ready ready -> client.message(new ReplyMessage.Ready(ready.ready()));
-                default -> client.message(answer);
+                case ReplyMessage.Ready ready -> super.message(new ReplyMessage.Ready(ready.ready()));
+                default -> super.message(answer);
             }
         }
 
         /** @param part taken */
         private void events(ByteBuf part) {
             if (part.isReadable()) {
-                client.message(new ReplyMessage.Events(part));
+                super.message(new ReplyMessage.Events(part));
             } else {
                 part.release();
             }
@@ -141,32 +141,7 @@ public final class GenericErrorTexts implements Service {
 
         @Override
         public void fail(OipException failure) {
-            client.fail(shown(failure, ""));
-        }
-
-        @Override
-        public void complete() {
-            client.complete();
-        }
-
-        @Override
-        public void headers(Map<String, String> headers) {
-            client.headers(headers);
-        }
-
-        @Override
-        public boolean writable() {
-            return client.writable();
-        }
-
-        @Override
-        public boolean takesParts(Wire wire, long length) {
-            return client.takesParts(wire, length);
-        }
-
-        @Override
-        public void readMore() {
-            client.readMore();
+            super.fail(shown(failure, ""));
         }
     }
 }

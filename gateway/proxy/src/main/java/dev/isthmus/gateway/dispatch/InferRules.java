@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.transcoder.NonFinite;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.NonFinite;
+import dev.isthmus.transcoder.message.WireLimits;
 
 /**
  * What holds for all inferences.

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.upstream.Upstream;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,8 +2,8 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.BufferCollector;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.buffer.BufferCollector;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestRequest;
 import dev.isthmus.transcoder.rest.RestRequestReader;
 import io.netty.buffer.ByteBuf;

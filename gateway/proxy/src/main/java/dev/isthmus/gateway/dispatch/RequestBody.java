@@ -3,7 +3,7 @@ package dev.isthmus.gateway.dispatch;
 import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
-import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

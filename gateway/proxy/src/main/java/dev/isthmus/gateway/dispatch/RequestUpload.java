@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -7,16 +8,15 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.Map;
 
 /**
  * A request that goes on to its server in parts, as the server takes them. What it does not take waits where it was gathered,
  * and the client is to send no more until that has gone. Lives on the call's event loop.
  */
-final class RequestUpload implements Reply, Subscription {
+final class RequestUpload extends ForwardingReply implements Subscription {
     private final StreamedRequest passing;
-    private final Reply answers;
     /** Takes nothing until the call is opened. */
     private RequestSink server = RequestSink.ENDED;
 
@@ -26,8 +26,8 @@ final class RequestUpload implements Reply, Subscription {
 
     /** @param answers what becomes of the call; its {@code readMore()} is the client's */
     RequestUpload(StreamedRequest passing, Reply answers) {
+        super(answers);
         this.passing = passing;
-        this.answers = answers;
     }
 
     /** Opens the call; its end may come before this returns. */
@@ -90,39 +90,19 @@ final class RequestUpload implements Reply, Subscription {
     public void readMore() {
         move();
         if (!over && takesMore()) {
-            answers.readMore();
+            super.readMore();
         }
-    }
-
-    @Override
-    public void headers(Map<String, String> headers) {
-        answers.headers(headers);
-    }
-
-    @Override
-    public void message(ReplyMessage answer) {
-        answers.message(answer);
     }
 
     @Override
     public void complete() {
         over = true;
-        answers.complete();
+        super.complete();
     }
 
     @Override
     public void fail(OipException failure) {
         over = true;
-        answers.fail(failure);
-    }
-
-    @Override
-    public boolean writable() {
-        return answers.writable();
-    }
-
-    @Override
-    public boolean takesParts(Wire wire, long length) {
-        return answers.takesParts(wire, length);
+        super.fail(failure);
     }
 }

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.dispatch;
 
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.metrics.TargetMeters;
@@ -21,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class RouteCall {
     private final Route route;
     private final ModelRef asked;
+    private final CallContext call;
     private final RoutePolicyTable traffic;
     private final RoutePolicyTable.RoutePolicies of;
     private final RateLimits.@Nullable Charge charge;
@@ -37,6 +39,7 @@ final class RouteCall {
     RouteCall(Call call, Route route, ModelRef asked, RoutePolicyTable traffic) {
         this.route = route;
         this.asked = asked;
+        this.call = call.context();
         this.traffic = traffic;
         this.of = traffic.of(route);
         RateLimits limits = of.limits();
@@ -75,6 +78,7 @@ final class RouteCall {
         TargetSelection pick = route.pick(asked, attributes);
         target = pick.target();
         arm = target.arm();
+        call.sentTo(target.upstream().name(), target.model());
         return pick;
     }
 

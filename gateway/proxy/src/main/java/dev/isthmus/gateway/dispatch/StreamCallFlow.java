@@ -18,7 +18,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.ResponseForm;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.ProtobufReader;
 import dev.isthmus.transcoder.rest.OutputForms;
 import io.netty.buffer.ByteBuf;

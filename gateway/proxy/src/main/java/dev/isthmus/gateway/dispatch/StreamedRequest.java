@@ -2,7 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.ResponseForm;
-import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 

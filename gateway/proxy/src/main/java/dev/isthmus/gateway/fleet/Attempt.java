@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.Future;
@@ -15,9 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One try of a call at one server. What the server says besides is kept until it is known whether its answer counts. */
-final class Attempt implements Reply {
+final class Attempt extends ForwardingReply {
     private final UpstreamCall attempts;
-    private final Reply client;
     private final TrackedRequest tracked;
     private final boolean patient;
     private final boolean whole;
@@ -33,8 +33,8 @@ final class Attempt implements Reply {
      * @param whole whether its answer is wanted whole, because it has less time than the client may take over it
      */
     Attempt(UpstreamCall attempts, Reply client, TrackedRequest tracked, boolean patient, boolean whole) {
+        super(client);
         this.attempts = attempts;
-        this.client = client;
         this.tracked = tracked;
         this.patient = patient;
         this.whole = whole;
@@ -97,7 +97,7 @@ final class Attempt implements Reply {
     /** Shows the client what the server said besides its answer. */
     void showHeaders() {
         if (!headers.isEmpty()) {
-            client.headers(headers);
+            super.headers(headers);
             headers = Map.of();
         }
     }
@@ -108,7 +108,7 @@ final class Attempt implements Reply {
             return;
         }
         if (tracked.answered()) {
-            client.headers(more);
+            super.headers(more);
             return;
         }
         Map<String, String> all = new LinkedHashMap<>(headers);
@@ -132,7 +132,7 @@ final class Attempt implements Reply {
             attempts.answered();
             showHeaders();
         }
-        client.message(answer);
+        super.message(answer);
     }
 
     @Override
@@ -159,21 +159,11 @@ final class Attempt implements Reply {
 
     /** Whether the client is slow, to take the answer or to send the request, so that the time which has passed is its own. */
     private boolean waitsForClient() {
-        return tracked.answered() ? !client.writable() : attempts.waitsForClient();
+        return tracked.answered() ? !writable() : attempts.waitsForClient();
     }
 
     @Override
     public boolean takesParts(Wire wire, long length) {
-        return !whole && client.takesParts(wire, length);
-    }
-
-    @Override
-    public boolean writable() {
-        return client.writable();
-    }
-
-    @Override
-    public void readMore() {
-        client.readMore();
+        return !whole && super.takesParts(wire, length);
     }
 }

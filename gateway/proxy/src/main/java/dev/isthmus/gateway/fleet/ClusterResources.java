@@ -2,7 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
-import java.util.concurrent.ScheduledExecutorService;
+import io.netty.channel.EventLoop;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -18,7 +18,7 @@ import java.util.random.RandomGenerator;
  * @param ending whether the gateway is being stopped
  */
 public record ClusterResources(
-        ScheduledExecutorService loop,
+        EventLoop loop,
         ByteBufAllocator allocator,
         MeterRegistry meters,
         LongSupplier nanoTime,
@@ -29,7 +29,7 @@ public record ClusterResources(
 
     /** Real time, and random numbers that need no seed. */
     public static ClusterResources real(
-            ScheduledExecutorService loop,
+            EventLoop loop,
             ByteBufAllocator allocator,
             MeterRegistry meters,
             Discovery discovery,

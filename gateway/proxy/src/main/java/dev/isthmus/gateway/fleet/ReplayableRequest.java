@@ -257,7 +257,11 @@ interface ReplayableRequest {
 
         /** @param body taken */
         PassThroughRequest(Operation.Manage manage, ByteBuf body) {
-            this(manage, manage.model(), repeat(manage), body);
+            this(
+                    manage,
+                    manage.model(),
+                    manage.extension().repeatable() ? RepeatSafety.ALWAYS : RepeatSafety.NEVER,
+                    body);
         }
 
         private PassThroughRequest(Operation operation, ModelRef model, RepeatSafety repeat, ByteBuf body) {
@@ -266,22 +270,6 @@ interface ReplayableRequest {
             this.repeat = repeat;
             this.body = body;
             this.bytes = body.readableBytes();
-        }
-
-        private static RepeatSafety repeat(Operation.Manage manage) {
-            return switch (manage.extension()) {
-                case MODEL_CONFIG, MODEL_STATISTICS, REPOSITORY_INDEX -> RepeatSafety.ALWAYS;
-                case TRACE_SETTING,
-                        LOG_SETTINGS,
-                        REPOSITORY_LOAD,
-                        REPOSITORY_UNLOAD,
-                        SYSTEM_SHARED_MEMORY_STATUS,
-                        SYSTEM_SHARED_MEMORY_REGISTER,
-                        SYSTEM_SHARED_MEMORY_UNREGISTER,
-                        CUDA_SHARED_MEMORY_STATUS,
-                        CUDA_SHARED_MEMORY_REGISTER,
-                        CUDA_SHARED_MEMORY_UNREGISTER -> RepeatSafety.NEVER;
-            };
         }
 
         @Override

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.fleet;
 
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -77,16 +78,9 @@ final class TrackedStream implements UpstreamStream {
     }
 
     /** What the server answers. */
-    private final class TrackedReply implements Reply {
-        private final Reply client;
-
+    private final class TrackedReply extends ForwardingReply {
         TrackedReply(Reply client) {
-            this.client = client;
-        }
-
-        @Override
-        public void headers(Map<String, String> headers) {
-            client.headers(headers);
+            super(client);
         }
 
         @Override
@@ -97,14 +91,14 @@ final class TrackedStream implements UpstreamStream {
             }
             tracked.answer();
             pass.answered();
-            client.message(answer);
+            super.message(answer);
         }
 
         @Override
         public void complete() {
             if (!over) {
                 finish(CallOutcome.ANSWERED);
-                client.complete();
+                super.complete();
             }
         }
 
@@ -113,18 +107,8 @@ final class TrackedStream implements UpstreamStream {
             if (!over) {
                 // The deadline of a stream is its client's.
                 finish(CallOutcome.of(failure, false));
-                client.fail(failure);
+                super.fail(failure);
             }
-        }
-
-        @Override
-        public boolean writable() {
-            return client.writable();
-        }
-
-        @Override
-        public void readMore() {
-            client.readMore();
         }
     }
 }

@@ -10,7 +10,6 @@ import dev.isthmus.oip.OipException.Processed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
-import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -89,6 +88,7 @@ final class UpstreamCall implements Subscription {
 
     private void send(Replica replica) {
         tried.add(replica);
+        call.context().attempted(replica.label());
         long now = shared.nanoTime().getAsLong();
         long left = deadline.left(now);
         long nanos = Math.min(left, shared.eachTryNanos());
@@ -98,8 +98,8 @@ final class UpstreamCall implements Subscription {
         current = next;
         boolean unchanged = question.endless() || (!shorter && tried.size() == 1);
         next.start(replica.server(), question, unchanged ? call : call.withDeadline(now + nanos), !kept());
-        if (shorter && question.endless() && call.loop() instanceof ScheduledExecutorService loop) {
-            next.within(nanos, shared.failures().timedOut(nanos, null), loop);
+        if (shorter && question.endless()) {
+            next.within(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }
     }
 
@@ -172,7 +172,7 @@ final class UpstreamCall implements Subscription {
 
     private boolean again(RetryOn reason, OipException failure, CallOutcome outcome) {
         Replica next = next();
-        if (next == null || suspected() || !(call.loop() instanceof ScheduledExecutorService loop)) {
+        if (next == null || suspected()) {
             return false;
         }
         boolean unread = failure.processed() == Processed.REFUSED;
@@ -189,10 +189,11 @@ final class UpstreamCall implements Subscription {
             return false;
         }
         shared.metrics().retried(reason);
+        call.context().retried(reason.name());
         if (wait == 0) {
             send(next);
         } else {
-            pause = loop.schedule(() -> paused(failure, outcome), wait, TimeUnit.NANOSECONDS);
+            pause = call.loop().schedule(() -> paused(failure, outcome), wait, TimeUnit.NANOSECONDS);
         }
         return true;
     }

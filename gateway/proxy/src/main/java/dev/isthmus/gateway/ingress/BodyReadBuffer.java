@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.settings.HeaderAllowList;
-import dev.isthmus.transcoder.BufferCollector;
+import dev.isthmus.transcoder.buffer.BufferCollector;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.handler.codec.ByteToMessageDecoder;

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
@@ -11,12 +13,12 @@ import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.grpc.MessagePrefix;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
-import dev.isthmus.gateway.ingress.IngressSettings.IngressStreamForm;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.protobuf.StreamEnvelope;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -29,6 +31,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
     private final IngressSettings settings;
+    private final CallContext context;
+    private final Service calls;
     private final MemoryBudget.MemoryReservation memory;
     private @Nullable OpenedCall opened;
     private @Nullable RequestSink sink;
@@ -49,10 +53,9 @@ final class GrpcExchange implements Http2Exchange, Reply {
             Http2Head head,
             GrpcRequestHead said,
             long deadline,
-            IngressStreamForm form,
+            StreamMessageForm form,
             GrpcDeframer deframer,
-            UnaryRequest request,
-            Service calls) {
+            UnaryRequest request) {
 
         boolean stream() {
             return said.method().streams();
@@ -64,18 +67,21 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
+    /** @param calls takes the call, or the refusal of the request */
+    GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
         this.stream = stream;
         this.channel = channel;
         this.settings = settings;
-        this.memory = memory;
+        this.context = context;
+        this.calls = calls;
+        this.memory = context.memory();
     }
 
-    void open(Http2Head head, Service calls) {
+    void open(Http2Head head) {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead said = head.call();
-            IngressStreamForm asked = said.form();
+            StreamMessageForm asked = said.form();
             GrpcDeframer deframer =
                     new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
             OpenedCall call = new OpenedCall(
@@ -84,20 +90,24 @@ final class GrpcExchange implements Http2Exchange, Reply {
                     said.deadline(),
                     asked == null ? settings.streamForm() : asked,
                     deframer,
-                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()),
-                    calls);
+                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()));
             opened = call;
             if (call.stream()) {
-                sink = start(call, new Operation.InferStream(call.form() == IngressStreamForm.TRITON));
+                sink = start(call, new Operation.InferStream(call.form() == StreamMessageForm.TRITON));
             }
         } catch (OipException failure) {
-            fail(failure);
+            reject(failure);
         }
     }
 
     private RequestSink start(OpenedCall call, Operation operation) {
-        return call.calls()
-                .open(call.head().asks(operation, call.deadline(), settings.forwarded(), channel, memory), this);
+        return calls.open(
+                new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
+    }
+
+    /** Refuses the request before it is a call. */
+    void reject(OipException refusal) {
+        calls.reject(context, refusal, this);
     }
 
     @Override
@@ -210,7 +220,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             operation = call.said().method().operation(message);
         } catch (OipException failure) {
             message.release();
-            fail(failure);
+            reject(failure);
             return;
         }
         RequestSink to = start(call, operation);
@@ -240,9 +250,15 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     /** The call cannot go on: ends what is under way for it and answers. */
     private void stop(OipException failure) {
-        if (sink != null) {
-            sink.cancel();
+        if (ended) {
+            return;
         }
+        if (sink == null) {
+            reject(failure);
+            return;
+        }
+        context.failed(failure);
+        sink.cancel();
         fail(failure);
     }
 
@@ -282,7 +298,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         unanswered = Math.max(0, unanswered - 1);
         if (answer instanceof ReplyMessage.StreamError error) {
-            if (call.form() == IngressStreamForm.OIP || call.said().statusOfErrors()) {
+            if (call.form() == StreamMessageForm.OIP || call.said().statusOfErrors()) {
                 stop(error.failure());
             } else {
                 send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
@@ -296,7 +312,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         ByteBuf message = GrpcResponses.encode(answer);
         send(
                 call,
-                call.stream() && call.form() == IngressStreamForm.TRITON
+                call.stream() && call.form() == StreamMessageForm.TRITON
                         ? StreamEnvelope.wrap(channel.alloc(), message)
                         : message);
     }

@@ -4,7 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
-import dev.isthmus.gateway.ingress.IngressSettings.IngressStreamForm;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.util.AsciiString;
@@ -22,7 +22,7 @@ record GrpcRequestHead(
         GrpcRoutes.GrpcMethod method,
         @Nullable ContentCoding coding,
         long timeout,
-        @Nullable IngressStreamForm form,
+        @Nullable StreamMessageForm form,
         boolean statusOfErrors) {
     /** Lets one client say what the configuration says for all. */
     private static final AsciiString STREAM_FORM = AsciiString.cached("isthmus-stream-form");
@@ -60,13 +60,13 @@ record GrpcRequestHead(
         return coding;
     }
 
-    private static @Nullable IngressStreamForm form(@Nullable String asked) {
+    private static @Nullable StreamMessageForm form(@Nullable String asked) {
         if (asked == null) {
             return null;
         }
         return switch (asked) {
-            case "triton" -> IngressStreamForm.TRITON;
-            case "oip" -> IngressStreamForm.OIP;
+            case "triton" -> StreamMessageForm.TRITON;
+            case "oip" -> StreamMessageForm.OIP;
             default ->
                 throw OipException.invalid(
                         "header " + STREAM_FORM + ": triton or oip is expected, got '" + asked + "'");

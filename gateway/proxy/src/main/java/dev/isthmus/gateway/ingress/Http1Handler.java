@@ -1,11 +1,16 @@
 package dev.isthmus.gateway.ingress;
 
+import java.util.Objects;
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.HeaderFields;
 import dev.isthmus.gateway.net.LingeringClose;
 import dev.isthmus.gateway.net.TimeoutRule;
+import dev.isthmus.gateway.net.Turn;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
@@ -31,7 +36,6 @@ import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,16 +47,11 @@ import org.slf4j.LoggerFactory;
 final class Http1Handler extends ChannelInboundHandlerAdapter {
     private static final Logger LOG = LoggerFactory.getLogger(Http1Handler.class);
 
-    /** Parts of messages that are taken at once; then other connections of the loop have their turn. */
-    private static final int TURN = 512;
-
-    /** A task that is due at once would come before what other connections sent, for up to a second. */
-    private static final long TURN_MILLIS = 1;
-
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
     private final ListenerContext entry;
     private final BodyReadBuffer landing;
+    private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::takesMore);
     private final Deque<HttpObject> kept = new ArrayDeque<>();
     private @Nullable RestExchange exchange;
@@ -65,12 +64,11 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     private boolean leaving;
 
     private long discarded;
-    /** Parts that were taken in this turn. */
-    private int taken;
 
-    Http1Handler(ListenerContext entry, BodyReadBuffer landing) {
+    Http1Handler(Channel channel, ListenerContext entry, BodyReadBuffer landing) {
         this.entry = entry;
         this.landing = landing;
+        this.turn = new Turn(channel.eventLoop(), () -> goOn(channel));
         decoder.setCumulator(BodyReadBuffer::cumulate);
     }
 
@@ -87,6 +85,18 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
         kept.add((HttpObject) message);
         pump(ctx);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        turn.readComplete();
+        ctx.fireChannelReadComplete();
+    }
+
+    private void goOn(Channel channel) {
+        if (channel.isActive()) {
+            pump(channel.pipeline().context(this));
+        }
     }
 
     /** Takes what is kept until a reply must be awaited. */
@@ -111,7 +121,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     /** Whether the next message can be looked at now: no request begins while the client does not take the answers before. */
     private boolean free(ChannelHandlerContext ctx) {
-        return taken < TURN && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
+        return !turn.over() && (exchange == null ? ctx.channel().isWritable() : !bodyEnded);
     }
 
     /** Whether the decoder may go on. */
@@ -145,8 +155,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         keepAlive = false;
         RestExchange current = exchange;
         if (current == null && rule == TimeoutRule.REQUEST_HEADERS) {
-            current = new RestExchange(
-                    new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
+            current = exchange(ctx, HeaderFields.NONE);
             exchange = current;
         }
         bodyEnded = true;
@@ -162,17 +171,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void take(ChannelHandlerContext ctx, HttpObject message) {
-        taken++;
-        if (taken == TURN) {
-            ctx.executor()
-                    .schedule(
-                            () -> {
-                                taken = 0;
-                                pump(ctx);
-                            },
-                            TURN_MILLIS,
-                            TimeUnit.MILLISECONDS);
-        }
+        turn.took();
         if (message instanceof HttpRequest request && exchange == null) {
             begin(ctx, request);
         } else if (message instanceof HttpContent content) {
@@ -183,31 +182,39 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     }
 
     private void begin(ChannelHandlerContext ctx, HttpRequest request) {
-        RestExchange started =
-                new RestExchange(new Http1ResponseWriter(ctx), entry.settings().get(), entry.hold());
+        OipException refusal = Http1Rules.refusal(request);
+        // What is malformed is not read any further.
+        Http1Head head = refusal == null ? new Http1Head(request) : null;
+        RestExchange started = exchange(ctx, head == null ? HeaderFields.NONE : head);
         exchange = started;
         bodyEnded = false;
         discarded = 0;
-        OipException refusal = Http1Rules.refusal(request);
         http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
         keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
-        if (refusal != null) {
+        if (head != null) {
+            open(ctx, started, request, head);
+        } else {
             bodyEnded = true;
-            started.fail(refusal);
-            return;
+            started.reject(Objects.requireNonNull(refusal));
         }
-        open(ctx, started, request);
     }
 
-    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request) {
-        RequestHead head = new Http1Head(request);
+    private RestExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
+        return new RestExchange(
+                new Http1ResponseWriter(ctx),
+                entry.settings().get(),
+                entry.context(ClientProtocol.REST, head, ctx.channel()),
+                entry.calls());
+    }
+
+    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request, RequestHead head) {
         long length = head.contentLength();
         boolean persistent = keepAlive;
         boolean waits = HttpUtil.is100ContinueExpected(request);
         // A client that has its answer keeps its body back: there is nothing to discard, and no telling where the next
         // request would begin if it sent the body all the same.
         keepAlive = persistent && !waits;
-        started.open(head, ctx.channel(), entry.rest());
+        started.open(head, ctx.channel());
         if (!started.answered() && landing.worth(head, length) && started.inOnePiece()) {
             landing.begin(length);
         } else {

@@ -27,12 +27,12 @@ final class Http1Head extends RequestHead {
     }
 
     @Override
-    String method() {
+    public String method() {
         return request.method().name();
     }
 
     @Override
-    String uri() {
+    public String uri() {
         return uri;
     }
 

@@ -100,12 +100,12 @@ final class Http2Head extends RequestHead {
     }
 
     @Override
-    String method() {
+    public String method() {
         return method;
     }
 
     @Override
-    String uri() {
+    public String uri() {
         return uri;
     }
 

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;
@@ -94,19 +96,21 @@ final class Http2Ingress {
         IngressSettings settings = entry.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, entry.hold());
+            CallContext context = entry.context(ClientProtocol.GRPC, head, channel);
+            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, entry.calls());
             if (refusal == null) {
-                exchange.open(head, entry.grpc());
+                exchange.open(head);
             } else {
-                exchange.fail(refusal);
+                exchange.reject(refusal);
             }
             return exchange;
         }
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, entry.hold());
+        CallContext context = entry.context(ClientProtocol.REST, head, channel);
+        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, entry.calls());
         if (refusal == null) {
-            exchange.open(head, entry.rest());
+            exchange.open(head);
         } else {
-            exchange.refuse(head, refusal);
+            exchange.reject(refusal);
         }
         return exchange;
     }

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.HeaderField;
 import dev.isthmus.gateway.http2.HeaderFieldList;
 import dev.isthmus.gateway.http2.Http2Stream;
 import dev.isthmus.gateway.http2.StreamListener.PeerWait;
-import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
@@ -30,19 +30,19 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     private int withheld;
 
     Http2RestExchange(
-            Http2Stream stream, Channel channel, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
+            Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
         this.stream = stream;
         this.channel = channel;
-        this.exchange = new RestExchange(this, settings, memory);
+        this.exchange = new RestExchange(this, settings, context, calls);
     }
 
-    void open(Http2Head head, Service calls) {
-        exchange.open(head, channel, calls);
+    void open(Http2Head head) {
+        exchange.open(head, channel);
     }
 
-    /** Answers a request that nobody is asked. */
-    void refuse(Http2Head head, OipException refusal) {
-        exchange.refuse(head, refusal);
+    /** Refuses the request before it is a call. */
+    void reject(OipException refusal) {
+        exchange.reject(refusal);
     }
 
     @Override

@@ -57,7 +57,7 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
 
     /** HTTP/1.1, whose connection reads as {@code landing} has it. */
     void http1(ChannelPipeline pipeline, ConnectionTimer timer, BodyReadBuffer landing) {
-        Http1Handler handler = new Http1Handler(entry, landing);
+        Http1Handler handler = new Http1Handler(pipeline.channel(), entry, landing);
         pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
         timer.watch(new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
     }

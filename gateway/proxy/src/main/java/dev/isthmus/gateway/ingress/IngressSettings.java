@@ -2,6 +2,7 @@ package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 
 /**
@@ -22,7 +23,7 @@ public record IngressSettings(
         int maxConcurrentStreams,
         HeaderAllowList forwarded,
         int maxHops,
-        IngressStreamForm streamForm,
+        StreamMessageForm streamForm,
         HealthResponses health,
         long compressAbove,
         AbusePolicy abuse,
@@ -42,13 +43,5 @@ public record IngressSettings(
      */
     public record HealthResponses(boolean body, int notReadyStatus) {
         public static final HealthResponses DEFAULT = new HealthResponses(true, 400);
-    }
-
-    /** The message of a stream's answers. */
-    public enum IngressStreamForm {
-        /** Triton's ModelStreamInferResponse, which has room for errors in the midst of the stream. */
-        TRITON,
-        /** The bare ModelInferResponse, as MLServer's clients expect it; an error ends the stream. */
-        OIP
     }
 }

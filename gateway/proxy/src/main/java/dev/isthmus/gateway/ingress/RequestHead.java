@@ -10,7 +10,7 @@ import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import io.netty.channel.Channel;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.util.ArrayList;
@@ -31,10 +31,12 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
     private static final Pattern MILLISECONDS = Pattern.compile("0*[1-9][0-9]{0,9}");
     private static final int LONGEST = 10;
 
-    abstract String method();
+    @Override
+    public abstract String method();
 
     /** The path with its query. */
-    abstract String uri();
+    @Override
+    public abstract String uri();
 
     /** The first field of this name. */
     abstract @Nullable String field(CharSequence name);
@@ -80,25 +82,6 @@ abstract sealed class RequestHead implements HeaderFields permits Http1Head, Htt
      */
     PathRoute route() {
         return RestRoutes.route(this);
-    }
-
-    /** The call of a request with this head, on the channel that it came on. */
-    Call asks(
-            Operation operation,
-            long deadline,
-            HeaderAllowList allowed,
-            Channel channel,
-            MemoryBudget.MemoryReservation memory) {
-        return new Call(
-                operation,
-                deadline,
-                forwarded(allowed),
-                this,
-                Call.NO_AFFINITY,
-                false,
-                channel.eventLoop(),
-                channel.alloc(),
-                memory);
     }
 
     /** The headers that go upstream. */

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.ingress;
 
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
@@ -15,7 +16,7 @@ import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -33,6 +34,8 @@ final class RestExchange implements Reply {
     private final ResponseWriter writer;
     private final IngressSettings settings;
     private final RestRendering rendering;
+    private final CallContext context;
+    private final Service calls;
     private final MemoryBudget.MemoryReservation memory;
     private @Nullable OpenedRequest opened;
     private @Nullable RequestSink sink;
@@ -59,14 +62,17 @@ final class RestExchange implements Reply {
             @Nullable ContentInflater decoder,
             @Nullable ContentCoding accepted) {}
 
-    RestExchange(ResponseWriter writer, IngressSettings settings, MemoryBudget.MemoryReservation memory) {
+    /** @param calls takes the call, or the refusal of the request */
+    RestExchange(ResponseWriter writer, IngressSettings settings, CallContext context, Service calls) {
         this.writer = writer;
+        this.context = context;
+        this.calls = calls;
         this.settings = settings;
         this.rendering = new RestRendering(settings);
-        this.memory = memory;
+        this.memory = context.memory();
     }
 
-    void open(RequestHead head, Channel channel, Service calls) {
+    void open(RequestHead head, Channel channel) {
         bodiless = head.method().equals("HEAD");
         try {
             PathRoute route = head.route();
@@ -84,20 +90,20 @@ final class RestExchange implements Reply {
             // As Triton does: some of its clients ask for compression always, and expect it of inference only.
             boolean compresses = settings.compressAbove() >= 0 && operation instanceof Operation.Infer;
             ContentCoding accepted = compresses ? head.acceptedCoding() : null;
-            Call call = head.asks(operation, head.deadline(), settings.forwarded(), channel, memory);
+            Call call = new Call(operation, head.deadline(), head.forwarded(settings.forwarded()), context);
             HopCount.check(call.headers(), settings.maxHops());
             opened = new OpenedRequest(channel, events, limits.maxBytes(), decoder(head, channel, limits), accepted);
             memory.gathered(opened.decoder() == null ? 0 : ContentInflater.HELD);
             sink = calls.open(call, this);
         } catch (OipException failure) {
-            fail(failure);
+            reject(failure);
         }
     }
 
-    /** Answers a request that nobody is asked. */
-    void refuse(RequestHead head, OipException refusal) {
-        bodiless = head.method().equals("HEAD");
-        fail(refusal);
+    /** Refuses the request before it is a call. */
+    void reject(OipException refusal) {
+        bodiless = context.headers().method().equals("HEAD");
+        calls.reject(context, refusal, this);
     }
 
     private @Nullable ContentInflater decoder(RequestHead head, Channel channel, InflationLimits limits) {
@@ -181,9 +187,12 @@ final class RestExchange implements Reply {
 
     /** The request cannot go on: ends what is under way for it and answers. */
     void cancelWith(OipException failure) {
-        if (sink != null) {
-            sink.cancel();
+        if (sink == null) {
+            reject(failure);
+            return;
         }
+        context.failed(failure);
+        sink.cancel();
         fail(failure);
     }
 

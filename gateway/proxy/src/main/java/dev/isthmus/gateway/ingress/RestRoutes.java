@@ -1,8 +1,9 @@
 package dev.isthmus.gateway.ingress;
 
 import dev.isthmus.gateway.call.BodyForm;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.extension.PathTemplate;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ErrorCode;
@@ -13,14 +14,13 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * From a REST request's path to its operation (protocol document "Required API", HTTP/REST, and Triton's extensions). The
  * path is split before it is decoded, and each segment is decoded once.
  */
 final class RestRoutes {
-    private static final ModelRef NO_MODEL = ModelRef.of("");
-
     private RestRoutes() {}
 
     /** @throws OipException NOT_FOUND or INVALID_ARGUMENT */
@@ -42,22 +42,7 @@ final class RestRoutes {
             case "" -> segments.length == 3 ? PathRoute.get(new Operation.ReadServerMetadata()) : unknown();
             case "models" -> models(head, segments);
             case "health" -> health(segments);
-            case "repository" -> repository(segments);
-            case "trace" -> exact(segments, "setting", setting(head, Extension.TRACE_SETTING, NO_MODEL));
-            case "logging" -> segments.length == 3 ? setting(head, Extension.LOG_SETTINGS, NO_MODEL) : unknown();
-            case "systemsharedmemory" ->
-                region(
-                        segments,
-                        Extension.SYSTEM_SHARED_MEMORY_STATUS,
-                        Extension.SYSTEM_SHARED_MEMORY_REGISTER,
-                        Extension.SYSTEM_SHARED_MEMORY_UNREGISTER);
-            case "cudasharedmemory" ->
-                region(
-                        segments,
-                        Extension.CUDA_SHARED_MEMORY_STATUS,
-                        Extension.CUDA_SHARED_MEMORY_REGISTER,
-                        Extension.CUDA_SHARED_MEMORY_UNREGISTER);
-            default -> throw notFound();
+            default -> management(head, segments);
         };
     }
 
@@ -79,9 +64,10 @@ final class RestRoutes {
 
     private static PathRoute models(RequestHead head, String[] segments) {
         if (segments.length == 4) {
-            return segments[3].equals("stats")
-                    ? manage(Extension.MODEL_STATISTICS, NO_MODEL, "", "GET")
-                    : PathRoute.get(new Operation.ReadModelMetadata(ModelRef.of(model(segments))));
+            PathRoute managed = managed(head, segments);
+            return managed == null
+                    ? PathRoute.get(new Operation.ReadModelMetadata(ModelRef.of(model(segments))))
+                    : managed;
         }
         if (segments.length < 5) {
             throw notFound();
@@ -92,22 +78,13 @@ final class RestRoutes {
         if (segments.length == verb) {
             return PathRoute.get(new Operation.ReadModelMetadata(model));
         }
-        if (segments.length == verb + 2 && segments[verb].equals("trace") && segments[verb + 1].equals("setting")) {
-            return setting(head, Extension.TRACE_SETTING, model);
-        }
-        return segments.length == verb + 1 ? ofModel(head, model, segments[verb]) : unknown();
-    }
-
-    private static PathRoute ofModel(RequestHead head, ModelRef model, String verb) {
-        return switch (verb) {
+        return switch (segments.length == verb + 1 ? segments[verb] : "") {
             case "ready" -> PathRoute.get(new Operation.ModelReady(model));
             case "infer" -> PathRoute.post(infer(head, model, head.acceptsEvents()));
             case "infer_stream" -> PathRoute.post(infer(head, model, true));
             case "generate" -> PathRoute.post(new Operation.Generate(model, false));
             case "generate_stream" -> PathRoute.post(new Operation.Generate(model, true));
-            case "config" -> manage(Extension.MODEL_CONFIG, model, "", "GET");
-            case "stats" -> manage(Extension.MODEL_STATISTICS, model, "", "GET");
-            default -> throw notFound();
+            default -> management(head, segments);
         };
     }
 
@@ -117,47 +94,31 @@ final class RestRoutes {
                 model, new BodyForm.RestForm(jsonLength(head), bodyLength, head.nonFinite()), stream);
     }
 
-    /** {@code repository[/NAME]/index} and {@code repository[/NAME]/models/MODEL/load}. */
-    private static PathRoute repository(String[] segments) {
-        boolean named = segments.length == 5 || segments.length == 7;
-        String repository = named ? resource("repository name", segments[3]) : "";
-        int at = named ? 4 : 3;
-        if (segments.length == at + 1 && segments[at].equals("index")) {
-            return manage(Extension.REPOSITORY_INDEX, NO_MODEL, repository, "POST");
-        }
-        if (segments.length != at + 3 || !segments[at].equals("models")) {
-            throw notFound();
-        }
-        ModelRef model = ModelRef.of(decode("model name", segments[at + 1]));
-        return switch (segments[at + 2]) {
-            case "load" -> manage(Extension.REPOSITORY_LOAD, model, repository, "POST");
-            case "unload" -> manage(Extension.REPOSITORY_UNLOAD, model, repository, "POST");
-            default -> throw notFound();
-        };
+    private static PathRoute management(RequestHead head, String[] segments) {
+        PathRoute managed = managed(head, segments);
+        return managed == null ? unknown() : managed;
     }
 
-    /** {@code [/region/NAME]/status}, and the same with register and unregister. */
-    private static PathRoute region(String[] segments, Extension status, Extension register, Extension unregister) {
-        boolean named = segments.length == 6 && segments[3].equals("region");
-        if (!named && segments.length != 4) {
-            throw notFound();
+    /** Null where the path is no management extension's. */
+    private static @Nullable PathRoute managed(RequestHead head, String[] segments) {
+        for (Extension extension : Extension.values()) {
+            for (PathTemplate path : extension.paths()) {
+                if (path.matches(segments)) {
+                    return managed(head, extension, path, segments);
+                }
+            }
         }
-        String region = named ? resource("region name", segments[4]) : "";
-        return switch (segments[named ? 5 : 3]) {
-            case "status" -> manage(status, NO_MODEL, region, "GET");
-            case "register" -> named ? manage(register, NO_MODEL, region, "POST") : unknown();
-            case "unregister" -> manage(unregister, NO_MODEL, region, "POST");
-            default -> throw notFound();
-        };
+        return null;
     }
 
-    private static PathRoute manage(Extension extension, ModelRef model, String resource, String method) {
-        return new PathRoute(method, new Operation.Manage(extension, model, resource, method.equals("POST"), true));
-    }
-
-    private static PathRoute setting(RequestHead head, Extension extension, ModelRef model) {
-        boolean change = head.method().equals("POST");
-        return new PathRoute("GET, POST", new Operation.Manage(extension, model, "", change, true));
+    private static PathRoute managed(RequestHead head, Extension extension, PathTemplate path, String[] segments) {
+        String resource = path.resource() < 0 ? "" : resource(path.resourceKind(), segments[path.resource()]);
+        String model = path.model() < 0 ? "" : decode("model name", segments[path.model()]);
+        String version = path.version() < 0 ? "" : resource("model version", segments[path.version()]);
+        boolean change = extension.changes(head.method());
+        return new PathRoute(
+                extension.allow(),
+                new Operation.Manage(extension, new ModelRef(model, version), resource, change, true));
     }
 
     private static PathRoute exact(String[] segments, String last, PathRoute route) {

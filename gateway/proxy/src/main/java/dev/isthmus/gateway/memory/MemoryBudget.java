@@ -2,7 +2,7 @@ package dev.isthmus.gateway.memory;
 
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

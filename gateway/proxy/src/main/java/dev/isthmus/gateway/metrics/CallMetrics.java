@@ -1,7 +1,8 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.Service;
-import dev.isthmus.oip.ModelRef;
+import dev.isthmus.gateway.call.ClientProtocol;
+import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.CallContext;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.EnumMap;
@@ -9,28 +10,20 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
-import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** The meters of all calls. They outlive reloads; those of routes that are gone are taken out. */
-public final class CallMetrics {
-    /** The route of calls that name no model. */
-    public static final String NO_MODEL = "none";
-
+public final class CallMetrics implements CallObserver {
     /** How many models that are not configured have meters of their own: names that servers list are not bounded. */
     static final int MOST_NAMED = 200;
 
     private final MeterRegistry registry;
-    private final LongSupplier nanoTime;
     private final Set<String> named = ConcurrentHashMap.newKeySet();
     private final Map<String, RouteMeters> routes = new ConcurrentHashMap<>();
     private final Map<ClientProtocol, LongAdder> underWay = new EnumMap<>(ClientProtocol.class);
 
-    /** @param nanoTime as {@link System#nanoTime()} */
-    public CallMetrics(MeterRegistry registry, LongSupplier nanoTime) {
+    /** @param registry gets the meters as they are first needed */
+    public CallMetrics(MeterRegistry registry) {
         this.registry = registry;
-        this.nanoTime = nanoTime;
         for (ClientProtocol protocol : ClientProtocol.values()) {
             LongAdder count = new LongAdder();
             underWay.put(protocol, count);
@@ -46,25 +39,28 @@ public final class CallMetrics {
         return underWay.values().stream().mapToLong(LongAdder::sum).sum();
     }
 
-    /**
-     * Measures the calls of a handler.
-     *
-     * @param routeKeys the configured key of a model's route, out of a set that the configuration bounds
-     * @param ended called when a call has ended, exactly once for each, on its loop
-     */
-    public Service around(
-            Service handler, ClientProtocol protocol, Function<ModelRef, String> routeKeys, Runnable ended) {
-        LongAdder count = underWay.computeIfAbsent(protocol, each -> new LongAdder());
-        return new MetricsService(
-                handler,
-                operation -> route(routeKeys, OperationKind.model(operation)).of(protocol, OperationKind.of(operation)),
-                count,
-                nanoTime,
-                ended);
+    @Override
+    public void began(CallContext call) {
+        ClientProtocol protocol = call.protocol();
+        if (protocol != null) {
+            active(protocol).increment();
+        }
     }
 
-    private RouteMeters route(Function<ModelRef, String> keys, @Nullable ModelRef model) {
-        String key = model == null ? NO_MODEL : keys.apply(model);
+    @Override
+    public void ended(CallContext call) {
+        ClientProtocol protocol = call.protocol();
+        if (protocol != null) {
+            active(protocol).decrement();
+            route(call.route()).of(protocol, OperationKind.of(call.operation())).ended(call);
+        }
+    }
+
+    private LongAdder active(ClientProtocol protocol) {
+        return underWay.computeIfAbsent(protocol, each -> new LongAdder());
+    }
+
+    private RouteMeters route(String key) {
         RouteMeters known = routes.get(key);
         return known == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : known;
     }
@@ -87,7 +83,7 @@ public final class CallMetrics {
         routes.entrySet().removeIf(each -> {
             boolean gone = !keys.contains(each.getKey())
                     && !named.contains(each.getKey())
-                    && !each.getKey().equals(NO_MODEL);
+                    && !each.getKey().equals(CallContext.NO_ROUTE);
             if (gone) {
                 each.getValue().close();
             }

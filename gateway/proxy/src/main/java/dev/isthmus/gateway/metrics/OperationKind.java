@@ -1,7 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
 import dev.isthmus.gateway.call.Operation;
-import dev.isthmus.oip.ModelRef;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +16,8 @@ enum OperationKind {
     INFER_STREAM,
     GENERATE,
     GENERATE_STREAM,
-    MANAGE;
+    MANAGE,
+    UNKNOWN;
 
     private final String label = name().toLowerCase(Locale.ROOT);
 
@@ -25,8 +25,10 @@ enum OperationKind {
         return label;
     }
 
-    static OperationKind of(Operation operation) {
+    /** @param operation null for a request that was refused before its operation was known */
+    static OperationKind of(@Nullable Operation operation) {
         return switch (operation) {
+            case null -> UNKNOWN;
             case Operation.ServerLive ask -> SERVER_LIVE;
             case Operation.ServerReady ask -> SERVER_READY;
             case Operation.GatewayReady ask -> GATEWAY_READY;
@@ -37,22 +39,6 @@ enum OperationKind {
             case Operation.InferStream stream -> INFER_STREAM;
             case Operation.Generate generate -> generate.stream() ? GENERATE_STREAM : GENERATE;
             case Operation.Manage manage -> MANAGE;
-        };
-    }
-
-    /** The model that is asked for; null where the operation names none, or one with each of its messages. */
-    static @Nullable ModelRef model(Operation operation) {
-        return switch (operation) {
-            case Operation.ServerLive ask -> null;
-            case Operation.ServerReady ask -> null;
-            case Operation.GatewayReady ask -> null;
-            case Operation.ReadServerMetadata ask -> null;
-            case Operation.ModelReady ask -> ask.model();
-            case Operation.ReadModelMetadata ask -> ask.model();
-            case Operation.Infer infer -> infer.model();
-            case Operation.InferStream stream -> null;
-            case Operation.Generate generate -> generate.model();
-            case Operation.Manage manage -> manage.model().name().isEmpty() ? null : manage.model();
         };
     }
 }

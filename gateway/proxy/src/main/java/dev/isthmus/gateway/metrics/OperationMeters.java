@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.oip.ErrorCode;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.FunctionTimer;
@@ -94,22 +95,18 @@ final class OperationMeters {
                 .register(registry);
     }
 
-    /**
-     * A call has ended.
-     *
-     * @param code null where it ended well
-     */
-    void ended(MeteredCall call, @Nullable ErrorCode code, long nanos) {
-        Timer timer = timer(code);
+    /** A call has ended. */
+    void ended(CallContext call) {
+        Timer timer = timer(call.code());
         if (timer == null) {
             return;
         }
-        timer.record(nanos, TimeUnit.NANOSECONDS);
+        timer.record(call.totalNanos(), TimeUnit.NANOSECONDS);
         requestBytes.add(call.requestBytes());
         responseBytes.add(call.responseBytes());
-        reading.record(call.readNanos());
+        reading.record(call.requestNanos());
         waiting.record(call.upstreamNanos());
-        writing.record(call.writeNanos(nanos));
+        writing.record(call.responseWriteNanos());
     }
 
     @SuppressWarnings("EnumOrdinal") // places in an array that lives as long as the enum does

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.metrics;
 
+import dev.isthmus.gateway.call.ClientProtocol;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.concurrent.atomic.AtomicReferenceArray;

@@ -89,11 +89,28 @@ public final class RoutingTable {
     }
 
     /**
-     * The route that takes a model. Costs one look-up for a configured name.
+     * The route that takes a model.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
     public Route route(ModelRef model) {
+        return required(find(model), model);
+    }
+
+    /**
+     * A route that {@link #find} found.
+     *
+     * @throws OipException NOT_FOUND where there is none, for a model that no upstream serves
+     */
+    public static Route required(@Nullable Route found, ModelRef model) {
+        if (found == null) {
+            throw new OipException(ErrorCode.NOT_FOUND, "unknown model '" + shown(model.name()) + "'");
+        }
+        return found;
+    }
+
+    /** The route that takes a model; null where no upstream serves it. Costs one look-up for a configured name. */
+    public @Nullable Route find(ModelRef model) {
         String name = model.name();
         Route exact = byName.get(name);
         if (exact != null) {
@@ -107,11 +124,7 @@ public final class RoutingTable {
         if (server != null) {
             return byDiscovery.computeIfAbsent(server, upstream -> whole(DISCOVERED, upstream));
         }
-        Route route = fallbackRoute;
-        if (route == null) {
-            throw new OipException(ErrorCode.NOT_FOUND, "unknown model '" + shown(name) + "'");
-        }
-        return route;
+        return fallbackRoute;
     }
 
     private @Nullable Route matching(String name) {

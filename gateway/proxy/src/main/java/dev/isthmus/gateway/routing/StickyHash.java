@@ -3,8 +3,9 @@ package dev.isthmus.gateway.routing;
 import dev.isthmus.gateway.call.Call;
 
 /**
- * The hash that keeps a key in its place: the same in every gateway and release (docs/routing.md). FNV-1a over the text's
- * UTF-16 code units, 64 bits wide, and then the finalizer of MurmurHash3, so that every bit depends on all of the text.
+ * The hash that keeps a key in its place: the same in every gateway and release (docs/reference/routing.md). FNV-1a over the
+ * text's UTF-16 code units, 64 bits wide, and then the finalizer of MurmurHash3, so that every bit depends on all of the
+ * text.
  */
 final class StickyHash {
     private static final long BASIS = 0xcbf29ce484222325L;

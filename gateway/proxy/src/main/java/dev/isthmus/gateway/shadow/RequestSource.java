@@ -3,7 +3,7 @@ package dev.isthmus.gateway.shadow;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.Map;
 
 /** A request that has been sent, and can be made again for another server. Used on the call's event loop. */

@@ -8,7 +8,7 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Tensor;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.stream.Stream;

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.upstream;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
 import dev.isthmus.oip.ServerMetadata;
-import dev.isthmus.transcoder.Dialect;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.List;
 
 /**

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.Dialect;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import dev.isthmus.transcoder.rest.RestRequest;
 import io.netty.buffer.ByteBuf;

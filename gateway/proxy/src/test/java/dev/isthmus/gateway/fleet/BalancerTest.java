@@ -21,7 +21,7 @@ class BalancerTest {
     @ParameterizedTest
     @EnumSource(BalancePolicy.class)
     void equalServers_getEqualShares(BalancePolicy policy) {
-        Pool pool = Pool.of(4);
+        ReplicaFixture pool = ReplicaFixture.of(4);
 
         assertThat(pool.picks(policy, PICKS).values())
                 .allSatisfy(picks -> assertThat(picks).isCloseTo(PICKS / 4, Percentage.withPercentage(4)));
@@ -29,9 +29,9 @@ class BalancerTest {
 
     @Test
     void roundRobin_goesFromOneToTheNext() {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Balancer balancer = Balancer.of(BalancePolicy.ROUND_ROBIN, pool.random);
-        Call call = Pool.call(Call.NO_AFFINITY);
+        Call call = ReplicaFixture.call(Call.NO_AFFINITY);
 
         for (int i = 0; i < 9; i++) {
             assertThat(pool.pick(balancer, call, List.of())).isSameAs(pool.replicas.get(i % 3));
@@ -40,7 +40,7 @@ class BalancerTest {
 
     @Test
     void leastRequest_serverWithMostCallsUnderWay_getsNone() {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         pool.replicas.get(0).started();
 
         assertThat(pool.picks(BalancePolicy.LEAST_REQUEST, PICKS)).containsEntry(pool.replicas.get(0), 0);
@@ -48,14 +48,14 @@ class BalancerTest {
 
     @Test
     void leastRequest_busyServers_levelOut() {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Balancer balancer = Balancer.of(BalancePolicy.LEAST_REQUEST, pool.random);
         for (int i = 0; i < 60; i++) {
             pool.replicas.get(0).started();
         }
 
         for (int i = 0; i < 240; i++) {
-            pool.pick(balancer, Pool.call(Call.NO_AFFINITY), List.of()).started();
+            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()).started();
         }
 
         assertThat(pool.replicas)
@@ -64,15 +64,15 @@ class BalancerTest {
 
     @Test
     void peakEwma_slowerServer_getsCallsWhenTheOtherHasAsManyMore() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica slow = pool.replicas.get(0);
         Replica fast = pool.replicas.get(1);
-        Pool.call(slow, CallOutcome.ANSWERED, Duration.ofMillis(30));
-        Pool.call(fast, CallOutcome.ANSWERED, Duration.ofMillis(10));
+        ReplicaFixture.call(slow, CallOutcome.ANSWERED, Duration.ofMillis(30));
+        ReplicaFixture.call(fast, CallOutcome.ANSWERED, Duration.ofMillis(10));
         Balancer balancer = Balancer.of(BalancePolicy.PEAK_EWMA, pool.random);
 
         for (int i = 0; i < 200; i++) {
-            pool.pick(balancer, Pool.call(Call.NO_AFFINITY), List.of()).started();
+            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()).started();
         }
 
         assertThat(fast.underWay()).isCloseTo(150, within(2));
@@ -80,10 +80,10 @@ class BalancerTest {
 
     @Test
     void peakEwma_serverThatWasNeverAsked_getsOneCallFirst() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica known = pool.replicas.get(0);
         Replica unknown = pool.replicas.get(1);
-        Pool.call(known, CallOutcome.ANSWERED, Duration.ofMillis(10));
+        ReplicaFixture.call(known, CallOutcome.ANSWERED, Duration.ofMillis(10));
 
         assertThat(pool.picks(BalancePolicy.PEAK_EWMA, 100)).containsEntry(unknown, 100);
         unknown.started();
@@ -92,7 +92,7 @@ class BalancerTest {
 
     @Test
     void queueAware_serverWhereLessWaits_getsTheCalls() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica busy = pool.replicas.get(0);
         Replica idle = pool.replicas.get(1);
         busy.load().read(50, busy.load().sent(), pool.now());
@@ -100,7 +100,7 @@ class BalancerTest {
         Balancer balancer = Balancer.of(BalancePolicy.QUEUE_AWARE, pool.random);
 
         for (int i = 0; i < 40; i++) {
-            pool.pick(balancer, Pool.call(Call.NO_AFFINITY), List.of()).started();
+            pool.pick(balancer, ReplicaFixture.call(Call.NO_AFFINITY), List.of()).started();
         }
 
         assertThat(idle.underWay())
@@ -110,7 +110,7 @@ class BalancerTest {
 
     @Test
     void queueAware_oldReading_goesByCallsUnderWay() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica said = pool.replicas.get(0);
         Replica busy = pool.replicas.get(1);
         said.load().read(50, 0, pool.now());
@@ -124,19 +124,19 @@ class BalancerTest {
     @ParameterizedTest
     @EnumSource(BalancePolicy.class)
     void callsOfOneAffinity_goToOneServer(BalancePolicy policy) {
-        Pool pool = Pool.of(5);
+        ReplicaFixture pool = ReplicaFixture.of(5);
         Balancer balancer = Balancer.of(policy, pool.random);
-        Replica first = pool.pick(balancer, Pool.call(4711), List.of());
+        Replica first = pool.pick(balancer, ReplicaFixture.call(4711), List.of());
 
         for (int i = 0; i < 100; i++) {
             first.started();
-            assertThat(pool.pick(balancer, Pool.call(4711), List.of())).isSameAs(first);
+            assertThat(pool.pick(balancer, ReplicaFixture.call(4711), List.of())).isSameAs(first);
         }
     }
 
     @Test
     void affinities_spreadEvenly() {
-        Pool pool = Pool.of(5);
+        ReplicaFixture pool = ReplicaFixture.of(5);
         Map<Replica, Integer> picks = new HashMap<>();
 
         homes(pool, 1, PICKS).values().forEach(home -> picks.merge(home, 1, Integer::sum));
@@ -148,7 +148,7 @@ class BalancerTest {
 
     @Test
     void affinities_serverThatGoes_movesOnlyItsOwn() {
-        Pool pool = Pool.of(5);
+        ReplicaFixture pool = ReplicaFixture.of(5);
         Map<Long, Replica> before = homes(pool, 1, PICKS);
         Replica gone = pool.replicas.remove(2);
 
@@ -160,7 +160,7 @@ class BalancerTest {
 
     @Test
     void affinities_serverThatComes_takesOnlyItsShare() {
-        Pool pool = Pool.of(4);
+        ReplicaFixture pool = ReplicaFixture.of(4);
         Map<Long, Replica> before = homes(pool, 1, PICKS);
         Replica come = pool.add("10.0.0.99:8001");
 
@@ -173,7 +173,7 @@ class BalancerTest {
 
     @Test
     void affinities_inAnotherOrderOfServers_areTheSame() {
-        Pool pool = Pool.of(7);
+        ReplicaFixture pool = ReplicaFixture.of(7);
         Map<Long, Replica> before = homes(pool, 1, 1000);
         Collections.reverse(pool.replicas);
 
@@ -182,18 +182,18 @@ class BalancerTest {
 
     @Test
     void affinity_ofTriedServer_goesToAnother() {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Balancer balancer = Balancer.of(BalancePolicy.ROUND_ROBIN, pool.random);
-        Replica home = pool.pick(balancer, Pool.call(5), List.of());
+        Replica home = pool.pick(balancer, ReplicaFixture.call(5), List.of());
 
-        assertThat(pool.pick(balancer, Pool.call(5), List.of(home))).isNotSameAs(home);
+        assertThat(pool.pick(balancer, ReplicaFixture.call(5), List.of(home))).isNotSameAs(home);
     }
 
-    static Map<Long, Replica> homes(Pool pool, long from, long to) {
+    static Map<Long, Replica> homes(ReplicaFixture pool, long from, long to) {
         Balancer balancer = Balancer.of(BalancePolicy.CONSISTENT_HASH, pool.random);
         Map<Long, Replica> homes = new HashMap<>();
         for (long affinity = from; affinity <= to; affinity++) {
-            homes.put(affinity, pool.pick(balancer, Pool.call(affinity), List.of()));
+            homes.put(affinity, pool.pick(balancer, ReplicaFixture.call(affinity), List.of()));
         }
         return homes;
     }

@@ -10,16 +10,18 @@ import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
+import dev.isthmus.gateway.upstream.FakeRestServer;
+import dev.isthmus.gateway.upstream.FakeV2Server;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
-import dev.isthmus.gateway.upstream.grpc.GrpcTestServer;
 import dev.isthmus.gateway.upstream.grpc.GrpcUpstream;
 import dev.isthmus.gateway.upstream.rest.PoolLimits;
 import dev.isthmus.gateway.upstream.rest.RestUpstream;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.Dialect;
+import dev.isthmus.transcoder.message.Dialect;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -34,7 +36,6 @@ class ChecksTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final ModelRef A = ModelRef.of("a");
     private static final ModelRef B = new ModelRef("b", "2");
-    private static final byte[] READY = {8, 1};
 
     private final UpstreamBench bench = new UpstreamBench();
     private final ServerCapabilities knowledge = ServerCapabilities.unknown();
@@ -76,9 +77,14 @@ class ChecksTest {
                 around);
     }
 
-    private void watch(Set<ModelRef> models, V2Server... servers) {
+    /** @param port 0 for any */
+    private static FakeV2Server triton(int port) throws IOException {
+        return FakeV2Server.on(UpstreamProtocol.REST, port, "triton").with("a", "FP32").with("b", "FP32");
+    }
+
+    private void watch(Set<ModelRef> models, FakeV2Server... servers) {
         set.close();
-        Endpoint[] endpoints = Arrays.stream(servers).map(V2Server::endpoint).toArray(Endpoint[]::new);
+        Endpoint[] endpoints = Arrays.stream(servers).map(FakeV2Server::endpoint).toArray(Endpoint[]::new);
         set = start(Duration.ofMillis(20), models, endpoints);
     }
 
@@ -98,7 +104,7 @@ class ChecksTest {
     }
 
     private List<String> picked(ModelRef model) {
-        Call call = Pool.call(Call.NO_AFFINITY);
+        Call call = ReplicaFixture.call(Call.NO_AFFINITY);
         return Stream.generate(() -> set.pick(call, model, List.of()))
                 .limit(50)
                 .map(Replica::label)
@@ -108,29 +114,29 @@ class ChecksTest {
 
     @Test
     void serverThatIsReady_isSeen() throws Exception {
-        try (V2Server server = V2Server.ready("triton")) {
+        try (FakeV2Server server = triton(0)) {
             watch(Set.of(), server);
 
             awaitReady(true);
             assertThat(set.members("u"))
                     .containsExactly(new ReplicaStatus(
-                            "u", server.label(), set.all().getFirst().server(), true, true, "", Map.of(), false));
-            assertThat(server.asked("/v2")).isEqualTo(1);
+                            "u", server.endpoint().authority(), set.all().getFirst().server(), true, true, "", Map.of(), false));
+            assertThat(server.asked("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.TRITON);
         }
     }
 
     @Test
     void serverThatIsNotReady_getsNoCalls() throws Exception {
-        try (V2Server good = V2Server.ready("triton");
-                V2Server bad = V2Server.ready("triton")) {
-            bad.ready(false);
+        try (FakeV2Server good = triton(0);
+                FakeV2Server bad = triton(0)) {
+            bad.serverReady = false;
             watch(Set.of(), good, bad);
 
             awaitReady(true, false);
             assertThat(seen(1).reason()).isEqualTo("it says that it is not ready");
-            assertThat(picked(A)).containsExactly(good.label());
-            bad.ready(true);
+            assertThat(picked(A)).containsExactly(good.endpoint().authority());
+            bad.serverReady = true;
             awaitReady(true, true);
             assertThat(picked(A)).hasSize(2);
         }
@@ -138,18 +144,19 @@ class ChecksTest {
 
     @Test
     void modelThatIsNotReadyOnOneServer_getsNoCallsThere() throws Exception {
-        try (V2Server one = V2Server.ready("triton");
-                V2Server two = V2Server.ready("triton")) {
-            one.notReady("/v2/models/a/ready");
+        try (FakeV2Server one = triton(0);
+                FakeV2Server two = triton(0)) {
+            one.ready.remove("a");
             watch(Set.of(A, B), one, two);
 
             await().atMost(PATIENCE)
                     .untilAsserted(() -> assertThat(set.members("u"))
                             .extracting(ReplicaStatus::models)
                             .containsExactly(Map.of(A, false, B, true), Map.of(A, true, B, true)));
-            assertThat(picked(A)).containsExactly(two.label());
+            assertThat(picked(A)).containsExactly(two.endpoint().authority());
             assertThat(picked(B)).hasSize(2);
-            one.notReady("/v2/models/b/versions/2/ready");
+            one.ready.add("a");
+            one.ready.remove("b");
             await().atMost(PATIENCE)
                     .untilAsserted(() -> assertThat(seen(0).models()).isEqualTo(Map.of(A, true, B, false)));
         }
@@ -157,35 +164,35 @@ class ChecksTest {
 
     @Test
     void serverThatIsReplaced_isAskedWhatItIs() throws Exception {
-        V2Server first = V2Server.ready("triton");
+        FakeV2Server first = triton(0);
         watch(Set.of(), first);
         awaitReady(true);
         first.close();
         awaitReady(false);
         assertThat(seen(0).reason()).contains("not reachable").doesNotContain("127.0.0.1");
 
-        try (V2Server second = V2Server.on(first.endpoint().port(), "mlserver")) {
+        try (FakeV2Server second = FakeV2Server.on(UpstreamProtocol.REST, first.endpoint().port(), "mlserver")) {
             awaitReady(true);
-            assertThat(second.asked("/v2")).isEqualTo(1);
+            assertThat(second.asked("ServerMetadata")).isEqualTo(1);
             assertThat(knowledge.dialect()).isEqualTo(Dialect.MLSERVER);
         }
     }
 
     @Test
     void ejectedServerThatRestarts_isUsedAgain() throws Exception {
-        try (V2Server other = V2Server.ready("triton")) {
-            V2Server first = V2Server.ready("triton");
+        try (FakeV2Server other = triton(0)) {
+            FakeV2Server first = triton(0);
             watch(Set.of(), other, first);
             awaitReady(true, true);
             first.close();
-            Pool.fail(set.all().get(1), 5);
+            ReplicaFixture.fail(set.all().get(1), 5);
             awaitReady(true, false);
             assertThat(seen(1).ejected()).isTrue();
 
-            try (V2Server second = V2Server.on(first.endpoint().port(), "triton")) {
+            try (FakeV2Server second = triton(first.endpoint().port())) {
                 awaitReady(true, true);
                 assertThat(seen(1).ejected()).isFalse();
-                assertThat(picked(A)).contains(second.label());
+                assertThat(picked(A)).contains(second.endpoint().authority());
             }
         }
     }
@@ -193,8 +200,8 @@ class ChecksTest {
     @Test
     void grpcServerThatRestarts_isSeenWithinFiveSeconds() throws Exception {
         int port;
-        try (GrpcTestServer first = GrpcTestServer.on(0, (request, call) -> GrpcTestServer.answer(call, READY))) {
-            port = first.port();
+        try (FakeV2Server first = FakeV2Server.grpc().with("a", "FP32")) {
+            port = first.endpoint().port();
             set.close();
             set = start(
                     TestConfigs.upstream(UpstreamProtocol.GRPC, first.endpoint()), Duration.ofMillis(200), Set.of(A));
@@ -202,7 +209,7 @@ class ChecksTest {
         }
         awaitReady(false);
 
-        try (GrpcTestServer second = GrpcTestServer.on(port, (request, call) -> GrpcTestServer.answer(call, READY))) {
+        try (FakeV2Server second = FakeV2Server.on(UpstreamProtocol.GRPC, port).with("a", "FP32")) {
             await().atMost(Duration.ofSeconds(5)).until(() -> seen(0).ready());
             assertThat(seen(0).label()).isEqualTo(second.endpoint().authority());
         }
@@ -210,27 +217,28 @@ class ChecksTest {
 
     @Test
     void serverThatDoesNotAnswer_isAskedOneThingAtATime() throws Exception {
-        try (V2Server good = V2Server.ready("triton");
-                V2Server mute = V2Server.ready("triton")) {
-            mute.mute();
+        try (FakeV2Server good = triton(0);
+                FakeV2Server mute = triton(0)) {
+            mute.mute = true;
             watch(Set.of(), good, mute);
 
-            await().atMost(PATIENCE).until(() -> good.asked("/v2/health/ready") > 10);
+            await().atMost(PATIENCE).until(() -> good.asked("ServerReady") > 10);
 
-            assertThat(mute.asked("/v2") + mute.asked("/v2/health/ready")).isEqualTo(1);
+            assertThat(mute.asked("ServerMetadata") + mute.asked("ServerReady")).isEqualTo(1);
         }
     }
 
     @Test
     void closedSet_asksNoMore() throws Exception {
-        try (V2Server server = V2Server.ready("triton")) {
-            watch(Set.of(), server);
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok("{\"name\":\"triton\"}"))) {
+            set.close();
+            set = start(Duration.ofMillis(20), Set.of(), server.endpoint());
             awaitReady(true);
 
             set.close();
             bench.settle();
 
-            await().atMost(PATIENCE).until(server::alone);
+            await().atMost(PATIENCE).until(() -> server.open() == 0);
         }
     }
 }

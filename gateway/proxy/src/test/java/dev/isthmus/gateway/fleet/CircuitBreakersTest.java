@@ -2,7 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
 import dev.isthmus.gateway.upstream.UpstreamStream;
@@ -39,7 +39,7 @@ class CircuitBreakersTest {
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isZero();
             failing(bench);
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(2);
-            Seen refused = bench.infer();
+            ClientReply refused = bench.infer();
             assertThat(refused.failure()).hasMessage("upstream 'triton' has failed too often: no calls for 5 s");
             assertThat(refused.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(refused.failure().processed()).isEqualTo(Processed.NO);
@@ -61,7 +61,7 @@ class CircuitBreakersTest {
     @Test
     void openBreaker_leavesQuestionsThrough() {
         try (var bench = broken()) {
-            bench.cluster().serverReady(bench.call(), new Seen());
+            bench.cluster().serverReady(bench.call(), new ClientReply());
             assertThat(bench.one.asked).hasSize(5);
             bench.one.last().reply.complete();
         }
@@ -88,7 +88,7 @@ class CircuitBreakersTest {
         try (var bench = broken()) {
             bench.advance(5001);
             for (int i = 0; i < 30; i++) {
-                Seen seen = bench.infer();
+                ClientReply seen = bench.infer();
                 assertThat(seen.ended()).isFalse();
                 seen.cancellation.cancel();
             }
@@ -101,7 +101,7 @@ class CircuitBreakersTest {
             bench.advance(5001);
             List<UpstreamStream> streams = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
-                streams.add(bench.cluster().inferStream(bench.call(), FleetBench.MODEL, new Seen()));
+                streams.add(bench.cluster().inferStream(bench.call(), FleetBench.MODEL, new ClientReply()));
             }
             assertThat(bench.infer().ended()).isFalse();
             bench.one.last().answer();
@@ -149,11 +149,11 @@ class CircuitBreakersTest {
     void bulkhead_refusesBeyondItsPlaces_untilOneIsLeft() {
         UpstreamConfig config = FleetBench.config();
         try (var bench = FleetBench.ofOne(config)) {
-            List<Seen> inside = new ArrayList<>();
+            List<ClientReply> inside = new ArrayList<>();
             for (int i = 0; i < bench.maxRequests(); i++) {
                 inside.add(bench.infer());
             }
-            Seen refused = bench.infer();
+            ClientReply refused = bench.infer();
             assertThat(refused.failure()).hasMessage("upstream 'triton' has 1000 calls under way and takes no more");
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(1));
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1000);
@@ -167,7 +167,7 @@ class CircuitBreakersTest {
     @Test
     void stream_isPickedOnceAndHoldsAPlace() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = new Seen();
+            ClientReply seen = new ClientReply();
             UpstreamStream stream = bench.cluster().inferStream(bench.call(), FleetBench.MODEL, seen);
             stream.send(FleetBench.MODEL, "", false, bench.message(10));
             stream.send(FleetBench.MODEL, "", false, bench.message(10));

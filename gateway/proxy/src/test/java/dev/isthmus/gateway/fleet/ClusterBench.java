@@ -69,7 +69,7 @@ final class ClusterBench implements AutoCloseable {
                     ? new GrpcUpstream(settings, knowledge, bench.allocator())
                     : new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, bench.allocator());
         };
-        ReplicaSet replicas = Still.replicas(opening, System::nanoTime, endpoints);
+        ReplicaSet replicas = UncheckedReplicas.replicas(opening, System::nanoTime, endpoints);
         Cluster cluster = new Cluster("triton", config, knowledge, replicas, meters);
         clusters.add(cluster);
         return cluster;

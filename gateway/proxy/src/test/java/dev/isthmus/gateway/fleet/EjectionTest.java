@@ -13,57 +13,57 @@ class EjectionTest {
     private static final Duration QUICK = Duration.ofMillis(1);
     private static final Duration EJECTION = Duration.ofSeconds(5);
 
-    private static boolean ejected(Pool pool, Replica replica) {
+    private static boolean ejected(ReplicaFixture pool, Replica replica) {
         return replica.ejection().ejected(pool.now());
     }
 
     private static void answer(Replica replica, int times) {
         for (int i = 0; i < times; i++) {
-            Pool.call(replica, CallOutcome.ANSWERED, QUICK);
+            ReplicaFixture.call(replica, CallOutcome.ANSWERED, QUICK);
         }
     }
 
     @Test
     void failuresInARow_eject() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
 
-        Pool.fail(failing, 4);
+        ReplicaFixture.fail(failing, 4);
         assertThat(ejected(pool, failing)).isFalse();
-        Pool.fail(failing, 1);
+        ReplicaFixture.fail(failing, 1);
         assertThat(ejected(pool, failing)).isTrue();
         assertThat(pool.picks(BalancePolicy.ROUND_ROBIN, 100)).containsEntry(failing, 0);
     }
 
     @Test
     void answerAmongFailures_startsTheCountAgain() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
 
-        Pool.fail(failing, 4);
+        ReplicaFixture.fail(failing, 4);
         answer(failing, 1);
-        Pool.fail(failing, 4);
+        ReplicaFixture.fail(failing, 4);
 
         assertThat(ejected(pool, failing)).isFalse();
     }
 
     @Test
     void cancelledCalls_sayNothing() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
 
-        Pool.fail(failing, 4);
-        Pool.call(failing, CallOutcome.CANCELLED, QUICK);
-        Pool.fail(failing, 1);
+        ReplicaFixture.fail(failing, 4);
+        ReplicaFixture.call(failing, CallOutcome.CANCELLED, QUICK);
+        ReplicaFixture.fail(failing, 1);
 
         assertThat(ejected(pool, failing)).isTrue();
     }
 
     @Test
     void ejection_endsByTime() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
-        Pool.fail(failing, 5);
+        ReplicaFixture.fail(failing, 5);
 
         pool.pass(EJECTION.minusNanos(1));
         assertThat(ejected(pool, failing)).isTrue();
@@ -73,11 +73,11 @@ class EjectionTest {
 
     @Test
     void furtherEjections_lastLongerUpToTenTimes() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
 
         for (int time = 1; time <= 12; time++) {
-            Pool.fail(failing, 5);
+            ReplicaFixture.fail(failing, 5);
             assertThat(failing.ejection().until() - pool.now())
                     .isEqualTo(EJECTION.multipliedBy(Math.min(time, 10)).toNanos());
             pool.pass(EJECTION.multipliedBy(10));
@@ -87,22 +87,22 @@ class EjectionTest {
 
     @Test
     void answersInARow_makeUpForAnEjection() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
-        Pool.fail(failing, 5);
+        ReplicaFixture.fail(failing, 5);
         pool.pass(EJECTION);
         answer(failing, 5);
 
-        Pool.fail(failing, 5);
+        ReplicaFixture.fail(failing, 5);
 
         assertThat(failing.ejection().until() - pool.now()).isEqualTo(EJECTION.toNanos());
     }
 
     @Test
     void answersInARow_endTheEjection() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica failing = pool.replicas.get(0);
-        Pool.fail(failing, 5);
+        ReplicaFixture.fail(failing, 5);
 
         answer(failing, 5);
 
@@ -111,9 +111,9 @@ class EjectionTest {
 
     @Test
     void onlyServer_isNeverEjected() {
-        Pool pool = Pool.of(1);
+        ReplicaFixture pool = ReplicaFixture.of(1);
 
-        Pool.fail(pool.replicas.get(0), 100);
+        ReplicaFixture.fail(pool.replicas.get(0), 100);
 
         assertThat(ejected(pool, pool.replicas.get(0))).isFalse();
     }
@@ -121,9 +121,9 @@ class EjectionTest {
     @ParameterizedTest
     @CsvSource({"2, 1", "3, 1", "4, 2", "10, 5"})
     void ejections_stopAtTheShare(int servers, int most) {
-        Pool pool = Pool.of(servers);
+        ReplicaFixture pool = ReplicaFixture.of(servers);
 
-        pool.replicas.forEach(replica -> Pool.fail(replica, 5));
+        pool.replicas.forEach(replica -> ReplicaFixture.fail(replica, 5));
 
         assertThat(pool.replicas.stream().filter(replica -> ejected(pool, replica)))
                 .hasSize(most);
@@ -131,23 +131,23 @@ class EjectionTest {
 
     @Test
     void noLimit_nobodyIsEjected() {
-        Pool pool = new Pool(new Outliers(0, EJECTION, 1, 0.5));
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(0, EJECTION, 1, 0.5));
         pool.add("a:1");
         pool.add("b:1");
 
-        Pool.fail(pool.replicas.get(0), 1000);
+        ReplicaFixture.fail(pool.replicas.get(0), 1000);
 
         assertThat(ejected(pool, pool.replicas.get(0))).isFalse();
     }
 
     @Test
     void tooFewServersLeft_allAreUsed() {
-        Pool pool = new Pool(new Outliers(5, EJECTION, 1, 0.5));
+        ReplicaFixture pool = new ReplicaFixture(new Outliers(5, EJECTION, 1, 0.5));
         for (int i = 0; i < 4; i++) {
             pool.add("10.0.0." + i + ":8001");
         }
-        Pool.fail(pool.replicas.get(0), 5);
-        Pool.fail(pool.replicas.get(1), 5);
+        ReplicaFixture.fail(pool.replicas.get(0), 5);
+        ReplicaFixture.fail(pool.replicas.get(1), 5);
         assertThat(pool.picks(BalancePolicy.ROUND_ROBIN, 400))
                 .as("half are left")
                 .containsEntry(pool.replicas.get(0), 0);
@@ -160,9 +160,9 @@ class EjectionTest {
 
     @Test
     void serverThatComesBack_isUsedAtOnce() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica back = pool.replicas.get(0);
-        Pool.fail(back, 5);
+        ReplicaFixture.fail(back, 5);
 
         back.cameBack();
 

@@ -17,7 +17,7 @@ import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
@@ -48,7 +48,7 @@ final class FleetBench implements AutoCloseable {
     private long now = 1_000;
 
     /** What a client sees. */
-    static final class Seen implements Reply {
+    static final class ClientReply implements Reply {
         final List<ReplyMessage> messages = new ArrayList<>();
         final Map<String, String> headers = new HashMap<>();
 
@@ -115,7 +115,7 @@ final class FleetBench implements AutoCloseable {
         Endpoint[] endpoints = Stream.of(new Endpoint("127.0.0.1", 1), new Endpoint("127.0.0.1", 2))
                 .limit(servers)
                 .toArray(Endpoint[]::new);
-        ReplicaSet replicas = Still.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
+        ReplicaSet replicas = UncheckedReplicas.replicas((at, authority) -> at.port() == 1 ? one : two, () -> now, endpoints);
         cluster = new Cluster("triton", config, ServerCapabilities.unknown(), replicas, meters, () -> now);
         channel.freezeTime();
     }
@@ -189,18 +189,18 @@ final class FleetBench implements AutoCloseable {
         return bodies.getLast().refCnt();
     }
 
-    Seen infer() {
+    ClientReply infer() {
         return infer(call(), 10);
     }
 
-    Seen infer(Call call, int size) {
-        Seen seen = new Seen();
+    ClientReply infer(Call call, int size) {
+        ClientReply seen = new ClientReply();
         seen.cancellation = cluster.infer(call, MODEL, message(size), seen);
         return seen;
     }
 
-    Seen events(Call call) {
-        Seen seen = new Seen();
+    ClientReply events(Call call) {
+        ClientReply seen = new ClientReply();
         seen.cancellation = cluster.inferEvents(call, MODEL, message(10), seen);
         return seen;
     }

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.grpc.GrpcDeframer;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Breaker;
@@ -24,9 +24,9 @@ class OpenRequestTest {
     private static final int LENGTH = 1000;
 
     /** A call and what its request is given to. */
-    private record Open(Seen seen, RequestSink request) {
+    private record Open(ClientReply seen, RequestSink request) {
         static Open at(FleetBench bench) {
-            Seen seen = new Seen();
+            ClientReply seen = new ClientReply();
             return new Open(seen, bench.cluster().inferParts(bench.call(), FleetBench.MODEL, LENGTH, seen));
         }
 

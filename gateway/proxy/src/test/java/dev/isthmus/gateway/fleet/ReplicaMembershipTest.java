@@ -99,7 +99,7 @@ class ReplicaMembershipTest {
     @Test
     void namesThatWereNotFoundYet_areNoServers() {
         try (ReplicaSet set = start(BalancePolicy.ROUND_ROBIN, NAME)) {
-            assertThat(set.pick(Pool.call(Call.NO_AFFINITY), Pool.MODEL, List.of()))
+            assertThat(set.pick(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, List.of()))
                     .isNull();
             assertThat(set.lookedUp()).isNotDone();
 
@@ -223,7 +223,7 @@ class ReplicaMembershipTest {
         try (ReplicaSet set = start(BalancePolicy.QUEUE_AWARE, ONE, TWO)) {
             Replica one = set.all().getFirst();
             pending.put(new Endpoint("10.0.0.1", 8002), 9L);
-            Pool.fail(one, 5);
+            ReplicaFixture.fail(one, 5);
             one.started();
             pass(Duration.ofSeconds(1));
 
@@ -255,7 +255,7 @@ class ReplicaMembershipTest {
             pass(Duration.ofSeconds(1));
 
             for (int i = 0; i < 20; i++) {
-                assertThat(set.pick(Pool.call(Call.NO_AFFINITY), Pool.MODEL, List.of()))
+                assertThat(set.pick(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, List.of()))
                         .isSameAs(set.all().get(1));
             }
         }

@@ -10,14 +10,14 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ReplicaSelectionTest {
-    private final Pool pool = Pool.of(3);
+    private final ReplicaFixture pool = ReplicaFixture.of(3);
     private final Replica a = pool.replicas.get(0);
     private final Replica b = pool.replicas.get(1);
     private final Replica c = pool.replicas.get(2);
 
     private List<Replica> candidates(ModelRef model, Collection<Replica> tried) {
         return new ReplicaSelection(0.5, pool.random)
-                .of(pool.replicas, Pool.call(Call.NO_AFFINITY), model, tried, pool.now());
+                .of(pool.replicas, ReplicaFixture.call(Call.NO_AFFINITY), model, tried, pool.now());
     }
 
     private static void ready(Replica replica, ModelRef model, boolean ready) {
@@ -26,61 +26,61 @@ class ReplicaSelectionTest {
 
     @Test
     void unaskedServers_areAllUsable() {
-        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(a, b, c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
     }
 
     @Test
     void serverThatIsNotReady_isLeftOut() {
         b.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
 
-        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(a, c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, c);
     }
 
     @Test
     void modelNotReadyOnOneServer_isAskedOnTheOthers() {
-        ready(a, Pool.MODEL, false);
+        ready(a, ReplicaFixture.MODEL, false);
 
-        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(b, c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(b, c);
         assertThat(candidates(ModelRef.of("another"), List.of())).containsExactly(a, b, c);
     }
 
     @Test
     void modelReadyNowhere_isAskedAnywhere() {
-        pool.replicas.forEach(replica -> ready(replica, Pool.MODEL, false));
+        pool.replicas.forEach(replica -> ready(replica, ReplicaFixture.MODEL, false));
 
-        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(a, b, c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(a, b, c);
     }
 
     @Test
     void versionThatIsNotChecked_isAsItsModel() {
-        ready(a, Pool.MODEL, false);
+        ready(a, ReplicaFixture.MODEL, false);
 
         assertThat(candidates(new ModelRef("m", "3"), List.of())).containsExactly(b, c);
     }
 
     @Test
     void onlyServerOfAModel_isAskedThoughItIsNotReady() {
-        ready(a, Pool.MODEL, false);
-        ready(b, Pool.MODEL, false);
+        ready(a, ReplicaFixture.MODEL, false);
+        ready(b, ReplicaFixture.MODEL, false);
         c.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
 
-        assertThat(candidates(Pool.MODEL, List.of())).containsExactly(c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of())).containsExactly(c);
     }
 
     @Test
     void triedServers_arePassedOver() {
-        assertThat(candidates(Pool.MODEL, List.of(a, b))).containsExactly(c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of(a, b))).containsExactly(c);
     }
 
     @Test
     void allServersTried_areTriedAgain() {
-        assertThat(candidates(Pool.MODEL, List.of(a, b, c))).containsExactly(a, b, c);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of(a, b, c))).containsExactly(a, b, c);
     }
 
     @Test
     void usableServersTried_oneThatIsNotReadyIsNext() {
         b.readiness(ReplicaReadiness.UNKNOWN.with(ReplicaReadiness.ServerState.NOT_READY, "down"));
 
-        assertThat(candidates(Pool.MODEL, List.of(a, c))).containsExactly(b);
+        assertThat(candidates(ReplicaFixture.MODEL, List.of(a, c))).containsExactly(b);
     }
 }

@@ -1,17 +1,23 @@
 package dev.isthmus.gateway.fleet;
 
+import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http2.RawHttp2Connection;
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
-import dev.isthmus.gateway.upstream.grpc.GrpcTestServer;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import io.grpc.Status;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2FrameTypes;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -23,6 +29,23 @@ import org.junit.jupiter.params.provider.EnumSource;
 class RetryOverGrpcTest {
     private static final Set<RetryOn> DEFAULT = Retry.DEFAULT.on();
     private static final Set<RetryOn> ALL = EnumSet.allOf(RetryOn.class);
+
+    /** What a server does to every stream. */
+    private enum Fault implements RawHttp2Server.Answering {
+        REFUSED_STREAM,
+        GOAWAY,
+        RESET_CONNECTION;
+
+        @Override
+        public void answer(RawHttp2Connection connection, int streamId) throws IOException {
+            switch (this) {
+                case REFUSED_STREAM ->
+                    connection.words(Http2FrameTypes.RST_STREAM, streamId, (int) Http2Error.REFUSED_STREAM.code());
+                case GOAWAY -> connection.words(Http2FrameTypes.GO_AWAY, 0, 0, 0);
+                case RESET_CONNECTION -> connection.reset();
+            }
+        }
+    }
 
     private final ClusterBench fleet = new ClusterBench();
 
@@ -43,7 +66,7 @@ class RetryOverGrpcTest {
 
     @Test
     void refusedConnection_isPassedOver() throws Exception {
-        try (var other = GrpcTestServer.echo()) {
+        try (var other = FakeGrpcServer.echo()) {
             answersFour(cluster(DEFAULT, ClusterBench.dead(), other.endpoint()));
         }
     }
@@ -58,53 +81,53 @@ class RetryOverGrpcTest {
 
     @ParameterizedTest
     @EnumSource(
-            value = Http2Fault.Kind.class,
+            value = Fault.class,
             names = {"REFUSED_STREAM", "GOAWAY"})
-    void streamThatTheServerHasNotBegun_isSentToAnother(Http2Fault.Kind kind) throws Exception {
-        try (var bad = new Http2Fault(kind);
-                var other = GrpcTestServer.echo()) {
-            answersFour(cluster(DEFAULT, bad.endpoint(), other.endpoint()));
+    void streamThatTheServerHasNotBegun_isSentToAnother(Fault kind) throws Exception {
+        try (var bad = RawHttp2Server.answering(kind);
+                var other = FakeGrpcServer.echo()) {
+            answersFour(cluster(DEFAULT, loopback(bad.port()), other.endpoint()));
         }
     }
 
     @ParameterizedTest
     @EnumSource(
-            value = Http2Fault.Kind.class,
+            value = Fault.class,
             names = {"REFUSED_STREAM", "GOAWAY"})
-    void streamThatNoServerBegins_failsAfterAFewMore(Http2Fault.Kind kind) throws Exception {
-        try (var one = new Http2Fault(kind);
-                var two = new Http2Fault(kind)) {
-            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+    void streamThatNoServerBegins_failsAfterAFewMore(Fault kind) throws Exception {
+        try (var one = RawHttp2Server.answering(kind);
+                var two = RawHttp2Server.answering(kind)) {
+            OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
             assertThat(failure).hasMessage("upstream 'triton' takes no more requests");
             assertThat(fleet.retries(RetryOn.UNSENT)).isEqualTo(10);
-            assertThat(one.streams() + two.streams()).isEqualTo(11);
+            assertThat(one.requests() + two.requests()).isEqualTo(11);
         }
     }
 
     @Test
     void lostConnection_isNotTriedAgain_withoutOptIn() throws Exception {
-        try (var one = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION);
-                var two = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION)) {
-            OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
+        try (var one = RawHttp2Server.answering(Fault.RESET_CONNECTION);
+                var two = RawHttp2Server.answering(Fault.RESET_CONNECTION)) {
+            OipException failure = fleet.infer(cluster(DEFAULT, loopback(one.port()), loopback(two.port())))
                     .failure();
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
-            assertThat(one.streams() + two.streams()).isEqualTo(1);
+            assertThat(one.requests() + two.requests()).isEqualTo(1);
         }
     }
 
     @Test
     void lostConnection_isPassedOver_withOptIn() throws Exception {
-        try (var bad = new Http2Fault(Http2Fault.Kind.RESET_CONNECTION);
-                var other = GrpcTestServer.echo()) {
-            answersFour(cluster(ALL, bad.endpoint(), other.endpoint()));
+        try (var bad = RawHttp2Server.answering(Fault.RESET_CONNECTION);
+                var other = FakeGrpcServer.echo()) {
+            answersFour(cluster(ALL, loopback(bad.port()), other.endpoint()));
         }
     }
 
     @Test
     void unavailable_isTriedElsewhereOnce() throws Exception {
-        try (var one = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("full"));
-                var two = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("full"))) {
+        try (var one = FakeGrpcServer.failing(Status.UNAVAILABLE.withDescription("full"));
+                var two = FakeGrpcServer.failing(Status.UNAVAILABLE.withDescription("full"))) {
             OipException failure = fleet.infer(cluster(DEFAULT, one.endpoint(), two.endpoint()))
                     .failure();
             assertThat(failure).hasMessage("full");
@@ -115,8 +138,8 @@ class RetryOverGrpcTest {
 
     @Test
     void errorOfTheRequest_isExecutedOnce() throws Exception {
-        try (var one = GrpcTestServer.failing(Status.INTERNAL);
-                var two = GrpcTestServer.failing(Status.INTERNAL)) {
+        try (var one = FakeGrpcServer.failing(Status.INTERNAL);
+                var two = FakeGrpcServer.failing(Status.INTERNAL)) {
             assertThat(fleet.infer(cluster(ALL, one.endpoint(), two.endpoint()))
                             .failure()
                             .code())
@@ -127,8 +150,8 @@ class RetryOverGrpcTest {
 
     @Test
     void slowTry_isCancelled_andNotRepeatedWithoutOptIn() throws Exception {
-        try (var one = GrpcTestServer.silent();
-                var two = GrpcTestServer.silent()) {
+        try (var one = FakeGrpcServer.silent();
+                var two = FakeGrpcServer.silent()) {
             Cluster cluster = fleet.cluster(
                     UpstreamProtocol.GRPC, DEFAULT, Duration.ofMillis(500), one.endpoint(), two.endpoint());
             assertThat(fleet.infer(cluster).failure().message())
@@ -139,8 +162,8 @@ class RetryOverGrpcTest {
 
     @Test
     void slowTry_isPassedOver_withOptIn() throws Exception {
-        try (var slow = GrpcTestServer.silent();
-                var other = GrpcTestServer.echo()) {
+        try (var slow = FakeGrpcServer.silent();
+                var other = FakeGrpcServer.echo()) {
             answersFour(fleet.cluster(
                     UpstreamProtocol.GRPC, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }
@@ -148,7 +171,7 @@ class RetryOverGrpcTest {
 
     @Test
     void cancel_whileAServerIsSilent_reachesIt() throws Exception {
-        try (var one = GrpcTestServer.silent()) {
+        try (var one = FakeGrpcServer.silent()) {
             RecordedReply reply = fleet.infer(cluster(ALL, one.endpoint()));
             one.request();
             reply.cancel();

@@ -1,14 +1,14 @@
 package dev.isthmus.gateway.fleet;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import java.time.Duration;
@@ -31,29 +31,29 @@ class RetryOverRestTest {
         fleet.close();
     }
 
-    private ScriptedServer closing() throws Exception {
-        return ScriptedServer.that((request, out) -> {
+    private FakeRestServer closing() throws Exception {
+        return FakeRestServer.that((request, out) -> {
             executed.incrementAndGet();
             return false;
         });
     }
 
-    private ScriptedServer silent() throws Exception {
-        return ScriptedServer.that((request, out) -> {
+    private FakeRestServer silent() throws Exception {
+        return FakeRestServer.that((request, out) -> {
             executed.incrementAndGet();
             return true;
         });
     }
 
-    private ScriptedServer full() throws Exception {
-        return ScriptedServer.that((request, out) -> {
+    private FakeRestServer full() throws Exception {
+        return FakeRestServer.that((request, out) -> {
             executed.incrementAndGet();
             write(out, FULL);
             return true;
         });
     }
 
-    private Cluster cluster(Set<RetryOn> on, ScriptedServer one, ScriptedServer two) {
+    private Cluster cluster(Set<RetryOn> on, FakeRestServer one, FakeRestServer two) {
         return fleet.cluster(UpstreamProtocol.REST, on, null, one.endpoint(), two.endpoint());
     }
 
@@ -65,7 +65,7 @@ class RetryOverRestTest {
 
     @Test
     void refusedConnection_isPassedOver() throws Exception {
-        try (var other = ScriptedServer.sending(ok("{}"))) {
+        try (var other = FakeRestServer.sending(ok("{}"))) {
             answersFour(fleet.cluster(UpstreamProtocol.REST, DEFAULT, null, ClusterBench.dead(), other.endpoint()));
         }
     }
@@ -84,7 +84,7 @@ class RetryOverRestTest {
     @Test
     void lostConnection_isPassedOver_withOptIn() throws Exception {
         try (var bad = closing();
-                var other = ScriptedServer.sending(ok("{}"))) {
+                var other = FakeRestServer.sending(ok("{}"))) {
             answersFour(cluster(ALL, bad, other));
         }
     }
@@ -102,7 +102,7 @@ class RetryOverRestTest {
     @Test
     void unavailable_isPassedOver() throws Exception {
         try (var bad = full();
-                var other = ScriptedServer.sending(ok("{}"))) {
+                var other = FakeRestServer.sending(ok("{}"))) {
             answersFour(cluster(DEFAULT, bad, other));
         }
     }
@@ -110,8 +110,8 @@ class RetryOverRestTest {
     @Test
     void errorOfTheRequest_isExecutedOnce() throws Exception {
         var bad = "HTTP/1.1 500 No\r\nContent-Length: 16\r\n\r\n{\"error\":\"fail\"}";
-        try (var one = ScriptedServer.sending(bad);
-                var two = ScriptedServer.sending(bad)) {
+        try (var one = FakeRestServer.sending(bad);
+                var two = FakeRestServer.sending(bad)) {
             assertThat(fleet.infer(cluster(ALL, one, two)).failure()).hasMessage("fail");
             assertThat(fleet.meters
                             .get("isthmus.upstream.requests")
@@ -137,7 +137,7 @@ class RetryOverRestTest {
     @Test
     void slowTry_isPassedOver_withOptIn() throws Exception {
         try (var slow = silent();
-                var other = ScriptedServer.sending(ok("{}"))) {
+                var other = FakeRestServer.sending(ok("{}"))) {
             answersFour(fleet.cluster(
                     UpstreamProtocol.REST, ALL, Duration.ofMillis(500), slow.endpoint(), other.endpoint()));
         }

@@ -1,13 +1,16 @@
 package dev.isthmus.gateway.fleet;
 
+import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http2.RawHttp2Connection;
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
-import dev.isthmus.gateway.upstream.grpc.FrameServer;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.oip.OipException;
+import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,7 +66,7 @@ class ServersThatLeaveTest {
         return failures;
     }
 
-    private static int serve(FrameServer.Peer peer, int calls) throws IOException {
+    private static int serve(RawHttp2Connection peer, int calls) throws IOException {
         int last = 0;
         for (int i = 0; i < calls; i++) {
             last = peer.request();
@@ -74,13 +77,13 @@ class ServersThatLeaveTest {
 
     @Test
     void goAwayAfterEveryTenCalls_failsNone() throws Exception {
-        FrameServer.Script script = peer -> {
+        RawHttp2Server.Script script = peer -> {
             peer.hello();
-            peer.words(FrameServer.GOAWAY, 0, serve(peer, SERVED), 0);
+            peer.words(Http2FrameTypes.GO_AWAY, 0, serve(peer, SERVED), 0);
             peer.awaitEnd();
         };
-        try (var server = new FrameServer(script)) {
-            Cluster cluster = grpc(server.endpoint());
+        try (var server = new RawHttp2Server(script)) {
+            Cluster cluster = grpc(loopback(server.port()));
             assertThat(failures(() -> fleet.infer(cluster, 10).protobuf())).isEmpty();
             assertThat(fleet.tries(CallOutcome.FAILED)).isZero();
         }
@@ -88,16 +91,16 @@ class ServersThatLeaveTest {
 
     @Test
     void goAwayThatWarnsFirst_failsNone() throws Exception {
-        FrameServer.Script script = peer -> {
+        RawHttp2Server.Script script = peer -> {
             peer.hello();
             serve(peer, SERVED);
-            peer.words(FrameServer.GOAWAY, 0, Integer.MAX_VALUE, 0);
-            peer.words(FrameServer.GOAWAY, 0, serve(peer, 1), 0);
+            peer.words(Http2FrameTypes.GO_AWAY, 0, Integer.MAX_VALUE, 0);
+            peer.words(Http2FrameTypes.GO_AWAY, 0, serve(peer, 1), 0);
             peer.awaitEnd();
         };
-        try (var one = new FrameServer(script);
-                var two = FrameServer.answering(FrameServer.Peer::answer)) {
-            Cluster cluster = grpc(one.endpoint(), two.endpoint());
+        try (var one = new RawHttp2Server(script);
+                var two = RawHttp2Server.answering(RawHttp2Connection::answer)) {
+            Cluster cluster = grpc(loopback(one.port()), loopback(two.port()));
             for (int i = 0; i < 100; i++) {
                 assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
             }
@@ -107,14 +110,14 @@ class ServersThatLeaveTest {
 
     @Test
     void everyOtherStreamRefused_failsNone() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             if (stream % 4 == 1) {
-                peer.words(FrameServer.RST_STREAM, stream, REFUSED_STREAM);
+                peer.words(Http2FrameTypes.RST_STREAM, stream, REFUSED_STREAM);
             } else {
                 peer.answer(stream);
             }
         })) {
-            Cluster cluster = grpc(server.endpoint());
+            Cluster cluster = grpc(loopback(server.port()));
             // One after the other: of many at once, one could meet nothing but refusals.
             for (int i = 0; i < 100; i++) {
                 assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
@@ -125,12 +128,12 @@ class ServersThatLeaveTest {
 
     @Test
     void interimResponsesWithoutEnd_areABadAnswer() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             while (true) {
                 peer.headers(stream, false, ":status", "103");
             }
         })) {
-            OipException failure = fleet.infer(grpc(server.endpoint()), 10).failure();
+            OipException failure = fleet.infer(grpc(loopback(server.port())), 10).failure();
             assertThat(failure.code().httpStatus()).isEqualTo(502);
         }
     }
@@ -138,8 +141,8 @@ class ServersThatLeaveTest {
     @Test
     void closeAfterEveryAnswerOverRest_failsNone() throws Exception {
         String answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 14\r\n\r\n{\"outputs\":[]}";
-        try (var server = ScriptedServer.that((request, out) -> {
-            ScriptedServer.write(out, answer);
+        try (var server = FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(out, answer);
             return false;
         })) {
             Cluster cluster = fleet.cluster(UpstreamProtocol.REST, Retry.DEFAULT.on(), null, server.endpoint());

@@ -14,14 +14,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 class SlowStartTest {
     private static final int PICKS = 40_000;
 
-    private static double share(Pool pool, Replica replica, BalancePolicy policy) {
+    private static double share(ReplicaFixture pool, Replica replica, BalancePolicy policy) {
         return pool.picks(policy, PICKS).getOrDefault(replica, 0) / (double) PICKS;
     }
 
     @ParameterizedTest
     @EnumSource(BalancePolicy.class)
     void serverThatJoins_beginsWithATenthOfItsShare(BalancePolicy policy) {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Replica joining = pool.join("10.0.0.9:8001");
 
         assertThat(share(pool, joining, policy)).isCloseTo(0.25 * 0.1, within(0.006));
@@ -30,7 +30,7 @@ class SlowStartTest {
     @ParameterizedTest
     @EnumSource(BalancePolicy.class)
     void serverThatJoins_hasHalfItsShareAfterHalfTheTime(BalancePolicy policy) {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Replica joining = pool.join("10.0.0.9:8001");
         pool.pass(Duration.ofSeconds(5));
 
@@ -40,7 +40,7 @@ class SlowStartTest {
     @ParameterizedTest
     @EnumSource(BalancePolicy.class)
     void serverThatJoined_hasItsShareAfterTheTime(BalancePolicy policy) {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Replica joined = pool.join("10.0.0.9:8001");
         pool.pass(Duration.ofSeconds(10));
 
@@ -49,7 +49,7 @@ class SlowStartTest {
 
     @Test
     void allServersJoin_allAreUsed() {
-        Pool pool = Pool.of(0);
+        ReplicaFixture pool = ReplicaFixture.of(0);
         Replica one = pool.join("10.0.0.1:8001");
         Replica two = pool.join("10.0.0.2:8001");
 
@@ -61,7 +61,7 @@ class SlowStartTest {
 
     @Test
     void affinities_moveOnceToTheServerThatJoins() {
-        Pool pool = Pool.of(3);
+        ReplicaFixture pool = ReplicaFixture.of(3);
         Replica joining = pool.join("10.0.0.9:8001");
         pool.pass(Duration.ofSeconds(3));
         Map<Long, Replica> early = BalancerTest.homes(pool, 1, PICKS);
@@ -79,9 +79,9 @@ class SlowStartTest {
 
     @Test
     void serverThatWasEjected_comesBackSlowly() {
-        Pool pool = Pool.of(2);
+        ReplicaFixture pool = ReplicaFixture.of(2);
         Replica back = pool.replicas.get(0);
-        Pool.fail(back, 5);
+        ReplicaFixture.fail(back, 5);
         pool.pass(Duration.ofSeconds(5));
 
         assertThat(share(pool, back, BalancePolicy.ROUND_ROBIN)).isCloseTo(0.5 * 0.1, within(0.02));

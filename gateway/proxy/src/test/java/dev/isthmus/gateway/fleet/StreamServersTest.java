@@ -3,7 +3,7 @@ package dev.isthmus.gateway.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.settings.TestConfigs;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class StreamServersTest {
     private final FakeServer one = new FakeServer();
     private final FakeServer two = new FakeServer();
-    private final ReplicaSet replicas = Still.replicas(
+    private final ReplicaSet replicas = UncheckedReplicas.replicas(
             (at, authority) -> at.port() == 1 ? one : two,
             () -> 0,
             new Endpoint("127.0.0.1", 1),
@@ -38,7 +38,7 @@ class StreamServersTest {
     }
 
     private void openStreams() {
-        Stream.generate(() -> cluster.inferStream(Pool.call(Call.NO_AFFINITY), Pool.MODEL, new Seen()))
+        Stream.generate(() -> cluster.inferStream(ReplicaFixture.call(Call.NO_AFFINITY), ReplicaFixture.MODEL, new ClientReply()))
                 .limit(4)
                 .toList()
                 .forEach(UpstreamStream::cancel);
@@ -54,7 +54,7 @@ class StreamServersTest {
     @Test
     void modelNotReadyOnOneServer_takesStreamsOnTheOther() {
         Replica first = replicas.all().getFirst();
-        first.readiness(first.readiness().with(Map.of(Pool.MODEL, false)));
+        first.readiness(first.readiness().with(Map.of(ReplicaFixture.MODEL, false)));
         openStreams();
         assertThat(one.asked).isEmpty();
         assertThat(two.asked).hasSize(4);

@@ -2,16 +2,16 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.ReplyMessage;
-import dev.isthmus.gateway.fleet.FleetBench.Seen;
+import dev.isthmus.gateway.extension.Extension;
+import dev.isthmus.gateway.fleet.FleetBench.ClientReply;
 import dev.isthmus.gateway.settings.TestConfigs;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
 import dev.isthmus.oip.ErrorCode;
-import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import dev.isthmus.oip.OipException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +36,7 @@ class UpstreamCallTest {
     @Test
     void unsent_isSentToAnotherServerAtOnce() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(bench.one.asked).hasSize(1);
             assertThat(bench.two.asked).hasSize(1);
@@ -52,7 +52,7 @@ class UpstreamCallTest {
     @Test
     void secondFailure_isTheClients_whereOneFurtherTryIsConfigured() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure().processed()).isEqualTo(Processed.NO);
@@ -65,7 +65,7 @@ class UpstreamCallTest {
     void failure_isRepeatedOnlyWhereItsKindIsOn(RetryOn kind) {
         for (boolean on : new boolean[] {true, false}) {
             try (var bench = FleetBench.of(on ? FleetBench.retryingOn(kind) : FleetBench.retryingOn())) {
-                Seen seen = bench.infer();
+                ClientReply seen = bench.infer();
                 switch (kind) {
                     case UNSENT -> only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
                     case UNAVAILABLE -> only(bench).fail(ErrorCode.UNAVAILABLE, Processed.YES);
@@ -86,7 +86,7 @@ class UpstreamCallTest {
             names = {"UNAVAILABLE", "DEADLINE_EXCEEDED"})
     void answerOfTheServer_isNeverRepeated(ErrorCode code) {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).fail(code, Processed.YES);
             assertThat(seen.failure().code()).isEqualTo(code);
             assertThat(bench.asked()).hasSize(1);
@@ -96,7 +96,7 @@ class UpstreamCallTest {
     @Test
     void fullQueueOfTriton_isRepeatedWhateverItsCode() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).reply.fail(OipException.invalid("[request id: 1] Exceeds maximum queue size"));
             assertThat(bench.asked()).hasSize(2);
             seen.cancellation.cancel();
@@ -106,7 +106,7 @@ class UpstreamCallTest {
     @Test
     void errorAsFirstMessageOfAStream_isRepeatedLikeAStatus() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.events(bench.call());
+            ClientReply seen = bench.events(bench.call());
             FakeServer.Asked first = only(bench);
             first.reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNAVAILABLE, "full"), ""));
             assertThat(first.cancelled).isTrue();
@@ -118,7 +118,7 @@ class UpstreamCallTest {
     @Test
     void failureAfterAnAnswer_isNotRepeated() {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
-            Seen seen = bench.events(bench.call());
+            ClientReply seen = bench.events(bench.call());
             only(bench).message();
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
@@ -130,7 +130,7 @@ class UpstreamCallTest {
     @Test
     void largeRequest_isNeitherKeptNorRepeated() {
         try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0.2, 100)))) {
-            Seen seen = bench.infer(bench.call(), 101);
+            ClientReply seen = bench.infer(bench.call(), 101);
             assertThat(bench.held()).isZero();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
@@ -141,7 +141,7 @@ class UpstreamCallTest {
     @Test
     void noBudget_failsWithTheFirstFailure() {
         try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0, 100)))) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
             assertThat(bench.meters
@@ -155,7 +155,7 @@ class UpstreamCallTest {
     @Test
     void onlyServer_isTriedAgainAfterAPause() {
         try (var bench = FleetBench.ofOne(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             bench.advance(12);
             assertThat(bench.asked()).hasSize(1);
@@ -169,7 +169,7 @@ class UpstreamCallTest {
     @Test
     void pauseBeyondTheDeadline_isNotMade() {
         try (var bench = FleetBench.ofOne(FleetBench.config())) {
-            Seen seen = bench.infer(bench.callWithin(12), 10);
+            ClientReply seen = bench.infer(bench.callWithin(12), 10);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             assertThat(seen.failure).isNotNull();
         }
@@ -178,7 +178,7 @@ class UpstreamCallTest {
     @Test
     void cancelOfATry_reachesTheServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             seen.cancellation.cancel();
             seen.cancellation.cancel();
             assertThat(only(bench).cancelled).isTrue();
@@ -194,7 +194,7 @@ class UpstreamCallTest {
     @Test
     void cancelInAPause_sendsNothingMore() {
         try (var bench = FleetBench.ofOne(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
             seen.cancellation.cancel();
             bench.advance(1000);
@@ -206,7 +206,7 @@ class UpstreamCallTest {
     @Test
     void cancelOfTheSecondTry_reachesItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.NO);
             seen.cancellation.cancel();
             assertThat(first.cancelled).isFalse();
@@ -217,7 +217,7 @@ class UpstreamCallTest {
     @Test
     void headersOfAFailedTry_areNotShown() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             FakeServer.Asked first = only(bench);
             first.reply.headers(Map.of("retry-after", "3"));
             first.fail(ErrorCode.UNAVAILABLE, Processed.YES);
@@ -231,7 +231,7 @@ class UpstreamCallTest {
     @Test
     void headersOfTheLastFailure_areShown() {
         try (var bench = FleetBench.of(FleetBench.retryingOn())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             only(bench).reply.headers(Map.of("retry-after", "3"));
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.YES);
             assertThat(seen.headers).containsOnly(Map.entry("retry-after", "3"));
@@ -241,7 +241,7 @@ class UpstreamCallTest {
     @Test
     void question_isRepeatedOnLossWithoutOptIn() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = new Seen();
+            ClientReply seen = new ClientReply();
             bench.cluster().modelReady(bench.call(), FleetBench.MODEL, seen);
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).reply.only(new ReplyMessage.ModelReadyState(FleetBench.MODEL, true));
@@ -253,7 +253,7 @@ class UpstreamCallTest {
     @EnumSource(Extension.class)
     void management_isRepeatedOnlyWhereItChangesNothing(Extension extension) {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
-            Seen seen = new Seen();
+            ClientReply seen = new ClientReply();
             var manage = new Operation.Manage(extension, FleetBench.MODEL, "", true, false);
             seen.cancellation = bench.cluster().manage(bench.call(), manage, bench.body(), seen);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
@@ -267,7 +267,7 @@ class UpstreamCallTest {
     @Test
     void generation_isNotRepeated() {
         try (var bench = FleetBench.of(FleetBench.retryingOn(RetryOn.values()))) {
-            Seen seen = new Seen();
+            ClientReply seen = new ClientReply();
             var generate = new Operation.Generate(FleetBench.MODEL, false);
             bench.cluster().generate(bench.call(), generate, bench.body(), seen);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.NO);
@@ -281,7 +281,7 @@ class UpstreamCallTest {
         var config =
                 TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
-            Seen seen = bench.infer(bench.callWithin(3000), 10);
+            ClientReply seen = bench.infer(bench.callWithin(3000), 10);
             FakeServer.Asked first = only(bench);
             assertThat(first.call.deadlineNanos())
                     .isEqualTo(bench.callWithin(2000).deadlineNanos());
@@ -303,7 +303,7 @@ class UpstreamCallTest {
         var config =
                 TestConfigs.with(FleetBench.retryingOn(RetryOn.TIMEOUT), Map.of("tryTimeout", Duration.ofSeconds(2)));
         try (var bench = FleetBench.of(config)) {
-            Seen seen = bench.events(bench.call());
+            ClientReply seen = bench.events(bench.call());
             FakeServer.Asked first = only(bench);
             assertThat(first.call.hasDeadline()).isFalse();
             bench.advance(2000);
@@ -320,7 +320,7 @@ class UpstreamCallTest {
     @EnumSource(value = Processed.class, mode = EnumSource.Mode.EXCLUDE, names = "REFUSED")
     void failureAfterTheClientsDeadline_isToldAsItsDeadline(Processed processed) {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer(bench.callWithin(5), 10);
+            ClientReply seen = bench.infer(bench.callWithin(5), 10);
             bench.advance(5);
             only(bench).fail(ErrorCode.UNAVAILABLE, processed);
             assertThat(seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -332,7 +332,7 @@ class UpstreamCallTest {
     @Test
     void failureAfterTheConfiguredTimeout_isToldAsItIs() {
         try (var bench = FleetBench.of(FleetBench.retryingOn())) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             bench.advance(3_600_000);
             only(bench).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
@@ -342,7 +342,7 @@ class UpstreamCallTest {
     @Test
     void generation_thatIsHandedBackUnread_isSentToAnother() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = new Seen();
+            ClientReply seen = new ClientReply();
             bench.cluster().generate(bench.call(), new Operation.Generate(FleetBench.MODEL, false), bench.body(), seen);
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
             bench.onlyNew(List.of(first)).answer();
@@ -354,7 +354,7 @@ class UpstreamCallTest {
     @Test
     void requestOfASequence_thatIsHandedBackUnread_staysAtItsServer() {
         try (var bench = FleetBench.of(FleetBench.config())) {
-            Seen seen = bench.infer(bench.call().withAffinity(7, true), 10);
+            ClientReply seen = bench.infer(bench.call().withAffinity(7, true), 10);
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.REFUSED);
             FakeServer.Asked second = bench.onlyNew(List.of(first));
             assertThat(bench.one.asked.contains(first)).isEqualTo(bench.one.asked.contains(second));
@@ -366,7 +366,7 @@ class UpstreamCallTest {
     @Test
     void handedBackUnread_isSentAgainBeyondTheRetries_withoutBudget() {
         try (var bench = FleetBench.of(FleetBench.retrying(new Retry(1, Set.of(RetryOn.UNSENT), 0, 100)))) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             for (int i = 0; i < 4; i++) {
                 bench.asked().forEach(asked -> {
                     if (!asked.cancelled) {
@@ -386,7 +386,7 @@ class UpstreamCallTest {
     void requestThatIsLostTwice_isNotSentToAThird() {
         var retry = new Retry(3, Set.of(RetryOn.LOST), 0.2, 100);
         try (var bench = FleetBench.of(FleetBench.retrying(retry))) {
-            Seen seen = bench.infer();
+            ClientReply seen = bench.infer();
             FakeServer.Asked first = failFirst(bench, ErrorCode.UNAVAILABLE, Processed.MAYBE);
             bench.onlyNew(List.of(first)).fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);
             assertThat(seen.failure().processed()).isEqualTo(Processed.MAYBE);

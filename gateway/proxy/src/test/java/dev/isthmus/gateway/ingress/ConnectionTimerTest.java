@@ -9,6 +9,7 @@ import dev.isthmus.gateway.net.ConnectionTimeouts;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.TimeoutRule;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelOutboundBuffer;
@@ -50,14 +51,14 @@ class ConnectionTimerTest {
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
-                IngressSettings.IngressStreamForm.TRITON,
+                StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
                 new ConnectionPolicy(timeouts, most, 0, 10, 0, events));
         return new Stalling(EmbeddedChannel.builder()
                 .ticker(clock)
-                .handlers(new IngressPipelines(new ListenerContext(calls, calls, () -> settings, connections, null))));
+                .handlers(new IngressPipelines(new ListenerContext(calls, () -> settings, connections, null))));
     }
 
     /** A channel whose peer may stop reading. */

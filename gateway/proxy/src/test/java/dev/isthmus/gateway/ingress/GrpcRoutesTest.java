@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import com.google.protobuf.ByteString;
 import com.sun.management.ThreadMXBean;
-import dev.isthmus.gateway.call.Extension;
 import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

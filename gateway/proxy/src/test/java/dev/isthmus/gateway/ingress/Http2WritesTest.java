@@ -7,8 +7,10 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.http2.AbusePolicy;
+import dev.isthmus.gateway.http2.RawFrame;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -27,13 +29,12 @@ class Http2WritesTest {
     private final List<Reply> waiting = new ArrayList<>();
     private final ListenerContext entry = new ListenerContext(
             this::open,
-            this::open,
             () -> new IngressSettings(
                     BodyLimits.of(1 << 20),
                     200,
                     GatewayConfig.Headers.DEFAULT.forwarded(),
                     5,
-                    IngressSettings.IngressStreamForm.TRITON,
+                    StreamMessageForm.TRITON,
                     IngressSettings.HealthResponses.DEFAULT,
                     -1,
                     AbusePolicy.NONE,
@@ -67,8 +68,8 @@ class Http2WritesTest {
         waiting.clear();
     }
 
-    private static FrameClient client(ListenerContext entry, int largestFrame) {
-        FrameClient client = new FrameClient(
+    private static EmbeddedHttp2Client client(ListenerContext entry, int largestFrame) {
+        EmbeddedHttp2Client client = new EmbeddedHttp2Client(
                 entry,
                 Http2CodecUtil.SETTINGS_INITIAL_WINDOW_SIZE,
                 WINDOW,
@@ -78,10 +79,10 @@ class Http2WritesTest {
         return client;
     }
 
-    private void ask(FrameClient client, int streams) throws Exception {
+    private void ask(EmbeddedHttp2Client client, int streams) {
         List<ByteBuf> calls = new ArrayList<>();
         for (int i = 0; i < streams; i++) {
-            calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
+            calls.add(EmbeddedHttp2Client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
         }
         client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
         client.frames();
@@ -89,19 +90,18 @@ class Http2WritesTest {
     }
 
     @Test
-    void answersOfOneTurn_areOneFlush() throws Exception {
-        try (FrameClient client = client(entry, FRAME)) {
+    void answersOfOneTurn_areOneFlush() {
+        try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, STREAMS);
             client.turn(() -> answerAll(16));
             assertThat(client.takeFlushes()).isEqualTo(1);
-            assertThat(client.frames().stream().filter(FrameClient.Frame::last)).hasSize(STREAMS);
+            assertThat(client.frames().stream().filter(RawFrame::endsStream)).hasSize(STREAMS);
         }
     }
 
     @Test
-    void answersOfOneRead_areOneFlush() throws Exception {
+    void answersOfOneRead_areOneFlush() {
         ListenerContext atOnce = new ListenerContext(
-                this::open,
                 (call, reply) -> {
                     RequestSink kept = open(call, reply);
                     return new RequestSink() {
@@ -123,39 +123,39 @@ class Http2WritesTest {
                     };
                 },
                 entry.settings());
-        try (FrameClient client = client(atOnce, FRAME)) {
+        try (EmbeddedHttp2Client client = client(atOnce, FRAME)) {
             client.takeFlushes();
             List<ByteBuf> calls = new ArrayList<>();
             for (int i = 0; i < STREAMS; i++) {
-                calls.add(client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
+                calls.add(EmbeddedHttp2Client.call(2 * i + 1, "ModelInfer", new byte[] {10, 1, 'm'}));
             }
             client.receive(Unpooled.wrappedBuffer(calls.toArray(ByteBuf[]::new)));
             assertThat(client.takeFlushes()).isEqualTo(1);
-            assertThat(client.frames().stream().filter(FrameClient.Frame::last)).hasSize(STREAMS);
+            assertThat(client.frames().stream().filter(RawFrame::endsStream)).hasSize(STREAMS);
         }
     }
 
     @Test
-    void answersOfTwoStreams_goOutInWholeFrames() throws Exception {
-        try (FrameClient client = client(entry, FRAME)) {
+    void answersOfTwoStreams_goOutInWholeFrames() {
+        try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, 2);
             client.turn(() -> answerAll(LARGE));
-            List<FrameClient.Frame> data =
-                    client.frames().stream().filter(FrameClient.Frame::data).toList();
-            assertThat(data.stream().mapToInt(FrameClient.Frame::length).sum()).isEqualTo(2 * (LARGE + 5));
+            List<RawFrame> data =
+                    client.frames().stream().filter(RawFrame::isData).toList();
+            assertThat(data.stream().mapToInt(RawFrame::length).sum()).isEqualTo(2 * (LARGE + 5));
             assertThat(data).allMatch(frame -> frame.length() <= FRAME);
             assertThat(data).hasSizeLessThanOrEqualTo(2 * (LARGE / FRAME + 2));
         }
     }
 
     @Test
-    void answersOfTwoStreams_takeTurns() throws Exception {
-        try (FrameClient client = client(entry, FRAME)) {
+    void answersOfTwoStreams_takeTurns() {
+        try (EmbeddedHttp2Client client = client(entry, FRAME)) {
             ask(client, 2);
             client.turn(() -> answerAll(LARGE));
             List<Integer> streams = client.frames().stream()
-                    .filter(FrameClient.Frame::data)
-                    .map(FrameClient.Frame::stream)
+                    .filter(RawFrame::isData)
+                    .map(RawFrame::streamId)
                     .toList();
             // Each has had a part long before the other is through.
             assertThat(streams.subList(0, LARGE / FRAME)).contains(1, 3);
@@ -163,13 +163,13 @@ class Http2WritesTest {
     }
 
     @Test
-    void answer_toAClientThatTakesLargerFrames_isPutIntoFewer() throws Exception {
-        try (FrameClient client = client(entry, 1 << 20)) {
+    void answer_toAClientThatTakesLargerFrames_isPutIntoFewer() {
+        try (EmbeddedHttp2Client client = client(entry, 1 << 20)) {
             ask(client, 1);
             client.turn(() -> answerAll(LARGE));
-            List<FrameClient.Frame> data =
-                    client.frames().stream().filter(FrameClient.Frame::data).toList();
-            assertThat(data.stream().mapToInt(FrameClient.Frame::length).sum()).isEqualTo(LARGE + 5);
+            List<RawFrame> data =
+                    client.frames().stream().filter(RawFrame::isData).toList();
+            assertThat(data.stream().mapToInt(RawFrame::length).sum()).isEqualTo(LARGE + 5);
             assertThat(data).hasSizeLessThanOrEqualTo(LARGE / FRAME / 4);
         }
     }

@@ -5,6 +5,7 @@ import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -33,7 +34,7 @@ final class Ingress implements AutoCloseable {
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
-                IngressSettings.IngressStreamForm.TRITON,
+                StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
                 1024,
                 AbusePolicy.NONE,
@@ -43,7 +44,7 @@ final class Ingress implements AutoCloseable {
                 loops,
                 ByteBufAllocator.DEFAULT,
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                new ListenerContext(calls, calls, () -> settings));
+                new ListenerContext(calls, () -> settings));
     }
 
     int port() {

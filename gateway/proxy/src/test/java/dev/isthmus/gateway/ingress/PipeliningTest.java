@@ -2,9 +2,11 @@ package dev.isthmus.gateway.ingress;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.gateway.settings.HeaderAllowList;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -25,6 +27,8 @@ class PipeliningTest {
     private final Calls calls = new Calls();
     /** Whether tasks wait, as they do while a loop is busy with a read; else they run with each write, the timed ones too. */
     private boolean busy;
+    /** What a request takes. */
+    private long micros;
 
     private final EmbeddedChannel channel = new EmbeddedChannel() {
         @Override
@@ -32,27 +36,28 @@ class PipeliningTest {
             if (!busy) {
                 busy = true;
                 super.runPendingTasks();
-                for (int turn = 0; turn < 50; turn++) {
-                    advanceTimeBy(1, TimeUnit.MILLISECONDS);
-                    super.runPendingTasks();
-                }
                 busy = false;
             }
         }
     };
 
     PipeliningTest() {
+        channel.freezeTime();
         IngressSettings settings = new IngressSettings(
                 BodyLimits.of(100_000),
                 100,
                 HeaderAllowList.of(List.of()),
                 5,
-                IngressSettings.IngressStreamForm.TRITON,
+                StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        new IngressPipelines(new ListenerContext(calls, calls, () -> settings))
+        Service service = (call, reply) -> {
+            channel.advanceTimeBy(micros, TimeUnit.MICROSECONDS);
+            return calls.open(call, reply);
+        };
+        new IngressPipelines(new ListenerContext(service, () -> settings))
                 .http1(
                         channel.pipeline(),
                         new ConnectionTimer(ConnectionPolicy.NONE, new OpenConnections()),
@@ -116,6 +121,30 @@ class PipeliningTest {
         channel.runPendingTasks();
         assertThat(answers()).isBetween(MANY - 300, MANY - 1);
         assertThat(channel.config().isAutoRead()).isTrue();
+    }
+
+    @Test
+    void requests_thatTakeLong_leaveTurnsToOthersSooner() {
+        micros = 100;
+        ByteBuf read = Unpooled.directBuffer().writeBytes(GET.repeat(100).getBytes(StandardCharsets.US_ASCII));
+        busy = true;
+        channel.pipeline().fireChannelRead(read);
+        int answered = 0;
+        while (answered < 100) {
+            int now = answers();
+            assertThat(now).isBetween(1, 12);
+            answered += now;
+            channel.runScheduledPendingTasks();
+        }
+    }
+
+    @Test
+    void requestsOneAfterTheOther_areNoTurn() {
+        busy = true;
+        for (int i = 0; i < MANY; i++) {
+            receive(GET);
+            assertThat(answers()).isOne();
+        }
     }
 
     @Test

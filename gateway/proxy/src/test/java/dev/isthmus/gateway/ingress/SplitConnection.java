@@ -9,9 +9,10 @@ import dev.isthmus.gateway.net.ConnectionPolicy;
 import dev.isthmus.gateway.net.OpenConnections;
 import dev.isthmus.gateway.net.PackedReadAllocator;
 import dev.isthmus.gateway.settings.GatewayConfig;
+import dev.isthmus.gateway.settings.GatewayConfig.StreamMessageForm;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.BufferCollector;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.buffer.BufferCollector;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -67,12 +68,12 @@ final class SplitConnection implements AutoCloseable {
                 100,
                 GatewayConfig.Headers.DEFAULT.forwarded(),
                 5,
-                IngressSettings.IngressStreamForm.TRITON,
+                StreamMessageForm.TRITON,
                 IngressSettings.HealthResponses.DEFAULT,
                 -1,
                 AbusePolicy.NONE,
                 ConnectionPolicy.NONE);
-        ListenerContext entry = new ListenerContext(this::open, this::open, () -> settings);
+        ListenerContext entry = new ListenerContext(this::open, () -> settings);
         channel = new EmbeddedChannel();
         channel.config().setAllocator(allocator);
         IngressPipelines pipelines = new IngressPipelines(entry);

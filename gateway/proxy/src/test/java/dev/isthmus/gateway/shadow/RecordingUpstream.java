@@ -5,10 +5,10 @@ import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.shadow;
 
+import io.netty.channel.EventLoop;
+import io.netty.channel.embedded.EmbeddedChannel;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
@@ -13,9 +15,9 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import dev.isthmus.proto.ModelInferResponse;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
 import dev.isthmus.transcoder.Transcoder;
-import dev.isthmus.transcoder.WireLimits;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.WireLimits;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.search.Search;
@@ -26,14 +28,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +47,7 @@ final class ShadowStage implements AutoCloseable {
     final AtomicLong now = new AtomicLong(1);
     final MeterRegistry registry = new SimpleMeterRegistry();
     final RecordingUpstream upstream = new RecordingUpstream();
-    final Queue<Runnable> loop = new ArrayDeque<>();
+    final EmbeddedChannel channel = new EmbeddedChannel();
     final Queue<Double> differences = new ConcurrentLinkedQueue<>();
     final Map<String, Parameter> parameters = new HashMap<>();
     final ShadowRuntime runtime;
@@ -91,10 +91,10 @@ final class ShadowStage implements AutoCloseable {
 
     /** @param main where the call itself went */
     PrimaryCallObserver begin(Target main) {
-        return shadows.begin(call(loop::add), ModelRef.of("m"), main, source());
+        return shadows.begin(call(channel.eventLoop()), ModelRef.of("m"), main, source());
     }
 
-    Call call(Executor on) {
+    Call call(EventLoop on) {
         Operation operation =
                 new Operation.Infer(ModelRef.of("m"), new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), stream);
         return new Call(operation, Call.NO_DEADLINE, Map.of("x-a", "b"), on, ByteBufAllocator.DEFAULT).withAffinity(17);
@@ -111,9 +111,7 @@ final class ShadowStage implements AutoCloseable {
     }
 
     void runLoop() {
-        for (Runnable task = loop.poll(); task != null; task = loop.poll()) {
-            task.run();
-        }
+        channel.runPendingTasks();
     }
 
     private final class Source implements RequestSource {

@@ -1,5 +1,7 @@
 package dev.isthmus.gateway.shadow;
 
+import io.netty.channel.DefaultEventLoop;
+import io.netty.channel.EventLoop;
 import static dev.isthmus.gateway.shadow.ShadowStage.SHADOW;
 import static dev.isthmus.gateway.shadow.ShadowStage.answer;
 import static dev.isthmus.gateway.shadow.ShadowStage.floats;
@@ -16,7 +18,6 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.Parameter;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -69,7 +70,7 @@ class ShadowsTest {
     @Test
     void noShadows_releaseTheRequest() {
         PrimaryCallObserver observation =
-                Shadows.NONE.begin(stage.call(stage.loop::add), ModelRef.of("m"), main("m", ""), stage.source());
+                Shadows.NONE.begin(stage.call(stage.channel.eventLoop()), ModelRef.of("m"), main("m", ""), stage.source());
         assertThat(observation).isSameAs(PrimaryCallObserver.NONE);
         assertThat(stage.released).isEqualTo(1);
     }
@@ -257,9 +258,9 @@ class ShadowsTest {
 
     @Test
     void loopThatIsGone_dropsTheCopy() {
-        Call call = stage.call(task -> {
-            throw new RejectedExecutionException("closed");
-        });
+        EventLoop closed = new DefaultEventLoop();
+        closed.shutdownGracefully(0, 0, TimeUnit.SECONDS).syncUninterruptibly();
+        Call call = stage.call(closed);
         assertThat(stage.shadows.begin(call, ModelRef.of("m"), main("m", ""), stage.source()))
                 .isSameAs(PrimaryCallObserver.NONE);
         assertThat(stage.requests("dropped", "closed")).isEqualTo(1);

@@ -4,10 +4,10 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.oip.ModelRef;
-import dev.isthmus.transcoder.Dialect;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Dialect;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 
 /** An upstream that is never heard of, for tests that look at something else. */
 public interface SilentUpstream extends Upstream {

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.settings;
 
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -322,8 +322,11 @@ public record GatewayConfig(
 
     /** What makes the server ready. */
     public enum ServerReadyPolicy {
+        /** Every server must be; without a server the gateway is not ready. */
         ALL,
+        /** One server is enough. */
         ANY,
+        /** Every configured model must be, as its own policy has it; where none is configured, one server is enough. */
         MODELS
     }
 
@@ -341,7 +344,9 @@ public record GatewayConfig(
 
     /** The message of a stream's answers. */
     public enum StreamMessageForm {
+        /** Triton's ModelStreamInferResponse, which has room for errors in the midst of the stream. */
         TRITON,
+        /** The bare ModelInferResponse, as MLServer's clients expect it; an error ends the stream. */
         OIP
     }
 

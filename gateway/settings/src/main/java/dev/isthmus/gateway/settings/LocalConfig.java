@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /** The local backend. */
 @Doc("ONNX models run by the gateway itself, as the upstream 'local'.")
 public record LocalConfig(
-        @Doc("A directory of models, relative to the configuration; docs/local-backend.md has its layout.") @Nullable
+        @Doc("Directory of models in Triton's layout, relative to the configuration file.") @Nullable
         Path modelRepository,
 
         @Doc("Whether the models 'digits' and 'simple', which come with the gateway, are served.")

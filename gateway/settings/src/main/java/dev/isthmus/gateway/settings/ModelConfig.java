@@ -309,8 +309,11 @@ public record ModelConfig(
 
     /** How many of a model's replicas must be ready. */
     public enum ReadyPolicy {
+        /** One is enough. */
         ANY,
+        /** Every one. */
         ALL,
+        /** More than half of them. */
         QUORUM
     }
 }

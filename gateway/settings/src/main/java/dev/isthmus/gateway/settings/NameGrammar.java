@@ -8,7 +8,7 @@ import java.util.HexFormat;
 /**
  * What the names of models, versions, repositories and shared memory regions may be: one segment of a URL's path, which every
  * server reads as the same segment. The rule is the same for both protocols, since a gRPC client's name may go to a REST
- * server (docs/decisions.md).
+ * server (docs/explanation/decisions.md).
  */
 public final class NameGrammar {
     private static final int MAX_BYTES = 255;

@@ -22,7 +22,7 @@ import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
 import dev.isthmus.gateway.settings.UpstreamConfig.Retry;
 import dev.isthmus.gateway.settings.UpstreamConfig.RetryOn;
-import dev.isthmus.transcoder.NonFinite;
+import dev.isthmus.transcoder.message.NonFinite;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

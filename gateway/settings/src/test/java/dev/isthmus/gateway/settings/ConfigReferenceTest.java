@@ -12,7 +12,7 @@ class ConfigReferenceTest {
 
     @Test
     void reference_isTheGeneratedOne() throws IOException {
-        Path file = Generated.ROOT.resolve("docs/configuration.md");
+        Path file = Generated.ROOT.resolve("docs/reference/configuration.md");
         String text = Files.readString(file);
         assertThat(text).contains(HEADING);
         String prose = text.substring(0, text.indexOf(HEADING) + HEADING.length());

@@ -19,6 +19,11 @@ public final class TestConfigs {
         return with(UpstreamConfig.DEFAULT, Map.of("protocol", protocol, "endpoints", addresses));
     }
 
+    /** A server on this machine. */
+    public static Endpoint loopback(int port) {
+        return new Endpoint("127.0.0.1", port);
+    }
+
     /** The same record with other values for these of its components. */
     public static <R extends Record> R with(R base, Map<String, ?> changes) {
         Map<String, Object> left = new HashMap<>(changes);

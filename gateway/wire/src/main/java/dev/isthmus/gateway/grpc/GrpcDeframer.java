@@ -4,7 +4,7 @@ import dev.isthmus.gateway.coding.ContentCoding;
 import dev.isthmus.gateway.coding.InflationLimits;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.grpc;
 
 import dev.isthmus.gateway.coding.ContentInflater;
-import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.CompositeByteBuf;

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
-import dev.isthmus.gateway.call.Extension;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.gateway.grpc.GrpcNames;
 import dev.isthmus.gateway.grpc.GrpcTimeout;
 import dev.isthmus.gateway.http2.HeaderField;

@@ -30,8 +30,8 @@ import dev.isthmus.proto.ServerMetadataResponse;
 import dev.isthmus.proto.ServerReadyRequest;
 import dev.isthmus.proto.ServerReadyResponse;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -266,10 +266,7 @@ public final class GrpcUpstream implements Upstream {
     }
 
     private GrpcConnectionPool pool(Call call) {
-        if (call.loop() instanceof EventLoop loop) {
-            return pools.of(loop);
-        }
-        throw failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null);
+        return pools.of(call.loop());
     }
 
     private static HeaderFieldList head(Call call, HeaderFieldList method) {

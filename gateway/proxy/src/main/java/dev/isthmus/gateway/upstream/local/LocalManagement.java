@@ -7,10 +7,11 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.extension.Extension;
 import dev.isthmus.local.LocalBackend;
 import dev.isthmus.local.LocalStatistics;
-import dev.isthmus.local.ModelStatus;
 import dev.isthmus.local.ModelStatus.State;
+import dev.isthmus.local.ModelStatus;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
@@ -36,8 +37,11 @@ import java.util.function.Function;
 /** The management extensions that the local backend has, in protobuf: index, load, unload, statistics, configuration. */
 final class LocalManagement {
     /** By the names that Triton gives them. */
-    static final List<String> EXTENSIONS =
-            List.of("model_repository", "model_configuration", "statistics", "binary_tensor_data");
+    static final List<String> EXTENSIONS = List.of(
+            Extension.REPOSITORY_INDEX.advertisedName(),
+            Extension.MODEL_CONFIG.advertisedName(),
+            Extension.MODEL_STATISTICS.advertisedName(),
+            "binary_tensor_data");
 
     private final LocalBackend backend;
 
@@ -84,14 +88,7 @@ final class LocalManagement {
             case MODEL_STATISTICS ->
                 reply.only(document(statistics(manage.model()).toByteArray()));
             case MODEL_CONFIG -> reply.only(document(config(manage)));
-            case TRACE_SETTING,
-                    LOG_SETTINGS,
-                    SYSTEM_SHARED_MEMORY_STATUS,
-                    SYSTEM_SHARED_MEMORY_REGISTER,
-                    SYSTEM_SHARED_MEMORY_UNREGISTER,
-                    CUDA_SHARED_MEMORY_STATUS,
-                    CUDA_SHARED_MEMORY_REGISTER,
-                    CUDA_SHARED_MEMORY_UNREGISTER ->
+            default ->
                 throw new OipException(
                         ErrorCode.UNIMPLEMENTED, "the local backend does not serve " + manage.extension());
         }

@@ -7,12 +7,14 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.local.LocalBackend;
+import dev.isthmus.local.call.Cancellable;
+import dev.isthmus.local.call.InferCallback;
 import dev.isthmus.oip.InferResponse;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
+import dev.isthmus.transcoder.message.ServerFeatures;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -51,7 +53,7 @@ public final class LocalUpstream implements Upstream {
     public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         InferMessage.DecodedRequest request = (InferMessage.DecodedRequest) message;
         RunReply outcome = new RunReply(call.loop(), reply);
-        LocalBackend.Cancellable run =
+        Cancellable run =
                 backend.infer(request.request().withModel(model), call.deadlineNanos(), call.allocator(), outcome);
         return run::cancel;
     }
@@ -100,7 +102,7 @@ public final class LocalUpstream implements Upstream {
     }
 
     /** Hands a run's outcome to the call's loop; a loop that is gone takes nothing. */
-    private record RunReply(Executor loop, Reply reply) implements LocalBackend.Callback {
+    private record RunReply(Executor loop, Reply reply) implements InferCallback {
 
         @Override
         public void done(InferResponse response) {

@@ -6,7 +6,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.gateway.upstream.UpstreamFailures;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.SmallParts;
+import dev.isthmus.transcoder.buffer.SmallParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.HttpContent;

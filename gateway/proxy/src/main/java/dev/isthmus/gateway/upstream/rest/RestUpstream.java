@@ -14,8 +14,8 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.ServerFeatures;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.ServerFeatures;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -124,7 +124,7 @@ public final class RestUpstream implements Upstream {
         RestResponseHandler reader = (status, headers, content) -> answers.document(status, content);
         if (!manage.change()) {
             body.release();
-            return ask(call, () -> ManagePath.of(manage), reader, reply);
+            return ask(call, () -> path(manage), reader, reply);
         }
         // MLServer wants a body where Triton wants none.
         ByteBuf json = body;
@@ -132,7 +132,11 @@ public final class RestUpstream implements Upstream {
             body.release();
             json = Unpooled.copiedBuffer("{}", StandardCharsets.US_ASCII);
         }
-        return post(call, () -> ManagePath.of(manage), json, reader, reply);
+        return post(call, () -> path(manage), json, reader, reply);
+    }
+
+    private static String path(Operation.Manage manage) {
+        return manage.extension().path(manage.model(), manage.resource(), ModelPath::segment);
     }
 
     /** KServe's server refuses every path with a version. */
@@ -250,17 +254,12 @@ public final class RestUpstream implements Upstream {
 
     /** Takes the question. */
     private Subscription send(Call call, RestRequestSpec question, RestResponseHandler reader, Reply reply) {
-        if (!(call.loop() instanceof EventLoop loop)) {
-            question.release();
-            reply.fail(failures.failure(ErrorCode.INTERNAL, "was called outside of an event loop", null));
-            return Subscription.NONE;
-        }
         if (call.hasDeadline()) {
             question.within(settings.nanosLeft(call));
         }
         RestConnectionPool pool;
         try {
-            pool = pools.of(loop);
+            pool = pools.of(call.loop());
         } catch (OipException e) {
             question.release();
             reply.fail(e);
@@ -268,7 +267,7 @@ public final class RestUpstream implements Upstream {
         }
         Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof EventStreamReader;
-        exchange.start(loop, stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
+        exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;
     }
 

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
-import dev.isthmus.gateway.upstream.rest.ScriptedServer;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -32,7 +32,7 @@ class TritonMetricsTest {
     }
 
     private long answered(String response) throws Exception {
-        try (ScriptedServer server = ScriptedServer.sending(response)) {
+        try (FakeRestServer server = FakeRestServer.sending(response)) {
             return ask(server.endpoint());
         }
     }
@@ -43,7 +43,7 @@ class TritonMetricsTest {
                 nv_inference_pending_request_count{model="a",version="1"} 5
                 nv_inference_pending_request_count{model="b",version="1"} 7
                 """;
-        try (ScriptedServer server = ScriptedServer.sending(ScriptedServer.ok(metrics))) {
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(metrics))) {
             assertThat(ask(server.endpoint())).isEqualTo(12);
 
             assertThat(server.request().head()).startsWith("GET /metrics HTTP/1.1\r\n");
@@ -53,7 +53,7 @@ class TritonMetricsTest {
 
     @Test
     void metricsWithoutTheMetric_areUnknown() throws Exception {
-        assertThat(answered(ScriptedServer.ok("up 1\n"))).isEqualTo(UNKNOWN);
+        assertThat(answered(FakeRestServer.ok("up 1\n"))).isEqualTo(UNKNOWN);
     }
 
     @Test
@@ -68,22 +68,22 @@ class TritonMetricsTest {
 
     @Test
     void lostConnection_isUnknown() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> false)) {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> false)) {
             assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
         }
     }
 
     @Test
     void silence_isUnknown() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> true)) {
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> true)) {
             assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
         }
     }
 
     @Test
     void metricsWithoutEnd_areUnknown() throws Exception {
-        try (ScriptedServer server = ScriptedServer.that((request, out) -> {
-            ScriptedServer.write(out, "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\nup 1\n");
+        try (FakeRestServer server = FakeRestServer.that((request, out) -> {
+            FakeRestServer.write(out, "HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\nup 1\n");
             return true;
         })) {
             assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);
@@ -92,7 +92,7 @@ class TritonMetricsTest {
 
     @Test
     void nobodyThere_isUnknown() throws Exception {
-        ScriptedServer server = ScriptedServer.sending("");
+        FakeRestServer server = FakeRestServer.sending("");
         server.close();
 
         assertThat(ask(server.endpoint())).isEqualTo(UNKNOWN);

@@ -1,5 +1,6 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,12 +8,15 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
+import dev.isthmus.gateway.http2.RawHttp2Connection;
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -27,7 +31,7 @@ class AnswerInPartsTest {
     private static final int LENGTH = 300_000;
     private static final int PREFIX = 5;
 
-    private final Calls calls = new Calls();
+    private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
     @AfterEach
     void nothingIsHeld() {
@@ -74,8 +78,8 @@ class AnswerInPartsTest {
         }
     }
 
-    private Parts infer(FrameServer server, Call call, boolean writable) {
-        GrpcUpstream upstream = calls.to(server.endpoint(), ConnectionRules.of(Calls.LONG), LENGTH);
+    private Parts infer(RawHttp2Server server, Call call, boolean writable) {
+        GrpcUpstream upstream = calls.to(loopback(server.port()), ConnectionRules.of(GrpcUpstreamCalls.LONG), LENGTH);
         Parts parts = new Parts();
         parts.writable = writable;
         calls.bench.loop().execute(() -> {
@@ -87,21 +91,21 @@ class AnswerInPartsTest {
     }
 
     /** The first so many bytes of the data. */
-    private static void begin(FrameServer.Peer peer, int stream, int bytes) throws IOException {
+    private static void begin(RawHttp2Connection peer, int stream, int bytes) throws IOException {
         peer.head(stream);
         byte[] data = ByteBuffer.allocate(bytes).put((byte) 0).putInt(LENGTH).array();
-        peer.send(FrameServer.DATA, 0, stream, data);
+        peer.send(Http2FrameTypes.DATA, 0, stream, data);
     }
 
-    private static void rest(FrameServer.Peer peer, int stream, int begun) throws IOException {
-        peer.send(FrameServer.DATA, 0, stream, new byte[LENGTH + PREFIX - begun]);
+    private static void rest(RawHttp2Connection peer, int stream, int begun) throws IOException {
+        peer.send(Http2FrameTypes.DATA, 0, stream, new byte[LENGTH + PREFIX - begun]);
         peer.trailers(stream);
     }
 
     @Test
     void answer_thatComesInParts_isGivenInParts() throws Exception {
         CompletableFuture<Boolean> go = new CompletableFuture<>();
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             begin(peer, stream, 1000);
             go.join();
             rest(peer, stream, 1000);
@@ -116,9 +120,9 @@ class AnswerInPartsTest {
 
     @Test
     void prefix_withoutAnyByte_isNoPart() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             begin(peer, stream, PREFIX);
-            peer.words(FrameServer.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
+            peer.words(Http2FrameTypes.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
         })) {
             Parts parts = infer(server, calls.bench.call(), true);
             assertThat(parts.end()).isEqualTo("upstream 'triton' closed the connection");
@@ -129,11 +133,11 @@ class AnswerInPartsTest {
     @Test
     void reply_thatIsNotWritable_isGivenNothing_andTheRestWhenItIs() throws Exception {
         CompletableFuture<Boolean> sent = new CompletableFuture<>();
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             begin(peer, stream, 1000);
             rest(peer, stream, 1000);
-            peer.send(FrameServer.PING, 0, 0, new byte[8]);
-            peer.await(FrameServer.PING);
+            peer.send(Http2FrameTypes.PING, 0, 0, new byte[8]);
+            peer.await(Http2FrameTypes.PING);
             sent.complete(true);
         })) {
             Parts parts = infer(server, calls.bench.call(), false);
@@ -155,7 +159,7 @@ class AnswerInPartsTest {
     @Test
     void deadline_thatPassesWhenTheServerIsDone_isNotTheAnswers() throws Exception {
         CompletableFuture<Boolean> sent = new CompletableFuture<>();
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             begin(peer, stream, 1000);
             rest(peer, stream, 1000);
             sent.complete(true);
@@ -174,7 +178,7 @@ class AnswerInPartsTest {
 
     @Test
     void deadline_thatPassesBefore_endsTheCall() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> begin(peer, stream, 1000))) {
+        try (var server = RawHttp2Server.answering((peer, stream) -> begin(peer, stream, 1000))) {
             Parts parts = infer(server, calls.bench.callWithin(Duration.ofMillis(300)), false);
             assertThat(parts.end()).contains("did not answer within");
             assertThat(parts.bytes).hasValue(0);

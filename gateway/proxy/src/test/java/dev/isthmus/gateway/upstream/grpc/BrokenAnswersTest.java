@@ -1,11 +1,15 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
+import io.netty.handler.codec.http2.Http2Flags;
+import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -19,20 +23,20 @@ class BrokenAnswersTest {
     private static final String NOT_GRPC = "upstream 'triton' did not answer in gRPC";
     private static final String NO_STATUS = "upstream 'triton' ended its answer without a status";
 
-    private final Calls calls = new Calls();
+    private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
     @AfterEach
     void nothingIsHeld() {
         calls.close();
     }
 
-    private OipException failure(FrameServer.Answering answering) throws Exception {
-        try (var server = FrameServer.answering(answering)) {
-            return calls.infer(calls.to(server.endpoint())).failure();
+    private OipException failure(RawHttp2Server.Answering answering) throws Exception {
+        try (var server = RawHttp2Server.answering(answering)) {
+            return calls.infer(calls.to(loopback(server.port()))).failure();
         }
     }
 
-    private void expectBad(String text, FrameServer.Answering answering) throws Exception {
+    private void expectBad(String text, RawHttp2Server.Answering answering) throws Exception {
         OipException failure = failure(answering);
         assertThat(failure).hasMessage(text);
         assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
@@ -81,7 +85,7 @@ class BrokenAnswersTest {
         expectBad(NO_STATUS, (peer, stream) -> {
             peer.head(stream);
             peer.send(
-                    FrameServer.DATA, FrameServer.END_STREAM, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 0);
+                    Http2FrameTypes.DATA, Http2Flags.END_STREAM, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 0);
         });
     }
 
@@ -94,7 +98,7 @@ class BrokenAnswersTest {
     void message_thatIsNotAll_isBad() throws Exception {
         expectBad(NOT_GRPC, (peer, stream) -> {
             peer.head(stream);
-            peer.send(FrameServer.DATA, 0, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 2, (byte) 7);
+            peer.send(Http2FrameTypes.DATA, 0, stream, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) 2, (byte) 7);
             peer.trailers(stream);
         });
     }
@@ -103,7 +107,7 @@ class BrokenAnswersTest {
     void message_compressedInNoKnownWay_isBad() throws Exception {
         expectBad(NOT_GRPC, (peer, stream) -> {
             peer.head(stream);
-            peer.send(FrameServer.DATA, 0, stream, (byte) 1, (byte) 0, (byte) 0, (byte) 0, (byte) 1, (byte) 7);
+            peer.send(Http2FrameTypes.DATA, 0, stream, (byte) 1, (byte) 0, (byte) 0, (byte) 0, (byte) 1, (byte) 7);
         });
     }
 
@@ -125,13 +129,13 @@ class BrokenAnswersTest {
     @Test
     void messages_withoutEnd_areRefusedAtTheSecond() throws Exception {
         CompletableFuture<Integer> reset = new CompletableFuture<>();
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             peer.head(stream);
             peer.message(stream);
             peer.message(stream);
-            reset.complete(peer.await(FrameServer.RST_STREAM));
+            reset.complete(peer.await(Http2FrameTypes.RST_STREAM));
         })) {
-            assertThat(calls.infer(calls.to(server.endpoint())).failure())
+            assertThat(calls.infer(calls.to(loopback(server.port()))).failure())
                     .hasMessage("upstream 'triton' answered with more than one message");
             assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);
         }
@@ -168,7 +172,7 @@ class BrokenAnswersTest {
             throws Exception {
         OipException failure = failure((peer, stream) -> {
             peer.head(stream);
-            peer.words(FrameServer.RST_STREAM, stream, reset);
+            peer.words(Http2FrameTypes.RST_STREAM, stream, reset);
         });
         assertThat(failure).hasMessage("upstream 'triton' " + text);
         assertThat(failure.code()).isEqualTo(code);
@@ -177,22 +181,22 @@ class BrokenAnswersTest {
 
     @Test
     void answer_thenReset_isTheAnswer() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             peer.answer(stream);
-            peer.words(FrameServer.RST_STREAM, stream, 0);
+            peer.words(Http2FrameTypes.RST_STREAM, stream, 0);
         })) {
-            assertThat(calls.infer(calls.to(server.endpoint())).protobuf()).containsExactly(7);
+            assertThat(calls.infer(calls.to(loopback(server.port()))).protobuf()).containsExactly(7);
         }
     }
 
     @Test
     void answer_beforeTheRequestIsAllSent_endsTheRequest() throws Exception {
         CompletableFuture<Integer> reset = new CompletableFuture<>();
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             peer.headers(stream, true, ":status", "200", "grpc-status", "8", "grpc-message", "too large");
-            reset.complete(peer.await(FrameServer.RST_STREAM));
+            reset.complete(peer.await(Http2FrameTypes.RST_STREAM));
         })) {
-            GrpcUpstream upstream = calls.to(server.endpoint());
+            GrpcUpstream upstream = calls.to(loopback(server.port()));
             RecordedReply reply = calls.infer(upstream, calls.bench.call(), 1 << 20);
             assertThat(reply.failure()).hasMessage("too large");
             assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);

@@ -1,14 +1,18 @@
 package dev.isthmus.gateway.upstream.grpc;
 
+import static dev.isthmus.gateway.settings.TestConfigs.loopback;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.http2.RawHttp2Connection;
+import dev.isthmus.gateway.http2.RawHttp2Server;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2FrameTypes;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
@@ -22,7 +26,7 @@ class ConnectionsTest {
     private static final int MAX_CONCURRENT_STREAMS = 3;
     private static final Duration SHORT = Duration.ofMillis(200);
 
-    private final Calls calls = new Calls();
+    private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
     @AfterEach
     void nothingIsHeld() {
@@ -33,10 +37,10 @@ class ConnectionsTest {
         return new ConnectionRules(8, 100, SHORT, SHORT);
     }
 
-    private void expectUnreachable(FrameServer.Script script) throws Exception {
-        try (var server = new FrameServer(script)) {
+    private void expectUnreachable(RawHttp2Server.Script script) throws Exception {
+        try (var server = new RawHttp2Server(script)) {
             OipException failure =
-                    calls.infer(calls.to(server.endpoint(), impatient())).failure();
+                    calls.infer(calls.to(loopback(server.port()), impatient())).failure();
             assertThat(failure).hasMessage("upstream 'triton' is not reachable");
             assertThat(failure.processed()).isEqualTo(Processed.NO);
         }
@@ -66,18 +70,18 @@ class ConnectionsTest {
 
     @Test
     void server_thatSaysNothing_isNotReachable() throws Exception {
-        expectUnreachable(FrameServer.Peer::awaitEnd);
+        expectUnreachable(RawHttp2Connection::awaitEnd);
     }
 
     @Test
     void server_thatGoesAwayAtOnce_isNotAskedInACircle() throws Exception {
-        FrameServer.Script script = peer -> {
+        RawHttp2Server.Script script = peer -> {
             peer.hello(MAX_CONCURRENT_STREAMS, 0);
-            peer.words(FrameServer.GOAWAY, 0, 0, 0);
+            peer.words(Http2FrameTypes.GO_AWAY, 0, 0, 0);
             peer.awaitEnd();
         };
-        try (var server = new FrameServer(script)) {
-            OipException failure = calls.infer(calls.to(server.endpoint())).failure();
+        try (var server = new RawHttp2Server(script)) {
+            OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure.processed()).isEqualTo(Processed.NO);
             assertThat(server.connections()).isEqualTo(1);
         }
@@ -85,8 +89,8 @@ class ConnectionsTest {
 
     @Test
     void deadline_passesBeforeTheServerSaysAnything() throws Exception {
-        try (var server = new FrameServer(FrameServer.Peer::awaitEnd)) {
-            GrpcUpstream upstream = calls.to(server.endpoint());
+        try (var server = new RawHttp2Server(RawHttp2Connection::awaitEnd)) {
+            GrpcUpstream upstream = calls.to(loopback(server.port()));
             OipException failure =
                     calls.infer(upstream, calls.bench.callWithin(SHORT), 1).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -98,13 +102,13 @@ class ConnectionsTest {
         CountDownLatch asked = new CountDownLatch(1);
         CountDownLatch reset = new CountDownLatch(1);
         Call call = calls.bench.callWithin(SHORT);
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             asked.countDown();
             await().until(() -> System.nanoTime() - call.deadlineNanos() > 0);
-            peer.words(FrameServer.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
+            peer.words(Http2FrameTypes.RST_STREAM, stream, (int) Http2Error.CANCEL.code());
             reset.countDown();
         })) {
-            RecordedReply reply = calls.infer(calls.to(server.endpoint()), call, 1);
+            RecordedReply reply = calls.infer(calls.to(loopback(server.port())), call, 1);
             asked.await();
             // The loop is late, as on a busy machine: it hears of the reset before it looks at the time.
             calls.bench.loop().submit(() -> reset.await(30, TimeUnit.SECONDS));
@@ -114,8 +118,8 @@ class ConnectionsTest {
 
     @Test
     void garbage_amidCalls_isALostConnection() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
-            OipException failure = calls.infer(calls.to(server.endpoint())).failure();
+        try (var server = RawHttp2Server.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
+            OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure).hasMessage("upstream 'triton' broke HTTP/2, so that its connection was closed");
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
         }
@@ -123,14 +127,14 @@ class ConnectionsTest {
 
     @Test
     void server_thatAnswersNoPing_losesItsCalls() throws Exception {
-        FrameServer.Script script = peer -> {
+        RawHttp2Server.Script script = peer -> {
             peer.answersPings = false;
             peer.hello();
-            peer.await(FrameServer.GOAWAY);
+            peer.await(Http2FrameTypes.GO_AWAY);
         };
-        try (var server = new FrameServer(script)) {
+        try (var server = new RawHttp2Server(script)) {
             OipException failure =
-                    calls.infer(calls.to(server.endpoint(), impatient())).failure();
+                    calls.infer(calls.to(loopback(server.port()), impatient())).failure();
             assertThat(failure).hasMessageStartingWith("upstream 'triton' did not answer a ping within ");
             assertThat(server.pings()).isEqualTo(1);
         }
@@ -138,12 +142,12 @@ class ConnectionsTest {
 
     @Test
     void server_thatAnswersPings_keepsItsCalls() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> {
-            peer.await(FrameServer.PING);
-            peer.await(FrameServer.PING);
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
+            peer.await(Http2FrameTypes.PING);
+            peer.await(Http2FrameTypes.PING);
             peer.answer(stream);
         })) {
-            RecordedReply reply = calls.infer(calls.to(server.endpoint(), impatient()));
+            RecordedReply reply = calls.infer(calls.to(loopback(server.port()), impatient()));
             assertThat(reply.protobuf()).containsExactly(7);
             assertThat(server.connections()).isEqualTo(1);
         }
@@ -151,13 +155,13 @@ class ConnectionsTest {
 
     @Test
     void goAway_letsCallsEnd_andTheNextGoElsewhere() throws Exception {
-        try (var server = FrameServer.answering((peer, stream) -> {
+        try (var server = RawHttp2Server.answering((peer, stream) -> {
             peer.head(stream);
-            peer.words(FrameServer.GOAWAY, 0, stream, 0);
+            peer.words(Http2FrameTypes.GO_AWAY, 0, stream, 0);
             peer.message(stream);
             peer.trailers(stream);
         })) {
-            GrpcUpstream upstream = calls.to(server.endpoint());
+            GrpcUpstream upstream = calls.to(loopback(server.port()));
             for (int i = 1; i <= 3; i++) {
                 assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
                 assertThat(server.connections()).isEqualTo(i);
@@ -167,12 +171,12 @@ class ConnectionsTest {
 
     @Test
     void connection_closedWhileNobodyUsesIt_isMadeAnew() throws Exception {
-        FrameServer.Script once = peer -> {
+        RawHttp2Server.Script once = peer -> {
             peer.hello();
             peer.answer(peer.request());
         };
-        try (var server = new FrameServer(once)) {
-            GrpcUpstream upstream = calls.to(server.endpoint());
+        try (var server = new RawHttp2Server(once)) {
+            GrpcUpstream upstream = calls.to(loopback(server.port()));
             assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
             await().atMost(Duration.ofSeconds(20))
                     .ignoreExceptions()
@@ -184,7 +188,7 @@ class ConnectionsTest {
     @Test
     void calls_beyondTheServersLimit_goOverMoreConnections() throws Exception {
         CountDownLatch three = new CountDownLatch(3);
-        FrameServer.Script script = peer -> {
+        RawHttp2Server.Script script = peer -> {
             peer.hello(MAX_CONCURRENT_STREAMS, 1);
             int stream = peer.request();
             three.countDown();
@@ -192,8 +196,8 @@ class ConnectionsTest {
             peer.answer(stream);
             peer.awaitEnd();
         };
-        try (var server = new FrameServer(script)) {
-            GrpcUpstream upstream = calls.to(server.endpoint());
+        try (var server = new RawHttp2Server(script)) {
+            GrpcUpstream upstream = calls.to(loopback(server.port()));
             RecordedReply first = calls.infer(upstream);
             RecordedReply second = calls.infer(upstream);
             assertThat(calls.infer(upstream).protobuf()).containsExactly(7);
@@ -215,13 +219,13 @@ class ConnectionsTest {
     private final class FullServer implements AutoCloseable {
         private final Semaphore goOn = new Semaphore(0);
         private final Semaphore asked = new Semaphore(0);
-        private final FrameServer server;
+        private final RawHttp2Server server;
         final GrpcUpstream upstream;
         final RecordedReply carried;
         final RecordedReply waiting;
 
         FullServer(Duration patience) throws Exception {
-            server = new FrameServer(peer -> {
+            server = new RawHttp2Server(peer -> {
                 peer.hello(MAX_CONCURRENT_STREAMS, 1);
                 while (true) {
                     int stream = peer.request();
@@ -230,7 +234,7 @@ class ConnectionsTest {
                     peer.answer(stream);
                 }
             });
-            upstream = calls.to(server.endpoint(), new ConnectionRules(1, 1, Calls.LONG, Calls.LONG));
+            upstream = calls.to(loopback(server.port()), new ConnectionRules(1, 1, GrpcUpstreamCalls.LONG, GrpcUpstreamCalls.LONG));
             carried = calls.infer(upstream);
             assertThat(asked.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
             waiting = calls.infer(upstream, calls.bench.callWithin(patience), 1);
@@ -246,7 +250,7 @@ class ConnectionsTest {
 
     @Test
     void call_thatFindsNoRoom_waitsForIt() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             full.goOn.release(2);
             assertThat(full.carried.protobuf()).containsExactly(7);
             assertThat(full.waiting.protobuf()).containsExactly(7);
@@ -255,7 +259,7 @@ class ConnectionsTest {
 
     @Test
     void call_thatFindsTheQueueFull_isRefused() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             OipException failure = calls.infer(full.upstream).failure();
             assertThat(failure).hasMessage("upstream 'triton' is busy on all of its 1 connections");
             assertThat(failure.processed()).isEqualTo(Processed.NO);
@@ -266,7 +270,7 @@ class ConnectionsTest {
 
     @Test
     void call_cancelledInTheQueue_leavesItsPlace() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             full.waiting.cancel();
             RecordedReply next = calls.infer(full.upstream);
             full.goOn.release(2);
@@ -287,7 +291,7 @@ class ConnectionsTest {
 
     @Test
     void close_failsThoseThatWait() throws Exception {
-        try (var full = new FullServer(Calls.LONG)) {
+        try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             full.upstream.close();
             assertThat(full.waiting.failure()).hasMessage("upstream 'triton' was taken out of service");
             assertThat(full.carried.failure()).hasMessage("upstream 'triton' was taken out of service");

@@ -1,6 +1,7 @@
 package dev.isthmus.gateway.upstream.grpc;
 
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.MethodDescriptor.MethodType;
@@ -49,8 +50,8 @@ class GrpcJavaPeerTest extends PeerContract {
         return MethodDescriptor.<byte[], byte[]>newBuilder()
                 .setType(type)
                 .setFullMethodName(MethodDescriptor.generateFullMethodName("inference.GRPCInferenceService", name))
-                .setRequestMarshaller(new GrpcTestServer.Bytes())
-                .setResponseMarshaller(new GrpcTestServer.Bytes())
+                .setRequestMarshaller(new FakeGrpcServer.Bytes())
+                .setResponseMarshaller(new FakeGrpcServer.Bytes())
                 .build();
     }
 

@@ -6,6 +6,7 @@ import com.google.protobuf.MessageLite;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -40,7 +41,7 @@ class GrpcMetadataTest {
 
     /** Asks a server; the loop, the connection and their buffers are gone when this returns. */
     private static RecordedReply ask(
-            GrpcTestServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Subscription>> how)
+            FakeGrpcServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Subscription>> how)
             throws Exception {
         Endpoint endpoint = server.endpoint();
         var settings =
@@ -58,8 +59,8 @@ class GrpcMetadataTest {
         }
     }
 
-    private static GrpcTestServer answering(MessageLite message) throws Exception {
-        return GrpcTestServer.answering(message.toByteArray());
+    private static FakeGrpcServer answering(MessageLite message) throws Exception {
+        return FakeGrpcServer.answering(message.toByteArray());
     }
 
     @ParameterizedTest
@@ -74,7 +75,7 @@ class GrpcMetadataTest {
 
     @Test
     void serverReady_ofServerThatFails_fails() throws Exception {
-        try (var server = GrpcTestServer.failing(Status.UNAVAILABLE.withDescription("loading"))) {
+        try (var server = FakeGrpcServer.failing(Status.UNAVAILABLE.withDescription("loading"))) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.serverReady(bench.call(), r));
             assertThat(reply.failure()).hasMessage("loading");
         }
@@ -100,7 +101,7 @@ class GrpcMetadataTest {
             value = Status.Code.class,
             names = {"NOT_FOUND", "UNKNOWN", "INVALID_ARGUMENT"})
     void modelReady_ofUnknownModel_isNotReady(Status.Code code) throws Exception {
-        try (var server = GrpcTestServer.failing(code.toStatus())) {
+        try (var server = FakeGrpcServer.failing(code.toStatus())) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
             assertThat(reply.answer()).isEqualTo(new ReplyMessage.ModelReadyState(MODEL, false));
         }
@@ -108,7 +109,7 @@ class GrpcMetadataTest {
 
     @Test
     void modelReady_ofServerThatIsUnavailable_fails() throws Exception {
-        try (var server = GrpcTestServer.failing(Status.UNAVAILABLE)) {
+        try (var server = FakeGrpcServer.failing(Status.UNAVAILABLE)) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelReady(bench.call(), MODEL, r));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
         }
@@ -189,7 +190,7 @@ class GrpcMetadataTest {
 
     @Test
     void modelMetadata_ofUnknownModel_isNotFound() throws Exception {
-        try (var server = GrpcTestServer.failing(Status.NOT_FOUND.withDescription("Model nope not found"))) {
+        try (var server = FakeGrpcServer.failing(Status.NOT_FOUND.withDescription("Model nope not found"))) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.NOT_FOUND);
             assertThat(reply.failure()).hasMessage("Model nope not found");
@@ -198,7 +199,7 @@ class GrpcMetadataTest {
 
     @Test
     void message_thatIsNotProtobuf_isABadAnswer() throws Exception {
-        try (var server = GrpcTestServer.answering(new byte[] {(byte) 0xff, (byte) 0xff, (byte) 0xff})) {
+        try (var server = FakeGrpcServer.answering(new byte[] {(byte) 0xff, (byte) 0xff, (byte) 0xff})) {
             var reply = ask(server, (upstream, bench) -> r -> upstream.modelMetadata(bench.call(), MODEL, r));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
         }

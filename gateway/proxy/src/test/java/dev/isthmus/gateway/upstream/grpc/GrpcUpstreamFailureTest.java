@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -49,7 +50,7 @@ class GrpcUpstreamFailureTest {
         return upstream;
     }
 
-    private GrpcUpstream upstream(GrpcTestServer server) {
+    private GrpcUpstream upstream(FakeGrpcServer server) {
         return upstream(server.endpoint(), Duration.ofSeconds(60));
     }
 
@@ -59,14 +60,14 @@ class GrpcUpstreamFailureTest {
         return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
     }
 
-    private OipException failure(GrpcTestServer server) throws Exception {
+    private OipException failure(FakeGrpcServer server) throws Exception {
         return infer(upstream(server), bench.call()).failure();
     }
 
     @ParameterizedTest
     @EnumSource(value = Status.Code.class, mode = EnumSource.Mode.EXCLUDE, names = "OK")
     void status_ofTheServer_keepsCodeAndDescription(Status.Code code) throws Exception {
-        try (var server = GrpcTestServer.failing(code.toStatus().withDescription("the server's words"))) {
+        try (var server = FakeGrpcServer.failing(code.toStatus().withDescription("the server's words"))) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.ofGrpcStatus(code.value()));
             assertThat(failure).hasMessage("the server's words");
@@ -75,14 +76,14 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void status_withoutDescription_isNamed() throws Exception {
-        try (var server = GrpcTestServer.failing(Status.NOT_FOUND)) {
+        try (var server = FakeGrpcServer.failing(Status.NOT_FOUND)) {
             assertThat(failure(server)).hasMessage("upstream 'triton' answered NOT_FOUND");
         }
     }
 
     @Test
     void status_afterAMessage_isTheAnswer() throws Exception {
-        try (var server = GrpcTestServer.that((request, call) -> {
+        try (var server = FakeGrpcServer.unary((request, call) -> {
             call.sendHeaders(new Metadata());
             call.sendMessage(new byte[10]);
             call.close(Status.DATA_LOSS.withDescription("late"), new Metadata());
@@ -93,7 +94,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void answer_withoutMessage_isBad() throws Exception {
-        try (var server = GrpcTestServer.failing(Status.OK)) {
+        try (var server = FakeGrpcServer.failing(Status.OK)) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
             assertThat(failure).hasMessage("upstream 'triton' answered without a message");
@@ -102,7 +103,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void answer_withTwoMessages_isBad() throws Exception {
-        try (var server = GrpcTestServer.that((request, call) -> {
+        try (var server = FakeGrpcServer.unary((request, call) -> {
             call.sendHeaders(new Metadata());
             call.sendMessage(new byte[10]);
             call.sendMessage(new byte[10]);
@@ -114,7 +115,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void answer_aboveTheLimit_isBad() throws Exception {
-        try (var server = GrpcTestServer.answering(new byte[LIMIT + 1])) {
+        try (var server = FakeGrpcServer.answering(new byte[LIMIT + 1])) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
             assertThat(failure).hasMessage("upstream 'triton' sent an answer of more than 1000 bytes");
@@ -123,14 +124,14 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void answer_atTheLimit_isTaken() throws Exception {
-        try (var server = GrpcTestServer.answering(new byte[LIMIT])) {
+        try (var server = FakeGrpcServer.answering(new byte[LIMIT])) {
             assertThat(infer(upstream(server), bench.call()).protobuf()).hasSize(LIMIT);
         }
     }
 
     @Test
     void deadline_ofTheCall_endsItAndReachesTheServer() throws Exception {
-        try (var server = GrpcTestServer.silent()) {
+        try (var server = FakeGrpcServer.silent()) {
             OipException failure = infer(upstream(server), bench.callWithin(Duration.ofMillis(300)))
                     .failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -143,7 +144,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void deadline_thatHasPassed_sendsNothing() throws Exception {
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             OipException failure = infer(upstream(server), bench.callWithin(Duration.ofSeconds(-1)))
                     .failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -153,7 +154,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void timeout_ofTheUpstream_holdsForCallsWithoutDeadline() throws Exception {
-        try (var server = GrpcTestServer.silent()) {
+        try (var server = FakeGrpcServer.silent()) {
             GrpcUpstream upstream = upstream(server.endpoint(), Duration.ofMillis(400));
             assertThat(infer(upstream, bench.call()).failure())
                     .hasMessage("upstream 'triton' did not answer within 400 ms");
@@ -175,7 +176,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void cancel_reachesTheServer_andNoReplyFollows() throws Exception {
-        try (var server = GrpcTestServer.silent()) {
+        try (var server = FakeGrpcServer.silent()) {
             RecordedReply reply = infer(upstream(server), bench.call());
             server.request();
             reply.cancel();
@@ -199,7 +200,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void server_thatDiesUnderACall_isUnavailable() throws Exception {
-        try (var server = GrpcTestServer.silent()) {
+        try (var server = FakeGrpcServer.silent()) {
             RecordedReply reply = infer(upstream(server), bench.call());
             server.request();
             server.stop();
@@ -209,7 +210,7 @@ class GrpcUpstreamFailureTest {
 
     @Test
     void close_endsCallsUnderWay_andRefusesNewOnes() throws Exception {
-        try (var server = GrpcTestServer.silent()) {
+        try (var server = FakeGrpcServer.silent()) {
             GrpcUpstream upstream = upstream(server);
             RecordedReply reply = infer(upstream, bench.call());
             server.request();

@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -14,7 +15,7 @@ import dev.isthmus.gateway.upstream.UpstreamSettings;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.grpc.Metadata;
 import io.netty.buffer.ByteBuf;
@@ -85,7 +86,7 @@ class GrpcUpstreamTest {
     @ValueSource(ints = {0, 1, 16, 16_384, 602_112, 16 << 20})
     void infer_ofAnySize_passesTheBytesBothWays(int size) throws Exception {
         byte[] bytes = random(size, size);
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             GrpcUpstream upstream = upstream(server.endpoint());
             assertThat(infer(upstream, direct(bytes)).protobuf()).isEqualTo(bytes);
             assertThat(server.request()).isEqualTo(bytes);
@@ -102,14 +103,14 @@ class GrpcUpstreamTest {
                 .addComponents(true, Unpooled.copyInt(7), direct(bytes), Unpooled.wrappedBuffer(new byte[] {1, 2}))
                 .skipBytes(4);
         body.writerIndex(body.writerIndex() - 2);
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             assertThat(infer(upstream(server.endpoint()), body).protobuf()).isEqualTo(bytes);
         }
     }
 
     @Test
     void answers_heldAtTheSameTime_keepTheirBytes() throws Exception {
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             GrpcUpstream upstream = upstream(server.endpoint());
             List<byte[]> sent = new ArrayList<>();
             List<RecordedReply> replies = new ArrayList<>();
@@ -129,7 +130,7 @@ class GrpcUpstreamTest {
     @Test
     void answer_slicedAndReleased_livesAsLongAsItsSlice() throws Exception {
         byte[] bytes = random(602_112, 5);
-        try (var server = GrpcTestServer.answering(bytes)) {
+        try (var server = FakeGrpcServer.answering(bytes)) {
             GrpcUpstream upstream = upstream(server.endpoint());
             ByteBuf message = ((InferMessage.ProtobufMessage)
                             infer(upstream, direct(new byte[1])).inference())
@@ -146,7 +147,7 @@ class GrpcUpstreamTest {
     @Test
     void answer_flattenedIntoAnother_keepsItsMemory() throws Exception {
         byte[] bytes = random(100_000, 6);
-        try (var server = GrpcTestServer.answering(bytes)) {
+        try (var server = FakeGrpcServer.answering(bytes)) {
             ByteBuf message = ((InferMessage.ProtobufMessage) infer(upstream(server.endpoint()), direct(new byte[1]))
                             .inference())
                     .message();
@@ -159,10 +160,10 @@ class GrpcUpstreamTest {
     @Test
     void answer_compressed_isInflated() throws Exception {
         byte[] bytes = new byte[300_000];
-        try (var server = GrpcTestServer.that((request, call) -> {
+        try (var server = FakeGrpcServer.unary((request, call) -> {
             call.setCompression("gzip");
             call.setMessageCompression(true);
-            GrpcTestServer.answer(call, bytes);
+            FakeGrpcServer.answer(call, bytes);
         })) {
             assertThat(infer(upstream(server.endpoint()), direct(new byte[1])).protobuf())
                     .isEqualTo(bytes);
@@ -171,7 +172,7 @@ class GrpcUpstreamTest {
 
     @Test
     void headers_ofTheCall_areSentButForReservedNames() throws Exception {
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             Map<String, String> headers =
                     Map.of("x-request-id", "7", "trace-bin", "AQI=", "grpc-timeout", "1n", "grpc-encoding", "gzip");
             infer(upstream(server.endpoint()), bench.call(headers), direct(new byte[1]))
@@ -187,7 +188,7 @@ class GrpcUpstreamTest {
 
     @Test
     void header_thatIsNoMetadata_isRefused() throws Exception {
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             Call call = bench.call(Map.of("bad name", "7"));
             var failure = infer(upstream(server.endpoint()), call, direct(new byte[1]))
                     .failure();
@@ -197,12 +198,12 @@ class GrpcUpstreamTest {
 
     @Test
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
-        var server = GrpcTestServer.echo();
+        var server = FakeGrpcServer.echo();
         GrpcUpstream upstream = upstream(server.endpoint());
         assertThat(infer(upstream, direct(new byte[1])).protobuf()).hasSize(1);
         server.stop();
         infer(upstream, direct(new byte[1])).failure();
-        try (var again = GrpcTestServer.on(server.port(), (request, call) -> GrpcTestServer.answer(call, request))) {
+        try (var again = FakeGrpcServer.unary(server.port(), (request, call) -> FakeGrpcServer.answer(call, request))) {
             await().atMost(Duration.ofSeconds(20)).ignoreExceptions().until(() -> {
                 return infer(upstream, direct(new byte[1])).protobuf().length == 1;
             });
@@ -213,7 +214,7 @@ class GrpcUpstreamTest {
     @ParameterizedTest
     @EnumSource(Transport.class)
     void upstream_onEveryTransport_answers(Transport transport) throws Exception {
-        try (var server = GrpcTestServer.echo();
+        try (var server = FakeGrpcServer.echo();
                 var other = new UpstreamBench(transport);
                 var upstream = new GrpcUpstream(
                         UpstreamSettings.of(
@@ -238,13 +239,5 @@ class GrpcUpstreamTest {
         var failure = bench.send(reply -> upstream.infer(bench.call(), MODEL, message, reply))
                 .failure();
         assertThat(failure).hasMessage("upstream 'triton' takes PROTOBUF, got REST");
-    }
-
-    @Test
-    void call_outsideOfAnEventLoop_isRefusedAndReleased() throws Exception {
-        ByteBuf body = direct(new byte[1]);
-        Call call = new Call(new Operation.ServerReady(), Call.NO_DEADLINE, Map.of(), Runnable::run, bench.allocator());
-        var failure = infer(upstream(new Endpoint("127.0.0.1", 1)), call, body).failure();
-        assertThat(failure.code()).isEqualTo(ErrorCode.INTERNAL);
     }
 }

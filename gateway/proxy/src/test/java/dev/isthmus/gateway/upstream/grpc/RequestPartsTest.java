@@ -7,6 +7,7 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamBench;
@@ -123,7 +124,7 @@ class RequestPartsTest {
     @ValueSource(ints = {7, 1000, 100_000, 1 << 22})
     void message_arrivesWhole(int part) throws Exception {
         byte[] message = random(part == 7 ? 10_000 : 3_000_001);
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             RecordedReply reply = infer(upstream(server.endpoint()), message, part, message.length);
             assertThat(Arrays.equals(server.request(), message)).isTrue();
             assertThat(Arrays.equals(reply.protobuf(), message)).isTrue();
@@ -134,7 +135,7 @@ class RequestPartsTest {
     @ValueSource(ints = {-1, 1})
     void messageOfAnotherLength_isNeverEnded(int more) throws Exception {
         byte[] message = random(100_000);
-        try (var server = GrpcTestServer.echo()) {
+        try (var server = FakeGrpcServer.echo()) {
             OipException failure = infer(upstream(server.endpoint()), message, message.length, message.length - more)
                     .failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.INTERNAL);
@@ -157,7 +158,7 @@ class RequestPartsTest {
 
     @Test
     void cancel_halfWay_reachesTheServer() throws Exception {
-        try (var server = GrpcTestServer.silent()) {
+        try (var server = FakeGrpcServer.silent()) {
             GrpcUpstream upstream = upstream(server.endpoint());
             RecordedReply reply =
                     bench.send(recorded -> upstream.inferParts(bench.call(), MODEL, 2000, recorded)::cancel);

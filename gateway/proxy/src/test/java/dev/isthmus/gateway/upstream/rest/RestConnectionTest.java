@@ -1,12 +1,13 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.gateway.upstream.ServerCapabilities;
 import dev.isthmus.gateway.upstream.UpstreamSettings;
@@ -49,7 +50,7 @@ class RestConnectionTest {
 
     @Test
     void connection_isUsedAgain() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             for (int i = 0; i < 5; i++) {
                 assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
@@ -65,7 +66,7 @@ class RestConnectionTest {
                 "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
             })
     void connection_thatTheServerWillClose_isNotUsedAgain(String response) throws Exception {
-        try (var server = ScriptedServer.sending(response)) {
+        try (var server = FakeRestServer.sending(response)) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("{}");
             server.awaitConnectionClosed();
@@ -76,7 +77,7 @@ class RestConnectionTest {
 
     @Test
     void interimResponsesWithoutEnd_areABadAnswer_andEndTheConnection() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             while (true) {
                 write(out, "HTTP/1.1 102 Processing\r\n\r\n");
             }
@@ -90,7 +91,7 @@ class RestConnectionTest {
 
     @Test
     void someInterimResponses_arePassedOver() throws Exception {
-        try (var server = ScriptedServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
+        try (var server = FakeRestServer.sending("HTTP/1.1 102 Processing\r\n\r\n".repeat(32) + ok("{}"))) {
             assertThat(RestBench.text(rest.infer(rest.upstream(server.endpoint()))))
                     .isEqualTo("{}");
         }
@@ -100,7 +101,7 @@ class RestConnectionTest {
     @Test
     void connection_thatCarriedAFailureOfTheServer_isNotUsedAgain() throws Exception {
         String broken = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 21\r\n\r\nInternal Server Error";
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             write(out, request.connection() == 1 ? broken : ok("{}"));
             return true;
         })) {
@@ -114,7 +115,7 @@ class RestConnectionTest {
 
     @Test
     void connection_thatCarriedARefusal_isUsedAgain() throws Exception {
-        try (var server = ScriptedServer.sending("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull")) {
+        try (var server = FakeRestServer.sending("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nfull")) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             for (int i = 0; i < 3; i++) {
                 assertThat(rest.infer(upstream).failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
@@ -125,7 +126,7 @@ class RestConnectionTest {
 
     @Test
     void connection_closedWhileIdle_isReplaced() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
@@ -138,9 +139,9 @@ class RestConnectionTest {
     }
 
     /** Answers the first request of each connection and closes it at the second. */
-    private static ScriptedServer answeringOnce() throws Exception {
+    private static FakeRestServer answeringOnce() throws Exception {
         var answered = new ArrayList<Integer>();
-        return ScriptedServer.that((request, out) -> {
+        return FakeRestServer.that((request, out) -> {
             if (answered.contains(request.connection())) {
                 return false;
             }
@@ -170,7 +171,7 @@ class RestConnectionTest {
 
     @Test
     void inference_onAConnectionThatWasIdleForLongAndIsOpen_isSentOnIt() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
@@ -182,7 +183,7 @@ class RestConnectionTest {
 
     @Test
     void inference_cancelledWhileItsConnectionIsLookedAt_leavesTheConnectionToTheNext() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
             rest.bench().settle();
@@ -208,7 +209,7 @@ class RestConnectionTest {
 
     @Test
     void request_onANewConnectionThatIsClosedUnanswered_fails() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> false)) {
+        try (var server = FakeRestServer.that((request, out) -> false)) {
             OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(failure).hasMessage("upstream 'triton' closed the connection");
@@ -224,7 +225,7 @@ class RestConnectionTest {
                 "HTTP/1.1 200 OK\r\nContent-",
             })
     void response_cutShort_isUnavailable(String response) throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             write(out, response);
             return false;
         })) {
@@ -237,7 +238,7 @@ class RestConnectionTest {
     @Test
     void response_cutShortOnAKeptConnection_isNotAskedForAgain() throws Exception {
         var answered = new ArrayList<Integer>();
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             answered.add(1);
             write(out, answered.size() == 1 ? ok("{}") : "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{");
             return answered.size() == 1;
@@ -257,7 +258,7 @@ class RestConnectionTest {
                 "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world",
             })
     void response_inAnyForm_isTaken(String response) throws Exception {
-        try (var server = ScriptedServer.sending(response)) {
+        try (var server = FakeRestServer.sending(response)) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("hello world");
             assertThat(RestBench.text(rest.infer(upstream))).isEqualTo("hello world");
@@ -267,7 +268,7 @@ class RestConnectionTest {
 
     @Test
     void response_thatEndsWithItsConnection_isTaken() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             write(out, "HTTP/1.1 200 OK\r\n\r\nhello");
             return false;
         })) {
@@ -280,7 +281,7 @@ class RestConnectionTest {
     void response_inManyPieces_isPutTogether() throws Exception {
         String half = "x".repeat(100_000);
         var second = new CountDownLatch(1);
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             write(out, "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + half);
             awaitQuietly(second);
             write(out, half);
@@ -310,7 +311,7 @@ class RestConnectionTest {
                 "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
             })
     void response_thatCannotBeRead_isABadAnswer(String response) throws Exception {
-        try (var server = ScriptedServer.sending(response)) {
+        try (var server = FakeRestServer.sending(response)) {
             OipException failure = rest.infer(rest.upstream(server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
             server.awaitConnectionClosed();
@@ -319,7 +320,7 @@ class RestConnectionTest {
 
     @Test
     void bytes_beyondTheResponse_doNotReachTheNextRequest() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}") + ok("{\"stray\":1}"))) {
+        try (var server = FakeRestServer.sending(ok("{}") + ok("{\"stray\":1}"))) {
             RestUpstream upstream = pooled(1, 10, server.endpoint());
             List<RecordedReply> replies = List.of(rest.infer(upstream), rest.infer(upstream), rest.infer(upstream));
             for (RecordedReply reply : replies) {
@@ -336,7 +337,7 @@ class RestConnectionTest {
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\nabcdef\r\n",
             })
     void response_aboveTheLimit_isRefusedBeforeItsEnd(String response) throws Exception {
-        try (var server = ScriptedServer.sending(response)) {
+        try (var server = FakeRestServer.sending(response)) {
             OipException failure = rest.infer(limited(10, server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
             assertThat(failure).hasMessage("upstream 'triton' sent an answer of more than 10 bytes");
@@ -362,7 +363,7 @@ class RestConnectionTest {
 
     @Test
     void deadline_ofTheCall_closesTheConnection() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> true)) {
+        try (var server = FakeRestServer.that((request, out) -> true)) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             var call = rest.bench().callWithin(Duration.ofMillis(300));
             OipException failure = rest.infer(upstream, call).failure();
@@ -373,7 +374,7 @@ class RestConnectionTest {
 
     @Test
     void deadline_thatHasPassed_sendsNothing() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             RestUpstream upstream = rest.upstream(server.endpoint());
             var call = rest.bench().callWithin(Duration.ofSeconds(-1));
             assertThat(rest.infer(upstream, call).failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
@@ -383,7 +384,7 @@ class RestConnectionTest {
 
     @Test
     void timeout_ofTheUpstream_holdsForCallsWithoutDeadline() throws Exception {
-        try (var server = ScriptedServer.sending("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhal")) {
+        try (var server = FakeRestServer.sending("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhal")) {
             var upstream = rest.upstream(
                     PoolLimits.DEFAULT, BinaryTensorData.FALSE, Duration.ofMillis(400), 1000, server.endpoint());
             assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' did not answer within 400 ms");
@@ -392,7 +393,7 @@ class RestConnectionTest {
 
     @Test
     void cancel_closesTheConnection_andNoReplyFollows() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> true)) {
+        try (var server = FakeRestServer.that((request, out) -> true)) {
             RecordedReply reply = rest.infer(rest.upstream(server.endpoint()));
             server.request();
             reply.cancel();
@@ -413,7 +414,7 @@ class RestConnectionTest {
             // In the heap: the transport copies a group of them when it is written.
             body.addComponent(true, Unpooled.buffer(1_000).writeZero(1_000));
         }
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
             var upstream = new RestUpstream(
                     settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);
@@ -457,7 +458,7 @@ class RestConnectionTest {
         }
         CompositeByteBuf body = Unpooled.compositeBuffer().addComponent(true, rest.buffer(new byte[10]));
         body.addComponent(true, inner.slice());
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             var settings = UpstreamSettings.of("triton", server.endpoint(), MINUTE, MINUTE, 1_000);
             var upstream = new RestUpstream(
                     settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, new ShortAllocator(), System::nanoTime);

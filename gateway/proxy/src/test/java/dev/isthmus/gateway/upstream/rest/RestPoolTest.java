@@ -1,13 +1,14 @@
 package dev.isthmus.gateway.upstream.rest;
 
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.ok;
-import static dev.isthmus.gateway.upstream.rest.ScriptedServer.write;
+import static dev.isthmus.gateway.upstream.FakeRestServer.ok;
+import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.isthmus.gateway.net.Transport;
 import dev.isthmus.gateway.settings.Endpoint;
 import dev.isthmus.gateway.settings.GatewayConfig.BinaryTensorData;
+import dev.isthmus.gateway.upstream.FakeRestServer;
 import dev.isthmus.gateway.upstream.RecordedReply;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
@@ -41,7 +42,7 @@ class RestPoolTest {
     @ParameterizedTest
     @EnumSource(Transport.class)
     void upstream_onEveryTransport_answers(Transport transport) throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"));
+        try (var server = FakeRestServer.sending(ok("{}"));
                 var other = new RestBench(transport)) {
             assertThat(RestBench.text(other.infer(other.upstream(server.endpoint()))))
                     .isEqualTo("{}");
@@ -59,7 +60,7 @@ class RestPoolTest {
     @Test
     void cancel_whileWaiting_leavesThePlaceToTheNext() throws Exception {
         var go = new CountDownLatch(1);
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             awaitQuietly(go);
             write(out, ok("{}"));
             return true;
@@ -84,7 +85,7 @@ class RestPoolTest {
     @Test
     void pool_thatIsFull_queuesAndThenRefuses() throws Exception {
         var go = new CountDownLatch(1);
-        try (var server = ScriptedServer.that((request, out) -> {
+        try (var server = FakeRestServer.that((request, out) -> {
             awaitQuietly(go);
             write(out, ok("{}"));
             return true;
@@ -107,7 +108,7 @@ class RestPoolTest {
 
     @Test
     void connection_thatNobodyUses_isClosed() throws Exception {
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             var pool = new PoolLimits(1, 1, Duration.ofMillis(50));
             RestUpstream upstream = rest.upstream(pool, BinaryTensorData.FALSE, MINUTE, 1000, server.endpoint());
             RestBench.bytes(rest.infer(upstream));
@@ -155,13 +156,13 @@ class RestPoolTest {
     void endpoint_thatComesBack_isUsedAgain() throws Exception {
         int port;
         RestUpstream upstream;
-        try (var server = ScriptedServer.sending(ok("{}"))) {
+        try (var server = FakeRestServer.sending(ok("{}"))) {
             port = server.endpoint().port();
             upstream = rest.upstream(server.endpoint());
             RestBench.bytes(rest.infer(upstream));
         }
         rest.infer(upstream).failure();
-        try (var again = ScriptedServer.on(port, (request, out) -> {
+        try (var again = FakeRestServer.on(port, (request, out) -> {
             write(out, ok("{}"));
             return true;
         })) {
@@ -173,7 +174,7 @@ class RestPoolTest {
 
     @Test
     void close_endsCallsUnderWayAndWaiting_andRefusesNewOnes() throws Exception {
-        try (var server = ScriptedServer.that((request, out) -> true)) {
+        try (var server = FakeRestServer.that((request, out) -> true)) {
             RestUpstream upstream = pooled(1, 1, server.endpoint());
             RecordedReply underWay = rest.infer(upstream);
             RecordedReply waiting = rest.infer(upstream);

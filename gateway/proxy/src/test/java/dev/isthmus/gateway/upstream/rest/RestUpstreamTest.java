@@ -28,7 +28,7 @@ import dev.isthmus.oip.Parameter;
 import dev.isthmus.oip.ServerMetadata;
 import dev.isthmus.oip.Shape;
 import dev.isthmus.transcoder.InferMessage;
-import dev.isthmus.transcoder.Wire;
+import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;

@@ -1,0 +1,70 @@
+package dev.isthmus.bench.attack;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * 4,000 connections on which something begins and does not go on: the gateway must close them.
+ *
+ * @param begun what is sent at once
+ * @param drip what is sent twice a second
+ * @param http2 whether that is HTTP/2
+ */
+record IdleConnections(String name, byte[] begun, byte[] drip, boolean http2) implements Attack {
+    private static final int CONNECTIONS = 4_000;
+    private static final long LIMIT_NANOS = 15_000_000_000L;
+    private static final long PERIOD_MILLIS = 500;
+
+    @Override
+    public AttackResult play(AttackTarget target) throws IOException, InterruptedException {
+        long start = System.nanoTime();
+        int count = target.connections(CONNECTIONS);
+        List<Http1> wires = new ArrayList<>();
+        AttackResult.Counts counts = new AttackResult.Counts();
+        try {
+            for (int i = 0; i < count; i++) {
+                Http1 wire = new Http1(http2 ? target.http2Port() : target.port());
+                wires.add(wire);
+                wire.offer(ByteBuffer.wrap(begun));
+            }
+            long open = count;
+            while (open > 0 && System.nanoTime() - start < LIMIT_NANOS) {
+                Thread.sleep(PERIOD_MILLIS);
+                open = wires.stream().filter(this::goesOn).count();
+            }
+            for (Http1 wire : wires) {
+                counts.add(wire.answered() && !http2 ? wire.end() : wire.isOpen() ? "open" : "closed");
+            }
+            return counts.seen(open == 0);
+        } finally {
+            for (Http1 wire : wires) {
+                wire.close();
+            }
+        }
+    }
+
+    private boolean goesOn(Http1 wire) {
+        if (wire.poll() && drip.length > 0) {
+            wire.offer(ByteBuffer.wrap(drip));
+        }
+        return wire.isOpen();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof IdleConnections held && name.equals(held.name) && Arrays.equals(begun, held.begun);
+    }
+
+    @Override
+    public int hashCode() {
+        return name.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return name;
+    }
+}

@@ -1,0 +1,85 @@
+package dev.isthmus.bench.faults;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpObject;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.LastHttpContent;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The requests of one connection, one after the other. */
+final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
+    private static final int MAX_KEPT = 64 * 1024;
+
+    private final Consumer<Channel> idle;
+    private final StringBuilder body = new StringBuilder();
+    private Request request = new Request(-1, Request.MODEL);
+    private @Nullable Limited limited;
+    private @Nullable HttpResponse head;
+
+    /** Gives the channel to {@code idle} whenever it can take a request. */
+    RestClientExchange(Consumer<Channel> idle) {
+        this.idle = idle;
+    }
+
+    /** The answer that comes next belongs to this request. */
+    void expect(Request asked, Limited asking) {
+        request = asked;
+        limited = asking;
+        head = null;
+        body.setLength(0);
+    }
+
+    @Override
+    protected void channelRead0(ChannelHandlerContext context, HttpObject part) {
+        if (part instanceof HttpResponse response) {
+            head = response;
+        }
+        if (part.decoderResult().isFailure()) {
+            context.close();
+            return;
+        }
+        if (part instanceof HttpContent content && body.length() < MAX_KEPT) {
+            body.append(content.content().toString(StandardCharsets.UTF_8));
+        }
+        if (part instanceof LastHttpContent && head != null && limited != null) {
+            finish(context.channel(), head, limited);
+        }
+    }
+
+    private void finish(Channel channel, HttpResponse response, Limited ending) {
+        limited = null;
+        if (HttpUtil.isKeepAlive(response) && !ending.over()) {
+            idle.accept(channel);
+        } else {
+            channel.close();
+        }
+        ending.end(outcome(response.status().code(), request, body));
+    }
+
+    /** What a whole answer says. */
+    static Outcome outcome(int status, Request request, CharSequence body) {
+        if (status != 200) {
+            return Outcome.status(Integer.toString(status));
+        }
+        return body.toString().contains("\"id\":\"" + request.text() + "\"") ? Outcome.OK : Outcome.TRUNCATED;
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+        if (limited != null) {
+            limited.end(head == null ? Outcome.RESET : Outcome.TRUNCATED);
+            limited = null;
+        }
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+        context.close();
+    }
+}

@@ -1,0 +1,149 @@
+package dev.isthmus.bench.fuzz;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Asks for health and for inferences that must be right, over and over. Health that takes too long is a failure. What the
+ * gateway's threads waited for a processor meanwhile is taken off. It is none at all where that was most of the time, or where a
+ * byte that went through a socket of this process meanwhile, the control, was slow as well: then the machine was.
+ */
+final class HealthProbes implements AutoCloseable {
+    private static final int HEALTH_MILLIS = 150;
+    private static final int INFERENCE_MILLIS = 200;
+    private static final int CONTROL_MILLIS = 50;
+
+    private final int patienceMillis;
+    private final Questions questions;
+    private final ServerSocket echo = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+    private final List<Probe> probes;
+    private final Probe control;
+    private final SchedulingDelay waits;
+    private final List<Thread> threads = new ArrayList<>();
+    private final List<String> failures = new ArrayList<>();
+    /** When the control was last slow, by {@link System#nanoTime}. */
+    private long excusedNanos = System.nanoTime() - Long.MAX_VALUE / 2;
+
+    private long excused;
+    private volatile boolean judging;
+    private volatile boolean ended;
+
+    /**
+     * Begins to ask.
+     *
+     * @param patienceMillis how long an answer may take
+     */
+    HealthProbes(int port, int adminPort, long pid, int patienceMillis) throws IOException {
+        this.patienceMillis = patienceMillis;
+        waits = new SchedulingDelay(pid);
+        questions = new Questions(port);
+        probes = List.of(
+                new Probe(
+                        "GET /v2/health/live, fresh",
+                        HEALTH_MILLIS,
+                        true,
+                        () -> Questions.fresh(port, "/v2/health/live")),
+                new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, questions::kept),
+                new Probe("ServerLive", HEALTH_MILLIS, true, questions::grpcLive),
+                new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> Questions.fresh(adminPort, "/live")),
+                new Probe("infer, REST to gRPC", INFERENCE_MILLIS, false, questions::restEcho),
+                new Probe("infer, gRPC to gRPC", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo")),
+                new Probe("infer, gRPC to REST", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo-rest")));
+        Thread.ofPlatform().daemon().name("fuzz-echo").start(this::echo);
+        Socket socket = new Socket(InetAddress.getLoopbackAddress(), echo.getLocalPort());
+        socket.setTcpNoDelay(true);
+        control = new Probe("control: a byte over loopback", CONTROL_MILLIS, false, () -> {
+            socket.getOutputStream().write(1);
+            return socket.getInputStream().read() == 1;
+        });
+        threads.add(Thread.ofPlatform().daemon().name("fuzz-control").start(() -> repeat(control)));
+        probes.forEach(probe ->
+                threads.add(Thread.ofPlatform().daemon().name("fuzz-probe").start(() -> repeat(probe))));
+    }
+
+    private void echo() {
+        try (Socket socket = echo.accept()) {
+            for (int read = socket.getInputStream().read();
+                    read >= 0;
+                    read = socket.getInputStream().read()) {
+                socket.getOutputStream().write(read);
+            }
+        } catch (IOException e) {
+            // closed
+        }
+    }
+
+    private void repeat(Probe probe) {
+        try {
+            while (!ended) {
+                judge(probe, probe.ask());
+                if (probe == control) {
+                    waits.look();
+                }
+                Thread.sleep(probe.periodMillis());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Exception e) {
+            if (!ended) {
+                fail(probe.name() + ": " + e);
+            }
+        }
+    }
+
+    private synchronized void judge(Probe probe, long millis) {
+        long now = System.nanoTime();
+        if (probe == control) {
+            excusedNanos = millis > patienceMillis / 4 ? now : excusedNanos;
+        } else if (judging && probe.timed() && millis > patienceMillis) {
+            waits.look();
+            long waited = waits.millisSince(now - millis * 1_000_000);
+            boolean starved = waited > millis / 2 || millis - waited <= patienceMillis;
+            if (starved || now - excusedNanos < (millis + 2L * CONTROL_MILLIS) * 1_000_000) {
+                excused++;
+            } else {
+                fail(probe.name() + " took " + millis + " ms, of which " + waited + " without a processor, more than "
+                        + patienceMillis);
+            }
+        }
+    }
+
+    /** From now on it counts how long answers take: what answers is warm. */
+    void judge() {
+        judging = true;
+    }
+
+    private synchronized void fail(String failure) {
+        failures.add(failure);
+    }
+
+    /** What was wrong so far. */
+    synchronized List<String> failures() {
+        return List.copyOf(failures);
+    }
+
+    synchronized void print(PrintWriter out) {
+        out.println("| asked | times | no room | slowest, ms |\n|---|---|---|---|");
+        probes.forEach(probe -> out.println(probe.line()));
+        out.println(control.line());
+        if (excused > 0) {
+            out.println(excused + " answers were slow because the machine was busy");
+        }
+    }
+
+    /** Ends its questions and connections. */
+    @Override
+    public void close() throws IOException {
+        ended = true;
+        for (Thread thread : threads) {
+            ThreadJoin.join(thread, 1_000);
+        }
+        questions.close();
+        echo.close();
+    }
+}

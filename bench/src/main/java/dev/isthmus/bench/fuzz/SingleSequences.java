@@ -1,0 +1,64 @@
+package dev.isthmus.bench.fuzz;
+
+import dev.isthmus.bench.process.BenchException;
+import dev.isthmus.bench.process.Children;
+import dev.isthmus.bench.process.Scratch;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Plays sequences one after the other, each alone, and tells those that left something over or cost much. */
+final class SingleSequences {
+    private static final int LIMIT_MILLIS = 8_000;
+    /** More is worth a look: a health check would wait for it. */
+    private static final int MOST_LOOP_MILLIS = 250;
+
+    private SingleSequences() {}
+
+    /**
+     * Plays, and prints what it finds.
+     *
+     * @param seeds of the sequences
+     * @return whether none of them was found
+     */
+    static boolean play(Path home, long seed, Iterable<Long> seeds, PrintWriter out)
+            throws IOException, InterruptedException, BenchException {
+        List<Long> found = new ArrayList<>();
+        try (Scratch scratch = new Scratch();
+                Children children = new Children();
+                FuzzSetup setup = new FuzzSetup(children, home, scratch.folder(), seed);
+                Player player = new Player(setup.port())) {
+            Map<String, Double> known = Map.of();
+            int told = 0;
+            for (long next : seeds) {
+                Script script = Script.of(next);
+                long before = setup.loopMillis();
+                player.play(script);
+                Map<String, Double> left = setup.leftOver();
+                for (int waited = 0; !left.equals(known) && waited < LIMIT_MILLIS; waited += 50) {
+                    Thread.sleep(50);
+                    left = setup.leftOver();
+                }
+                long busy = setup.loopMillis() - before;
+                if (busy > MOST_LOOP_MILLIS) {
+                    out.println(next + " (" + script.kind().text() + "): " + busy + " ms of CPU on the event loops");
+                    out.flush();
+                }
+                List<String> errors = setup.log().errors();
+                if (!left.equals(known) || errors.size() > told) {
+                    known = left;
+                    found.add(next);
+                    out.println(next + " (" + script.kind().text() + "): " + left + " "
+                            + errors.subList(told, errors.size()));
+                    out.flush();
+                    told = errors.size();
+                }
+            }
+        }
+        out.println(found.size() + " sequences left something over, or an error in the log");
+        return found.isEmpty();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.isthmus.bench;
+
+import org.jspecify.annotations.NullMarked;

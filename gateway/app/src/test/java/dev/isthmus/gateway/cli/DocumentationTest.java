@@ -1,0 +1,179 @@
+package dev.isthmus.gateway.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.DynamicTest.dynamicTest;
+
+import dev.isthmus.gateway.cli.MarkdownPage.Block;
+import dev.isthmus.gateway.cli.MarkdownPage.ShownCommand;
+import dev.isthmus.gateway.settings.ConfigLoader;
+import java.io.IOException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/**
+ * What README.md and docs show works: configurations load, commands run against a gateway and print what the page says, links
+ * lead somewhere. A block that cannot be run says why in a comment above it, and is listed here.
+ */
+class DocumentationTest {
+    private static final Set<String> DATA = Set.of("json", "text", "pbtxt");
+    private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
+    private static final Pattern PLAIN_PATH = Pattern.compile("docs/[a-z/-]+\\.md");
+
+    /** The blocks that are not run, each with its reason: to add one is a decision. */
+    private static final List<String> NOT_RUN = List.of(
+            "README.md: takes minutes",
+            "docs/explanation/faults.md: takes minutes",
+            "docs/explanation/faults.md: takes minutes",
+            "docs/explanation/faults.md: takes minutes",
+            "docs/explanation/local-backend.md: builds with the GPU profile",
+            "docs/explanation/local-backend.md: takes minutes",
+            "docs/explanation/performance.md: takes minutes",
+            "docs/explanation/performance.md: takes minutes",
+            "docs/explanation/performance.md: takes minutes",
+            "docs/guides/canary.md: needs a token file",
+            "docs/guides/operating.md: needs Kubernetes");
+
+    @TestFactory
+    Stream<DynamicTest> configurations_load() throws IOException {
+        return MarkdownPage.all().stream().flatMap(page -> page.blocks().stream()
+                .filter(block -> block.language().equals("yaml") && block.notRun() == null)
+                .map(block -> dynamicTest(
+                        page.name() + ":" + block.line(),
+                        () -> ConfigLoader.parse(
+                                page.name(), ConfigFragment.completed(block.text()), MarkdownPage.ROOT))));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> commands_printWhatThePageShows() throws IOException {
+        return MarkdownPage.all().stream()
+                .filter(page -> page.blocks().stream()
+                        .anyMatch(block -> block.language().equals("console") && block.notRun() == null))
+                .map(page -> dynamicTest(page.name(), () -> run(page)));
+    }
+
+    private static void run(MarkdownPage page) throws Exception {
+        try (DocumentedCommands commands = new DocumentedCommands(page)) {
+            for (Block block : page.blocks()) {
+                if (block.language().equals("console") && block.notRun() == null) {
+                    for (ShownCommand command : block.commands()) {
+                        String where = page.name() + ":" + block.line() + ": " + command.text();
+                        String output = commands.run(command.text());
+                        assertThat(output).as(where).matches(pattern(command.output()));
+                    }
+                }
+            }
+        }
+    }
+
+    /** Lines that the output has in this order; "..." in one stands for any text, a line of it for any lines. */
+    private static Pattern pattern(List<String> shown) {
+        StringBuilder regex = new StringBuilder("(?s).*?");
+        for (String line : shown) {
+            for (String part : line.strip().split("(?<=\\.\\.\\.)|(?=\\.\\.\\.)", -1)) {
+                regex.append(part.equals("...") ? "[^\\n]*" : Pattern.quote(part));
+            }
+            regex.append(line.strip().equals("...") ? ".*?" : "\\s*?");
+        }
+        return Pattern.compile(regex.append(".*").toString());
+    }
+
+    @Test
+    void blocks_sayWhatTheyAre() throws IOException {
+        List<String> notRun = new ArrayList<>();
+        for (MarkdownPage page : MarkdownPage.all()) {
+            for (Block block : page.blocks()) {
+                String where = page.name() + ":" + block.line();
+                if (block.notRun() != null) {
+                    notRun.add(page.name() + ": " + block.notRun());
+                } else {
+                    assertThat(block.language()).as(where).matches("yaml|console|" + String.join("|", DATA));
+                }
+            }
+        }
+        assertThat(notRun).containsExactlyInAnyOrderElementsOf(NOT_RUN);
+    }
+
+    @Test
+    void scripts_areThere() throws IOException {
+        for (MarkdownPage page : MarkdownPage.all()) {
+            for (Block block : page.blocks()) {
+                if (block.language().equals("console")) {
+                    for (ShownCommand command : block.commands()) {
+                        String program = command.text().replaceFirst("^(\\w+=\\S+ )+", "").split("\\s")[0];
+                        if (program.contains("/")) {
+                            assertThat(MarkdownPage.ROOT.resolve(program))
+                                    .as(page.name() + ":" + block.line())
+                                    .isExecutable();
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void links_leadSomewhere() throws IOException {
+        List<String> dead = new ArrayList<>();
+        for (MarkdownPage page : MarkdownPage.all()) {
+            Path folder = MarkdownPage.ROOT.resolve(page.name()).getParent();
+            Matcher links = LINK.matcher(String.join("\n", page.lines()));
+            while (links.find()) {
+                String link = links.group(1);
+                if (!link.contains("://") && !leads(folder, MarkdownPage.ROOT.resolve(page.name()), link)) {
+                    dead.add(page.name() + ": " + link);
+                }
+            }
+            Matcher paths = PLAIN_PATH.matcher(String.join("\n", page.lines()));
+            while (paths.find()) {
+                if (!Files.exists(MarkdownPage.ROOT.resolve(paths.group()))) {
+                    dead.add(page.name() + ": " + paths.group());
+                }
+            }
+        }
+        assertThat(dead).isEmpty();
+    }
+
+    private static boolean leads(Path folder, Path page, String link) throws IOException {
+        int hash = link.indexOf('#');
+        String path = URLDecoder.decode(hash < 0 ? link : link.substring(0, hash), StandardCharsets.UTF_8);
+        Path file = path.isEmpty() ? page : folder.resolve(path);
+        return Files.exists(file) && (hash < 0 || anchors(file).contains(link.substring(hash + 1)));
+    }
+
+    /** As GitHub makes them of headings. */
+    private static Set<String> anchors(Path file) throws IOException {
+        Set<String> anchors = new TreeSet<>();
+        for (String line : Files.readAllLines(file)) {
+            if (line.matches("#{1,6} .*")) {
+                anchors.add(line.replaceFirst("#+ ", "")
+                        .toLowerCase(Locale.ROOT)
+                        .replaceAll("[^\\p{L}\\p{N}_ -]", "")
+                        .replace(' ', '-'));
+            }
+        }
+        return anchors;
+    }
+
+    /** Pages that no other page links to cannot be found. */
+    @Test
+    void pages_areInTheIndex() throws IOException {
+        String index = Files.readString(MarkdownPage.ROOT.resolve("docs/README.md"));
+        assertThat(MarkdownPage.all())
+                .map(MarkdownPage::name)
+                .filteredOn(name -> name.startsWith("docs/") && !name.equals("docs/README.md"))
+                .allSatisfy(name -> assertThat(index).contains("(" + name.substring("docs/".length()) + ")"));
+    }
+}

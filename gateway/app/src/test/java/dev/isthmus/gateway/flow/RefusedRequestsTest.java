@@ -1,0 +1,122 @@
+package dev.isthmus.gateway.flow;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.isthmus.gateway.settings.GatewayConfig;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.util.Arrays;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What ingress refuses is counted like every other call, by the code that its client was told. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class RefusedRequestsTest {
+    private Stage stage;
+
+    @BeforeAll
+    void start() throws Exception {
+        stage = new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
+    }
+
+    @AfterAll
+    void stop() {
+        stage.close();
+    }
+
+    private long counted(String protocol, String operation, String code) {
+        MeterRegistry meters = stage.gateway().meters();
+        @Nullable
+        Timer timer = meters.find("isthmus.requests")
+                .tags("protocol", protocol, "operation", operation, "code", code)
+                .timer();
+        return timer == null ? 0 : timer.count();
+    }
+
+    private void expectOneMore(String protocol, String operation, String code, long before) {
+        // The client is told first.
+        await().untilAsserted(() ->
+                assertThat(counted(protocol, operation, code)).as(code).isEqualTo(before + 1));
+        assertThat(stage.gateway().meters().find("isthmus.requests.under.way").gauges())
+                .allMatch(gauge -> gauge.value() == 0);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            404 | NOT_FOUND              | GET /v2/nothing HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n
+            405 | METHOD_NOT_ALLOWED     | PUT /v2/models/digits/infer HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 0\\r\\n\\r\\n
+            413 | PAYLOAD_TOO_LARGE      | POST /v2/models/digits/infer HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 9999999\\r\\n\\r\\n
+            415 | UNSUPPORTED_MEDIA_TYPE | POST /v2/models/digits/infer HTTP/1.1\\r\\nHost: a\\r\\nContent-Encoding: br\\r\\nContent-Length: 1\\r\\n\\r\\nx
+            400 | INVALID_ARGUMENT       | POST /v2/models/digits/infer HTTP/1.1\\r\\nHost: a\\r\\nX-Request-Timeout-Ms: soon\\r\\nContent-Length: 1\\r\\n\\r\\nx
+            400 | INVALID_ARGUMENT       | GET /v2 HTTP/1.1\\r\\nHost: a\\r\\nHost: b\\r\\n\\r\\n
+            """)
+    void restRequest_beforeItIsACall(int status, String code, String request) throws Exception {
+        long before = counted("rest", "unknown", code);
+        try (Http1Client client = stage.http1()) {
+            client.send(request.replace("\\r\\n", "\r\n"));
+            assertThat(client.response().status()).isEqualTo(status);
+        }
+        expectOneMore("rest", "unknown", code, before);
+    }
+
+    @Test
+    void restBody_thatTurnsOutTooLarge() throws Exception {
+        long before = counted("rest", "infer", "PAYLOAD_TOO_LARGE");
+        try (Http1Client client = stage.http1()) {
+            client.send("POST /v2/models/digits/infer HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+            byte[] chunk = new byte[1 << 20];
+            Arrays.fill(chunk, (byte) ' ');
+            for (int sent = 0; sent <= Stage.LIMIT; sent += chunk.length) {
+                client.send("100000\r\n").send(chunk).send("\r\n");
+            }
+            assertThat(client.response().status()).isEqualTo(413);
+        }
+        expectOneMore("rest", "infer", "PAYLOAD_TOO_LARGE", before);
+        assertThat(counted("rest", "infer", "CANCELLED")).isZero();
+    }
+
+    @Test
+    void restRequest_withTooLargeAHead() throws Exception {
+        long before = counted("rest", "unknown", "HEADERS_TOO_LARGE");
+        try (Http1Client client = stage.http1()) {
+            client.get("/v2", "X-Large: " + "a".repeat(20_000));
+            assertThat(client.response().status()).isEqualTo(431);
+        }
+        expectOneMore("rest", "unknown", "HEADERS_TOO_LARGE", before);
+    }
+
+    @Test
+    void http2Request_ofAPathThatIsNotThere() throws Exception {
+        long before = counted("rest", "unknown", "NOT_FOUND");
+        try (Http2Client client = new Http2Client(stage.port())) {
+            Http2Client.Response refused = client.post("/v2/nothing", "");
+            assertThat(refused.head().status()).hasToString("404");
+        }
+        expectOneMore("rest", "unknown", "NOT_FOUND", before);
+    }
+
+    @Test
+    void grpcCall_ofAMethodThatIsNotThere() throws Exception {
+        long before = counted("grpc", "unknown", "UNIMPLEMENTED");
+        GrpcClient call = GrpcClient.ask(stage.channel(), "Nothing", new Metadata(), new byte[0]);
+        assertThat(call.status().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
+        expectOneMore("grpc", "unknown", "UNIMPLEMENTED", before);
+    }
+
+    @Test
+    void grpcMessage_thatCannotBeRead() throws Exception {
+        long before = counted("grpc", "unknown", "INVALID_ARGUMENT");
+        GrpcClient call = GrpcClient.ask(stage.channel(), "ModelReady", new Metadata(), new byte[] {(byte) 0xff});
+        assertThat(call.status().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+        expectOneMore("grpc", "unknown", "INVALID_ARGUMENT", before);
+    }
+}

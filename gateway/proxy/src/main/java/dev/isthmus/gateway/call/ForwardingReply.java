@@ -1,0 +1,55 @@
+package dev.isthmus.gateway.call;
+
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.message.Wire;
+import java.util.Map;
+
+/** A reply that forwards everything to another one. A layer overrides what it changes. */
+public abstract class ForwardingReply implements Reply {
+    private final Reply delegate;
+
+    /** @param delegate what is forwarded to */
+    protected ForwardingReply(Reply delegate) {
+        this.delegate = delegate;
+    }
+
+    /** What is forwarded to. */
+    protected final Reply delegate() {
+        return delegate;
+    }
+
+    @Override
+    public void headers(Map<String, String> headers) {
+        delegate.headers(headers);
+    }
+
+    @Override
+    public void message(ReplyMessage answer) {
+        delegate.message(answer);
+    }
+
+    @Override
+    public void complete() {
+        delegate.complete();
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        delegate.fail(failure);
+    }
+
+    @Override
+    public boolean writable() {
+        return delegate.writable();
+    }
+
+    @Override
+    public boolean takesParts(Wire wire, long length) {
+        return delegate.takesParts(wire, length);
+    }
+
+    @Override
+    public void readMore() {
+        delegate.readMore();
+    }
+}

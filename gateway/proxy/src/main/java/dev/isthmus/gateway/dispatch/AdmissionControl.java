@@ -1,0 +1,160 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ForwardingSink;
+import dev.isthmus.gateway.call.Operation;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.limit.Admission;
+import dev.isthmus.gateway.memory.MemoryBudget;
+import dev.isthmus.oip.OipException;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The layer that bounds concurrent calls and the memory of their requests. A call takes a concurrency permit once its request is
+ * complete, so that no client holds one by sending nothing, and a stream of requests with its first message. The permit is
+ * given back when the call ends or its client goes; until then the call counts what it holds of its request. Where there is no
+ * permit or no memory, the call fails. Health and metadata pass: they are told however many calls there are.
+ */
+final class AdmissionControl implements Service {
+    private final Service next;
+    private final Admission admission;
+
+    AdmissionControl(Service next, Admission admission) {
+        this.next = next;
+        this.admission = admission;
+    }
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        if (!needsPermit(call.operation())) {
+            return next.open(call, reply);
+        }
+        try {
+            admission.check();
+        } catch (OipException refused) {
+            reply.fail(refused);
+            return RequestSink.ENDED;
+        }
+        boolean stream = call.operation() instanceof Operation.InferStream;
+        AdmittedReply admitted = new AdmittedReply(admission, stream, call.memory(), reply);
+        return admitted.around(next.open(call, admitted));
+    }
+
+    private static boolean needsPermit(Operation operation) {
+        return switch (operation) {
+            case Operation.Infer infer -> true;
+            case Operation.InferStream stream -> true;
+            case Operation.Generate generate -> true;
+            case Operation.Manage manage -> true;
+            case Operation.ServerLive ask -> false;
+            case Operation.GatewayReady ask -> false;
+            case Operation.ServerReady ask -> false;
+            case Operation.ReadServerMetadata ask -> false;
+            case Operation.ModelReady ask -> false;
+            case Operation.ReadModelMetadata ask -> false;
+        };
+    }
+
+    /** One call. Lives on its event loop. */
+    private static final class AdmittedReply extends ForwardingReply {
+    private final Admission admission;
+    private final boolean stream;
+    private final MemoryBudget.MemoryReservation memory;
+    private RequestSink request = RequestSink.ENDED;
+    private Admission.@Nullable Permit permit;
+    private boolean over;
+
+    /** @param stream whether the request is a stream of messages */
+    AdmittedReply(Admission admission, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
+        super(client);
+        this.admission = admission;
+        this.stream = stream;
+        this.memory = memory;
+    }
+
+    /** The call's request, which was opened with this as its reply. */
+    RequestSink around(RequestSink opened) {
+        request = opened;
+        return new AdmittedSink(opened);
+    }
+
+    private void leave() {
+        over = true;
+        if (permit != null) {
+            permit.giveBack();
+        }
+        memory.request(0);
+    }
+
+    @Override
+    public void readMore() {
+        // What waited has gone: it holds less.
+        memory.request(request.held());
+        super.readMore();
+    }
+
+    @Override
+    public void complete() {
+        leave();
+        super.complete();
+    }
+
+    @Override
+    public void fail(OipException failure) {
+        leave();
+        super.fail(failure);
+    }
+
+    private final class AdmittedSink extends ForwardingSink {
+        AdmittedSink(RequestSink sink) {
+            super(sink);
+        }
+
+        /** Takes a permit, unless the call has one: false where there is none, and the call has failed. */
+        private boolean permitted() {
+            if (permit == null && !over) {
+                try {
+                    permit = admission.enter();
+                } catch (OipException refused) {
+                    super.cancel();
+                    fail(refused);
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        @Override
+        public void data(ByteBuf chunk) {
+            if (stream && !permitted()) {
+                chunk.release();
+                return;
+            }
+            super.data(chunk);
+            try {
+                memory.request(held());
+            } catch (OipException refused) {
+                super.cancel();
+                fail(refused);
+            }
+        }
+
+        @Override
+        public void end() {
+            if (stream || permitted()) {
+                super.end();
+            }
+        }
+
+        @Override
+        public void cancel() {
+            leave();
+            super.cancel();
+        }
+    }
+}
+}

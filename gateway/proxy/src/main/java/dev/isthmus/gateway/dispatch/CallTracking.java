@@ -1,0 +1,160 @@
+package dev.isthmus.gateway.dispatch;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.ForwardingReply;
+import dev.isthmus.gateway.call.ForwardingSink;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.ReplyMessage;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * The outermost layer: writes into the context of each call what passes, and tells observers of its beginning and its end,
+ * which is the first of complete, fail and cancel. Shared by all event loops.
+ */
+final class CallTracking implements Service {
+    private final Service next;
+    private final List<CallObserver> observers;
+    private final LongSupplier nanoTime;
+
+    /** @param observers told in this order */
+    CallTracking(Service next, List<CallObserver> observers, LongSupplier nanoTime) {
+        this.next = next;
+        this.observers = observers;
+        this.nanoTime = nanoTime;
+    }
+
+    @Override
+    public RequestSink open(Call call, Reply reply) {
+        CallContext context = call.context();
+        context.began(call.operation());
+        began(context);
+        try {
+            return new ContextSink(context, next.open(call, new ContextReply(context, reply)));
+        } catch (RuntimeException fault) {
+            context.failed(new OipException(ErrorCode.INTERNAL, "internal error", fault));
+            ended(context);
+            throw fault;
+        }
+    }
+
+    @Override
+    public void reject(CallContext context, OipException refusal, Reply reply) {
+        began(context);
+        new ContextReply(context, reply).fail(refusal);
+    }
+
+    private void began(CallContext context) {
+        for (CallObserver observer : observers) {
+            observer.began(context);
+        }
+    }
+
+    private void ended(CallContext context) {
+        if (context.ended(nanoTime.getAsLong())) {
+            for (CallObserver observer : observers) {
+                observer.ended(context);
+            }
+        }
+    }
+
+    private static int size(ReplyMessage answer) {
+        return switch (answer) {
+            case ReplyMessage.Inference inference -> size(inference.message());
+            case ReplyMessage.Part part -> part.bytes().readableBytes();
+            case ReplyMessage.Document document -> document.content().readableBytes();
+            case ReplyMessage.Events events -> events.content().readableBytes();
+            case ReplyMessage.Live live -> 0;
+            case ReplyMessage.Ready ready -> 0;
+            case ReplyMessage.ModelReadyState ready -> 0;
+            case ReplyMessage.Server server -> 0;
+            case ReplyMessage.Model model -> 0;
+            case ReplyMessage.StreamError error -> 0;
+        };
+    }
+
+    private static int size(InferMessage message) {
+        return switch (message) {
+            case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
+            case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
+            case InferMessage.DecodedRequest request -> 0;
+            case InferMessage.Response response -> 0;
+        };
+    }
+
+    private final class ContextReply extends ForwardingReply {
+        private final CallContext context;
+
+        ContextReply(CallContext context, Reply client) {
+            super(client);
+            this.context = context;
+        }
+
+        @Override
+        public void message(ReplyMessage answer) {
+            if (!context.responding()) {
+                context.responseBegan(nanoTime.getAsLong());
+            }
+            context.answered(size(answer));
+            super.message(answer);
+        }
+
+        @Override
+        public void complete() {
+            try {
+                super.complete();
+            } finally {
+                ended(context);
+            }
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            context.failed(failure);
+            try {
+                super.fail(failure);
+            } finally {
+                ended(context);
+            }
+        }
+    }
+
+    private final class ContextSink extends ForwardingSink {
+        private final CallContext context;
+
+        ContextSink(CallContext context, RequestSink sink) {
+            super(sink);
+            this.context = context;
+        }
+
+        @Override
+        public void data(ByteBuf chunk) {
+            context.received(chunk.readableBytes());
+            super.data(chunk);
+        }
+
+        @Override
+        public void end() {
+            context.requestComplete(nanoTime.getAsLong());
+            super.end();
+        }
+
+        @Override
+        public void cancel() {
+            context.cancelled();
+            try {
+                super.cancel();
+            } finally {
+                ended(context);
+            }
+        }
+    }
+}

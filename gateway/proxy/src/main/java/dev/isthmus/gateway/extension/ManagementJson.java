@@ -1,0 +1,96 @@
+package dev.isthmus.gateway.extension;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.Message;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.RepositoryModelLoadRequest;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.io.InputStream;
+
+/** Requests and answers of the management extensions in the form of the other protocol, as the table of them says. */
+public final class ManagementJson {
+    private static final byte[] NOTHING = {};
+
+    private ManagementJson() {}
+
+    /** The failure of a request whose body cannot be read. */
+    public static OipException malformed(IOException cause) {
+        String problem = cause instanceof JsonProcessingException json
+                ? json.getOriginalMessage()
+                : String.valueOf(cause.getMessage());
+        return new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + problem, cause);
+    }
+
+    /**
+     * The request (borrowed) of a REST client as a protobuf message, owned by the caller.
+     *
+     * @param resource the name of a repository or a shared memory region; empty for none or all
+     * @throws IOException for a body that is no JSON
+     * @throws OipException INVALID_ARGUMENT for JSON that is no request
+     */
+    public static ByteBuf toProtobuf(Extension extension, ModelRef model, String resource, ByteBuf content)
+            throws IOException {
+        Message.Builder message = extension.request().type().newBuilderForType();
+        if (extension.carriesFiles()) {
+            extension.request().name(message, model, resource);
+            return LoadRequests.toProtobuf((RepositoryModelLoadRequest.Builder) message, content);
+        }
+        InputStream in = new ByteBufInputStream(content.slice());
+        JsonNode json = content.isReadable() ? ProtobufJson.JSON.readTree(in) : ProtobufJson.object();
+        if (!json.isObject()) {
+            throw OipException.invalid("the body: an object is expected");
+        }
+        extension.requestForm().reader().read(json, message);
+        extension.request().name(message, model, resource);
+        return Unpooled.wrappedBuffer(message.build().toByteArray());
+    }
+
+    /** What a REST server wants in the body of a request (borrowed), owned by the caller; names stand in its path. */
+    public static ByteBuf toJson(Extension extension, ByteBuf message) throws IOException {
+        if (extension.carriesFiles()) {
+            return LoadRequests.toJson(message);
+        }
+        JsonForm form = extension.requestForm();
+        JsonNode json = ProtobufJson.object();
+        if (form != JsonForm.NOTHING) {
+            json = form.writer()
+                    .write(extension.request().type().getParserForType().parseFrom(message.nioBuffer()));
+        }
+        if (form == JsonForm.FIELDS && json instanceof ObjectNode object) {
+            extension.request().names().forEach(name -> object.remove(name.getName()));
+        }
+        return Unpooled.wrappedBuffer(ProtobufJson.JSON.writeValueAsBytes(json));
+    }
+
+    /** The JSON of an answer in protobuf; empty where REST has no body. */
+    public static byte[] toJson(Extension extension, byte[] content) throws IOException {
+        JsonForm form = extension.responseForm();
+        if (form == JsonForm.NOTHING) {
+            return NOTHING;
+        }
+        Message message = extension.response().getParserForType().parseFrom(content);
+        return ProtobufJson.JSON.writeValueAsBytes(form.writer().write(message));
+    }
+
+    /**
+     * The protobuf message of an answer in JSON.
+     *
+     * @throws IOException for an answer that is not the extension's
+     */
+    public static byte[] toProtobuf(Extension extension, byte[] content) throws IOException {
+        JsonNode json = content.length == 0 ? ProtobufJson.object() : ProtobufJson.JSON.readTree(content);
+        if (!json.isContainerNode()) {
+            throw new IOException("an object or an array is expected");
+        }
+        Message.Builder message = extension.response().newBuilderForType();
+        extension.responseForm().reader().read(json, message);
+        return message.build().toByteArray();
+    }
+}

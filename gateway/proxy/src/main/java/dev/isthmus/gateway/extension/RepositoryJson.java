@@ -1,0 +1,112 @@
+package dev.isthmus.gateway.extension;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.Message;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.triton.ModelConfig;
+import dev.isthmus.proto.ModelConfigResponse;
+import dev.isthmus.proto.ModelRepositoryParameter;
+import dev.isthmus.proto.RepositoryIndexRequest;
+import dev.isthmus.proto.RepositoryIndexResponse;
+import dev.isthmus.proto.RepositoryModelUnloadRequest;
+import java.io.IOException;
+
+/** What the extensions about repositories and their models say in JSON. */
+public final class RepositoryJson {
+    static final JsonForm INDEX_REQUEST = new JsonForm(
+            (json, into) -> ((RepositoryIndexRequest.Builder) into)
+                    .setReady(json.path("ready").asBoolean()),
+            message -> ProtobufJson.object().put("ready", ((RepositoryIndexRequest) message).getReady()));
+
+    /** An array of models, without members that are empty. */
+    static final JsonForm INDEX_RESPONSE = new JsonForm(
+            (json, into) -> {
+                for (JsonNode model : json) {
+                    ((RepositoryIndexResponse.Builder) into)
+                            .addModels(
+                                    ProtobufJson.read(model, RepositoryIndexResponse.ModelIndex.newBuilder())
+                                            .build());
+                }
+            },
+            RepositoryJson::index);
+
+    static final JsonForm UNLOAD_REQUEST = new JsonForm(
+            (json, into) -> json.path("parameters")
+                    .properties()
+                    .forEach(each -> ((RepositoryModelUnloadRequest.Builder) into)
+                            .putParameters(each.getKey(), parameter(each.getKey(), each.getValue()))),
+            RepositoryJson::unload);
+
+    /** The configuration itself, which in protobuf is a message in the answer. */
+    static final JsonForm CONFIG_RESPONSE = new JsonForm(
+            (json, into) -> ((ModelConfigResponse.Builder) into)
+                    .setConfig(ProtobufJson.read(json, ModelConfig.newBuilder())
+                            .build()
+                            .toByteString()),
+            message -> ProtobufJson.write(ModelConfig.parseFrom(((ModelConfigResponse) message).getConfig())));
+
+    private RepositoryJson() {}
+
+    private static JsonNode index(Message message) {
+        ArrayNode models = ProtobufJson.array();
+        ((RepositoryIndexResponse) message).getModelsList().forEach(model -> {
+            ObjectNode node = models.addObject().put("name", model.getName());
+            putIfAny(node, "version", model.getVersion());
+            putIfAny(node, "state", plainState(model.getState()));
+            putIfAny(node, "reason", model.getReason());
+        });
+        return models;
+    }
+
+    private static void putIfAny(ObjectNode node, String name, String value) {
+        if (!value.isEmpty()) {
+            node.put(name, value);
+        }
+    }
+
+    /** MLServer writes the name of its enum's class in front. */
+    private static String plainState(String state) {
+        return state.substring(state.lastIndexOf('.') + 1);
+    }
+
+    /** An index of a repository, in protobuf, whose states are as all servers write them. */
+    public static byte[] plainStates(byte[] content) throws IOException {
+        RepositoryIndexResponse.Builder index =
+                RepositoryIndexResponse.newBuilder().mergeFrom(content);
+        index.getModelsBuilderList().forEach(model -> model.setState(plainState(model.getState())));
+        return index.build().toByteArray();
+    }
+
+    private static ModelRepositoryParameter parameter(String name, JsonNode value) {
+        ModelRepositoryParameter.Builder parameter = ModelRepositoryParameter.newBuilder();
+        if (value.isBoolean()) {
+            parameter.setBoolParam(value.booleanValue());
+        } else if (value.isIntegralNumber() && value.canConvertToLong()) {
+            parameter.setInt64Param(value.longValue());
+        } else if (value.isTextual() && name.startsWith(LoadRequests.FILE)) {
+            parameter.setBytesParam(SharedMemoryJson.bytes(name, value.textValue()));
+        } else if (value.isTextual()) {
+            parameter.setStringParam(value.textValue());
+        } else {
+            throw OipException.invalid("parameter '" + name + "': a string, an integer or a boolean is expected");
+        }
+        return parameter.build();
+    }
+
+    private static JsonNode unload(Message message) {
+        ObjectNode json = ProtobufJson.object();
+        ObjectNode node = json.putObject("parameters");
+        ((RepositoryModelUnloadRequest) message).getParametersMap().forEach((name, value) -> {
+            switch (value.getParameterChoiceCase()) {
+                case BOOL_PARAM -> node.put(name, value.getBoolParam());
+                case INT64_PARAM -> node.put(name, value.getInt64Param());
+                case STRING_PARAM -> node.put(name, value.getStringParam());
+                case BYTES_PARAM -> node.put(name, SharedMemoryJson.base64(value.getBytesParam()));
+                case PARAMETERCHOICE_NOT_SET -> node.putNull(name);
+            }
+        });
+        return json;
+    }
+}

@@ -1,0 +1,145 @@
+package dev.isthmus.gateway.extension;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.Message;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.LogSettingsRequest;
+import dev.isthmus.proto.LogSettingsResponse;
+import dev.isthmus.proto.TraceSettingRequest;
+import dev.isthmus.proto.TraceSettingResponse;
+
+/** Settings of traces and of the log: in JSON members of the body itself, in protobuf a map. */
+final class SettingsJson {
+    static final JsonForm TRACE_REQUEST =
+            new JsonForm((json, into) -> trace(json, (TraceSettingRequest.Builder) into), message -> {
+                ObjectNode json = ProtobufJson.object();
+                ((TraceSettingRequest) message).getSettingsMap().forEach((name, value) -> {
+                    if (value.getValueCount() == 0) {
+                        json.putNull(name);
+                    } else {
+                        put(json, name, value.getValueList());
+                    }
+                });
+                return json;
+            });
+
+    static final JsonForm TRACE_RESPONSE =
+            new JsonForm((json, into) -> trace(json, (TraceSettingResponse.Builder) into), message -> {
+                ObjectNode json = ProtobufJson.object();
+                ((TraceSettingResponse) message)
+                        .getSettingsMap()
+                        .forEach((name, value) -> put(json, name, value.getValueList()));
+                return json;
+            });
+
+    static final JsonForm LOG_REQUEST = new JsonForm(
+            (json, into) -> ((LogSettingsRequest.Builder) into).mergeFrom(log(json)), SettingsJson::logRequest);
+
+    static final JsonForm LOG_RESPONSE = new JsonForm(SettingsJson::logResponse, SettingsJson::logResponse);
+
+    private SettingsJson() {}
+
+    private static void trace(JsonNode json, TraceSettingRequest.Builder request) {
+        json.properties().forEach(setting -> {
+            // Without a value the setting goes back to what is configured.
+            var value = TraceSettingRequest.SettingValue.newBuilder();
+            if (setting.getValue().isArray()) {
+                setting.getValue().forEach(each -> value.addValue(each.asText()));
+            } else if (!setting.getValue().isNull()) {
+                value.addValue(setting.getValue().asText());
+            }
+            request.putSettings(setting.getKey(), value.build());
+        });
+    }
+
+    private static void trace(JsonNode json, TraceSettingResponse.Builder answer) {
+        json.properties().forEach(setting -> {
+            var value = TraceSettingResponse.SettingValue.newBuilder();
+            if (setting.getValue().isArray()) {
+                setting.getValue().forEach(each -> value.addValue(each.asText()));
+            } else {
+                value.addValue(setting.getValue().asText());
+            }
+            answer.putSettings(setting.getKey(), value.build());
+        });
+    }
+
+    /** Levels of tracing are a list, everything else one value. */
+    private static void put(ObjectNode json, String name, Iterable<String> values) {
+        if (name.equals("trace_level")) {
+            ArrayNode list = json.putArray(name);
+            values.forEach(list::add);
+        } else {
+            values.forEach(value -> json.put(name, value));
+        }
+    }
+
+    private static LogSettingsRequest log(JsonNode settings) {
+        LogSettingsRequest.Builder request = LogSettingsRequest.newBuilder();
+        settings.properties().forEach(setting -> {
+            var value = LogSettingsRequest.SettingValue.newBuilder();
+            if (setting.getValue().isBoolean()) {
+                value.setBoolParam(setting.getValue().booleanValue());
+            } else if (setting.getValue().isIntegralNumber()) {
+                value.setUint32Param(unsigned(setting.getKey(), setting.getValue()));
+            } else if (setting.getValue().isValueNode() && !setting.getValue().isNull()) {
+                value.setStringParam(setting.getValue().asText());
+            } else if (!setting.getValue().isNull()) {
+                throw OipException.invalid(
+                        "setting '" + setting.getKey() + "': a string, an integer or a boolean is expected");
+            }
+            request.putSettings(setting.getKey(), value.build());
+        });
+        return request.build();
+    }
+
+    private static int unsigned(String name, JsonNode value) {
+        if (!value.canConvertToLong() || value.longValue() >>> Integer.SIZE != 0) {
+            throw OipException.invalid(
+                    "setting '" + name + "': an integer of 0 to 4294967295 is expected, got " + value);
+        }
+        return value.intValue();
+    }
+
+    private static JsonNode logRequest(Message message) {
+        ObjectNode json = ProtobufJson.object();
+        ((LogSettingsRequest) message).getSettingsMap().forEach((name, value) -> {
+            switch (value.getParameterChoiceCase()) {
+                case BOOL_PARAM -> json.put(name, value.getBoolParam());
+                case UINT32_PARAM -> json.put(name, Integer.toUnsignedLong(value.getUint32Param()));
+                case STRING_PARAM -> json.put(name, value.getStringParam());
+                case PARAMETERCHOICE_NOT_SET -> json.putNull(name);
+            }
+        });
+        return json;
+    }
+
+    private static JsonNode logResponse(Message message) {
+        ObjectNode json = ProtobufJson.object();
+        ((LogSettingsResponse) message).getSettingsMap().forEach((name, value) -> {
+            switch (value.getParameterChoiceCase()) {
+                case BOOL_PARAM -> json.put(name, value.getBoolParam());
+                case UINT32_PARAM -> json.put(name, Integer.toUnsignedLong(value.getUint32Param()));
+                case STRING_PARAM -> json.put(name, value.getStringParam());
+                case PARAMETERCHOICE_NOT_SET -> json.putNull(name);
+            }
+        });
+        return json;
+    }
+
+    private static void logResponse(JsonNode json, Message.Builder into) {
+        LogSettingsResponse.Builder answer = (LogSettingsResponse.Builder) into;
+        log(json).getSettingsMap().forEach((name, value) -> {
+            var copy = LogSettingsResponse.SettingValue.newBuilder();
+            switch (value.getParameterChoiceCase()) {
+                case BOOL_PARAM -> copy.setBoolParam(value.getBoolParam());
+                case UINT32_PARAM -> copy.setUint32Param(value.getUint32Param());
+                case STRING_PARAM -> copy.setStringParam(value.getStringParam());
+                case PARAMETERCHOICE_NOT_SET -> {}
+            }
+            answer.putSettings(name, copy.build());
+        });
+    }
+}

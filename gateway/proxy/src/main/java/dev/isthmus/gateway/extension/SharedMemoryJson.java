@@ -1,0 +1,90 @@
+package dev.isthmus.gateway.extension;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.MapEntry;
+import com.google.protobuf.Message;
+import com.google.protobuf.MessageOrBuilder;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.proto.CudaSharedMemoryRegisterRequest;
+import dev.isthmus.proto.SystemSharedMemoryRegisterRequest;
+import java.io.IOException;
+import java.util.Base64;
+import java.util.List;
+import java.util.Objects;
+
+/** What the extensions about shared memory say in JSON. */
+final class SharedMemoryJson {
+    static final JsonForm SYSTEM_REGISTER = new JsonForm(
+            (json, into) -> ((SystemSharedMemoryRegisterRequest.Builder) into)
+                    .setKey(json.path("key").asText())
+                    .setOffset(json.path("offset").asLong())
+                    .setByteSize(json.path("byte_size").asLong()),
+            message -> {
+                var request = (SystemSharedMemoryRegisterRequest) message;
+                return ProtobufJson.object()
+                        .put("key", request.getKey())
+                        .put("offset", request.getOffset())
+                        .put("byte_size", request.getByteSize());
+            });
+
+    static final JsonForm CUDA_REGISTER = new JsonForm(
+            (json, into) -> ((CudaSharedMemoryRegisterRequest.Builder) into)
+                    .setRawHandle(bytes(
+                            "raw_handle", json.path("raw_handle").path("b64").asText()))
+                    .setDeviceId(json.path("device_id").asLong())
+                    .setByteSize(json.path("byte_size").asLong()),
+            message -> {
+                var request = (CudaSharedMemoryRegisterRequest) message;
+                ObjectNode json = ProtobufJson.object();
+                json.putObject("raw_handle").put("b64", base64(request.getRawHandle()));
+                return json.put("device_id", request.getDeviceId()).put("byte_size", request.getByteSize());
+            });
+
+    /** An array of regions, which in protobuf are a map by their names. */
+    static final JsonForm REGIONS = new JsonForm(SharedMemoryJson::readRegions, SharedMemoryJson::writeRegions);
+
+    private SharedMemoryJson() {}
+
+    private static FieldDescriptor regions(MessageOrBuilder status) {
+        return Objects.requireNonNull(status.getDescriptorForType().findFieldByName("regions"));
+    }
+
+    private static void readRegions(JsonNode json, Message.Builder into) throws IOException {
+        FieldDescriptor regions = regions(into);
+        for (JsonNode region : json) {
+            Message.Builder entry = into.newBuilderForField(regions);
+            FieldDescriptor key = regions.getMessageType().findFieldByNumber(1);
+            FieldDescriptor value = regions.getMessageType().findFieldByNumber(2);
+            entry.setField(key, region.path("name").asText());
+            entry.setField(
+                    value,
+                    ProtobufJson.read(region, entry.newBuilderForField(value)).build());
+            into.addRepeatedField(regions, entry.build());
+        }
+    }
+
+    private static JsonNode writeRegions(Message message) {
+        ArrayNode regions = ProtobufJson.array();
+        for (Object each : (List<?>) message.getField(regions(message))) {
+            regions.add(ProtobufJson.write((Message) ((MapEntry<?, ?>) each).getValue()));
+        }
+        return regions;
+    }
+
+    static ByteString bytes(String name, String base64) {
+        try {
+            return ByteString.copyFrom(Base64.getDecoder().decode(base64));
+        } catch (IllegalArgumentException e) {
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "'" + name + "': base64 is expected", e);
+        }
+    }
+
+    static String base64(ByteString bytes) {
+        return Base64.getEncoder().encodeToString(bytes.toByteArray());
+    }
+}

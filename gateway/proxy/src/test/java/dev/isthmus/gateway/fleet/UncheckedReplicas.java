@@ -1,0 +1,48 @@
+package dev.isthmus.gateway.fleet;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
+import dev.isthmus.gateway.settings.TestConfigs;
+import dev.isthmus.gateway.settings.UpstreamConfig;
+import dev.isthmus.gateway.settings.UpstreamConfig.Balance;
+import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
+import dev.isthmus.gateway.settings.UpstreamConfig.Outliers;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/** Servers that are used in turn, never asked how they are, and never ejected. */
+final class UncheckedReplicas {
+    private UncheckedReplicas() {}
+
+    static ReplicaSet replicas(ReplicaFactory opening, LongSupplier nanoTime, Endpoint... endpoints) {
+        UpstreamConfig turns = TestConfigs.with(
+                TestConfigs.upstream(UpstreamProtocol.GRPC, endpoints),
+                Map.of(
+                        "balance",
+                        new Balance(BalancePolicy.ROUND_ROBIN, Duration.ZERO, 1),
+                        "outliers",
+                        new Outliers(0, Duration.ofSeconds(1), 0, 0)));
+        EmbeddedChannel stillness = new EmbeddedChannel();
+        stillness.freezeTime();
+        ClusterResources around = new ClusterResources(
+                stillness.eventLoop(),
+                UnpooledByteBufAllocator.DEFAULT,
+                new SimpleMeterRegistry(),
+                nanoTime,
+                new Random(1),
+                (addresses, refresh, listener) -> {
+                    throw new AssertionError("no names are looked up");
+                },
+                (metrics, answer) -> {
+                    throw new AssertionError("no queues are looked at");
+                },
+                () -> false);
+        return ReplicaSet.start("triton", turns, opening, Set::of, around);
+    }
+}

@@ -1,0 +1,186 @@
+package dev.isthmus.gateway.upstream;
+
+import dev.isthmus.gateway.settings.Endpoint;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A server that does to its sockets what real servers do on a bad day. */
+public final class FakeRestServer implements AutoCloseable {
+
+    /** One request as it was read. */
+    public record RestRequest(int connection, String head, String body) {}
+
+    /** What is done with a request. Throwing or returning false closes the connection. */
+    @FunctionalInterface
+    public interface Script {
+        boolean answer(RestRequest request, OutputStream out) throws IOException;
+    }
+
+    private final ServerSocket socket;
+    private final Script script;
+    private final Thread acceptor;
+    private final BlockingQueue<RestRequest> requests = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Integer> closed = new LinkedBlockingQueue<>();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final Set<Socket> open = ConcurrentHashMap.newKeySet();
+
+    private FakeRestServer(int port, Script script) throws IOException {
+        this.script = script;
+        this.socket = new ServerSocket(port, 50, InetAddress.getLoopbackAddress());
+        this.acceptor = Thread.ofVirtual().start(this::accept);
+    }
+
+    public static FakeRestServer that(Script script) throws IOException {
+        return new FakeRestServer(0, script);
+    }
+
+    public static FakeRestServer on(int port, Script script) throws IOException {
+        return new FakeRestServer(port, script);
+    }
+
+    /** Answers everything with the same bytes and keeps the connection. */
+    public static FakeRestServer sending(String response) throws IOException {
+        return that((request, out) -> {
+            write(out, response);
+            return true;
+        });
+    }
+
+    public static void write(OutputStream out, String text) throws IOException {
+        out.write(text.getBytes(StandardCharsets.ISO_8859_1));
+        out.flush();
+    }
+
+    public static String ok(String body) {
+        return "HTTP/1.1 200 OK\r\nContent-Length: " + body.length() + "\r\n\r\n" + body;
+    }
+
+    public Endpoint endpoint() {
+        return new Endpoint("127.0.0.1", socket.getLocalPort());
+    }
+
+    public int connections() {
+        return connections.get();
+    }
+
+    /** Connections that are open now. */
+    public int open() {
+        return open.size();
+    }
+
+    public RestRequest request() throws InterruptedException {
+        RestRequest seen = requests.poll(20, TimeUnit.SECONDS);
+        if (seen == null) {
+            throw new AssertionError("the server saw no request");
+        }
+        return seen;
+    }
+
+    public int unread() {
+        return requests.size();
+    }
+
+    /** Waits until a client has closed a connection, or the server has. */
+    public void awaitConnectionClosed() throws InterruptedException {
+        if (closed.poll(20, TimeUnit.SECONDS) == null) {
+            throw new AssertionError("no connection was closed");
+        }
+    }
+
+    private void accept() {
+        try {
+            while (true) {
+                Socket accepted = socket.accept();
+                int number = connections.incrementAndGet();
+                open.add(accepted);
+                if (socket.isClosed()) {
+                    // Accepted while the server was being closed, which may have seen it or not.
+                    accepted.close();
+                    return;
+                }
+                Thread.ofVirtual().start(() -> serve(accepted, number));
+            }
+        } catch (IOException e) {
+            // Closed: the test is over.
+            return;
+        }
+    }
+
+    private void serve(Socket accepted, int number) {
+        try (accepted) {
+            InputStream in = new BufferedInputStream(accepted.getInputStream());
+            boolean more = true;
+            while (more) {
+                String head = head(in);
+                if (head.isEmpty()) {
+                    break;
+                }
+                RestRequest seen =
+                        new RestRequest(number, head, new String(in.readNBytes(length(head)), StandardCharsets.ISO_8859_1));
+                requests.add(seen);
+                more = script.answer(seen, accepted.getOutputStream());
+            }
+        } catch (IOException e) {
+            // The client has gone, which is what many tests are about.
+            return;
+        } finally {
+            open.remove(accepted);
+            closed.add(number);
+        }
+    }
+
+    private static String head(InputStream in) throws IOException {
+        ByteArrayOutputStream head = new ByteArrayOutputStream();
+        int octet = in.read();
+        while (octet >= 0) {
+            head.write(octet);
+            if (octet == '\n' && head.toString(StandardCharsets.ISO_8859_1).endsWith("\r\n\r\n")) {
+                break;
+            }
+            octet = in.read();
+        }
+        return head.toString(StandardCharsets.ISO_8859_1);
+    }
+
+    private static int length(String head) {
+        return head.lines()
+                .map(line -> line.toLowerCase(Locale.ROOT))
+                .filter(line -> line.startsWith("content-length:"))
+                .mapToInt(line -> Integer.parseInt(line.substring(15).strip()))
+                .findFirst()
+                .orElse(0);
+    }
+
+    /** Closes every open connection, but goes on listening. */
+    public void closeConnections() throws IOException {
+        for (Socket connection : open) {
+            connection.close();
+        }
+    }
+
+    /** Nothing is accepted and nothing answered any more when this returns, and the port is free again. */
+    @Override
+    public void close() throws IOException {
+        socket.close();
+        closeConnections();
+        try {
+            acceptor.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package dev.isthmus.gateway.upstream.grpc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.settings.Endpoint;
+import dev.isthmus.gateway.upstream.RecordedReply;
+import dev.isthmus.gateway.upstream.ServerCapabilities;
+import dev.isthmus.gateway.upstream.UpstreamBench;
+import dev.isthmus.gateway.upstream.UpstreamSettings;
+import dev.isthmus.oip.ModelRef;
+import dev.isthmus.transcoder.InferMessage;
+import io.netty.buffer.ByteBuf;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Calls of one upstream after the other; closing fails where something is still held. */
+final class GrpcUpstreamCalls implements AutoCloseable {
+    static final Duration LONG = Duration.ofSeconds(60);
+    private static final ModelRef MODEL = ModelRef.of("simple");
+
+    final UpstreamBench bench = new UpstreamBench();
+    private final List<GrpcUpstream> upstreams = new ArrayList<>();
+    private final List<ByteBuf> bodies = new ArrayList<>();
+
+    GrpcUpstream to(Endpoint endpoint) {
+        return to(endpoint, ConnectionRules.of(LONG));
+    }
+
+    GrpcUpstream to(Endpoint endpoint, ConnectionRules rules) {
+        return to(endpoint, rules, 1000);
+    }
+
+    /** @param most bytes of an answer */
+    GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most) {
+        var settings = UpstreamSettings.of("triton", endpoint, LONG, Duration.ofSeconds(5), most);
+        GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), rules, bench.allocator());
+        upstreams.add(upstream);
+        return upstream;
+    }
+
+    RecordedReply infer(GrpcUpstream upstream) {
+        return infer(upstream, bench.call(), 1);
+    }
+
+    RecordedReply infer(GrpcUpstream upstream, Call call, int bytes) {
+        ByteBuf body = bench.allocator().directBuffer(bytes).writeZero(bytes);
+        bodies.add(body);
+        return bench.send(reply -> upstream.infer(call, MODEL, new InferMessage.ProtobufMessage(body), reply));
+    }
+
+    @Override
+    public void close() {
+        upstreams.forEach(GrpcUpstream::close);
+        try (bench) {
+            bench.awaitNothingHeld();
+        }
+        assertThat(bodies).allSatisfy(body -> assertThat(body.refCnt()).isZero());
+    }
+}

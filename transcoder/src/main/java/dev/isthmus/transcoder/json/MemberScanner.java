@@ -1,0 +1,155 @@
+package dev.isthmus.transcoder.json;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.util.ByteProcessor;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * Finds where the value of a top-level member stands in a JSON document that lies in a buffer, which may be composed of
+ * parts. It looks no closer than it must: it does not find out whether the document is well-formed.
+ */
+public final class MemberScanner {
+    /** The longest escape of an ASCII character. */
+    private static final int ESCAPE_BYTES = 6;
+
+    private static final ByteProcessor TO_STRING_END = c -> c != '"' && c != '\\';
+    private static final ByteProcessor TO_BRACKET = c -> c != '"' && c != '{' && c != '}' && c != '[' && c != ']';
+    private static final ByteProcessor OVER_SPACE = MemberScanner::isSpace;
+    private static final ByteProcessor TO_END_OF_WORD = c -> c != ',' && c != '}' && c != ']' && !isSpace(c);
+
+    private final ByteBuf json;
+    private final int last;
+    private int at;
+    private int start;
+
+    /** A scanner of the bytes between these indices; the buffer is borrowed. */
+    public MemberScanner(ByteBuf json, int from, int to) {
+        this.json = json;
+        this.at = from;
+        this.last = to;
+    }
+
+    /** Goes to the first member of this name, which is ASCII and needs no escapes. */
+    public boolean find(String name) {
+        byte[] wanted = name.getBytes(StandardCharsets.US_ASCII);
+        if (!passed('{')) {
+            return false;
+        }
+        do {
+            int key = seen('"') ? at + 1 : last;
+            if (key == last || !string()) {
+                return false;
+            }
+            boolean found = is(wanted, key, at - 1);
+            if (!passed(':') || !value()) {
+                return false;
+            }
+            if (found) {
+                return true;
+            }
+        } while (passed(','));
+        return false;
+    }
+
+    /** Where the value that was found begins. */
+    public int start() {
+        return start;
+    }
+
+    /** Where the value that was found has ended. */
+    public int end() {
+        return at;
+    }
+
+    private boolean is(byte[] wanted, int from, int to) {
+        int length = to - from;
+        if (length < wanted.length || length > wanted.length * ESCAPE_BYTES) {
+            return false;
+        }
+        byte[] key = new byte[length];
+        json.getBytes(from, key);
+        try {
+            return JsonEscapes.unescape(key, 0, length).equals(ByteBuffer.wrap(wanted));
+        } catch (JsonTokenizer.JsonException e) {
+            return false;
+        }
+    }
+
+    /** Whether this byte comes next, after any space. */
+    private boolean seen(char wanted) {
+        int next = json.forEachByte(at, last - at, OVER_SPACE);
+        at = next < 0 ? last : next;
+        return at < last && json.getByte(at) == wanted;
+    }
+
+    private boolean passed(char wanted) {
+        boolean seen = seen(wanted);
+        at += seen ? 1 : 0;
+        return seen;
+    }
+
+    /** Passes a value; whether it is complete. */
+    private boolean value() {
+        boolean string = seen('"');
+        start = at;
+        if (string) {
+            return string();
+        }
+        if (at < last && (json.getByte(at) == '{' || json.getByte(at) == '[')) {
+            return nested();
+        }
+        int next = json.forEachByte(at, last - at, TO_END_OF_WORD);
+        at = next < 0 ? last : next;
+        return next > start;
+    }
+
+    /** Passes a string, from its opening quote; whether it is complete. */
+    private boolean string() {
+        at++;
+        while (at < last) {
+            int next = json.forEachByte(at, last - at, TO_STRING_END);
+            if (next < 0) {
+                return false;
+            }
+            boolean closed = json.getByte(next) == '"';
+            at = next + (closed ? 1 : 2);
+            if (closed) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Passes an object or array, from its opening bracket; whether it is complete. */
+    private boolean nested() {
+        int depth = 0;
+        do {
+            int next = json.forEachByte(at, last - at, TO_BRACKET);
+            if (next < 0) {
+                return false;
+            }
+            at = next;
+            switch (json.getByte(next)) {
+                case '"' -> {
+                    if (!string()) {
+                        return false;
+                    }
+                }
+                case '{', '[' -> {
+                    depth++;
+                    at++;
+                }
+                default -> {
+                    depth--;
+                    at++;
+                }
+            }
+        } while (depth > 0);
+        return true;
+    }
+
+    private static boolean isSpace(byte c) {
+        return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+    }
+}

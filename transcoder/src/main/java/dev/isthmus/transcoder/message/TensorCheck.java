@@ -1,0 +1,147 @@
+package dev.isthmus.transcoder.message;
+
+import dev.isthmus.oip.DataType;
+import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.OipException;
+import dev.isthmus.oip.Parameter;
+import dev.isthmus.oip.Shape;
+import dev.isthmus.oip.Tensor;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Function;
+
+/**
+ * The checks that every tensor passes, whichever wire it comes on. A failure names the tensor, the value and the
+ * expectation.
+ *
+ * @param code what a failure is: the client's fault or the upstream's
+ * @param kind "input" or "output"
+ */
+public record TensorCheck(ErrorCode code, String kind) {
+
+    /** For tensors of a request. */
+    public static final TensorCheck INPUT = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "input");
+
+    /** For the outputs that a request asks for. */
+    public static final TensorCheck REQUESTED = new TensorCheck(ErrorCode.INVALID_ARGUMENT, "output");
+
+    /** For tensors of an upstream's answer. */
+    public static final TensorCheck OUTPUT = new TensorCheck(ErrorCode.BAD_UPSTREAM_ANSWER, "output");
+
+    private static final int LENGTH_PREFIX = 4;
+
+    public OipException failure(String tensor, String message) {
+        return new OipException(code, kind + " '" + tensor + "': " + message);
+    }
+
+    /** The datatype with this name. */
+    public DataType dataType(String tensor, String name) {
+        return DataType.byName(name)
+                .orElseThrow(() -> failure(tensor, "datatype '" + name + "' is not one of the protocol's"));
+    }
+
+    /** The number of elements that this shape has; fails for shapes that cannot be. */
+    public long elementCount(String tensor, Shape shape) {
+        if (shape.rank() > Shape.MAX_RANK) {
+            throw failure(tensor, "shape " + shape + " has more than " + Shape.MAX_RANK + " dimensions");
+        }
+        for (int i = 0; i < shape.rank(); i++) {
+            if (shape.extent(i) < 0) {
+                throw failure(tensor, "shape " + shape + " has a negative dimension");
+            }
+        }
+        try {
+            return shape.elementCount();
+        } catch (ArithmeticException e) {
+            throw new OipException(
+                    code, kind + " '" + tensor + "': shape " + shape + " has more elements than can be counted", e);
+        }
+    }
+
+    /** The bytes that a tensor of a fixed-size datatype has. */
+    public long byteSize(String tensor, DataType type, Shape shape) {
+        try {
+            return Math.multiplyExact(elementCount(tensor, shape), type.size());
+        } catch (ArithmeticException e) {
+            throw new OipException(
+                    code, kind + " '" + tensor + "': shape " + shape + " has more bytes than can be counted", e);
+        }
+    }
+
+    /** That raw data has the size, and for BYTES the element lengths, that datatype and shape ask for. */
+    public void requireRaw(String tensor, DataType type, Shape shape, ByteBuf data) {
+        if (type == DataType.BYTES) {
+            requireElements(tensor, shape, data);
+            return;
+        }
+        requireSize(tensor, type, shape, data.readableBytes());
+    }
+
+    /** That so many bytes are what datatype, which is not BYTES, and shape ask for. */
+    public void requireSize(String tensor, DataType type, Shape shape, long bytes) {
+        long expected = byteSize(tensor, type, shape);
+        if (bytes != expected) {
+            throw failure(
+                    tensor,
+                    "shape " + shape + " of " + type + " needs " + expected + " bytes, got "
+                            + Long.toUnsignedString(bytes));
+        }
+    }
+
+    private void requireElements(String tensor, Shape shape, ByteBuf data) {
+        long expected = elementCount(tensor, shape);
+        long count = 0;
+        int at = data.readerIndex();
+        int end = data.writerIndex();
+        while (at < end) {
+            if (end - at < LENGTH_PREFIX) {
+                throw failure(tensor, "BYTES element " + count + " ends within its length");
+            }
+            long length = data.getUnsignedIntLE(at);
+            at += LENGTH_PREFIX;
+            if (length > end - at) {
+                throw failure(
+                        tensor,
+                        "BYTES element " + count + " has a length of " + length + " bytes, but " + (end - at)
+                                + " are left");
+            }
+            at += (int) length;
+            count++;
+        }
+        if (count != expected) {
+            throw failure(tensor, "shape " + shape + " of BYTES needs " + expected + " elements, got " + count);
+        }
+    }
+
+    /** That a tensor with these parameters does not lie in shared memory, unless that is taken. */
+    public void requireMemory(String tensor, Map<String, Parameter> parameters, WireLimits limits) {
+        if (!limits.sharedMemory() && parameters.containsKey(Tensor.SHARED_MEMORY_REGION)) {
+            throw failure(tensor, "shared memory is not enabled");
+        }
+    }
+
+    /** That a name is no longer than is taken. */
+    public void requireName(String name, WireLimits limits) {
+        if (name.length() > limits.nameBytes()
+                || (name.length() > limits.nameBytes() / 3 && ByteBufUtil.utf8Bytes(name) > limits.nameBytes())) {
+            throw new OipException(code, kind + ": a name has more than " + limits.nameBytes() + " bytes");
+        }
+    }
+
+    /** That no name comes twice. */
+    public <T> void requireDistinct(List<T> named, Function<T, String> name) {
+        if (named.size() < 2) {
+            return;
+        }
+        Set<String> seen = new HashSet<>();
+        for (T each : named) {
+            if (!seen.add(name.apply(each))) {
+                throw new OipException(code, kind + " '" + name.apply(each) + "' is given twice");
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.isthmus.transcoder.number;
+
+import java.math.BigInteger;
+
+/**
+ * Finite doubles as text, without garbage: what {@link FloatText} is for floats, with 126 bits of the power of ten. It is the
+ * text of {@link Double#toString}, but for some of the smallest doubles, where that has two digits and one is enough.
+ */
+final class DoubleText {
+    private static final int LEAST_POWER = -292;
+    private static final int MOST_POWER = 324;
+    private static final int FRACTION_BITS = 52;
+    private static final long FRACTION = (1L << FRACTION_BITS) - 1;
+    private static final int LEAST_EXPONENT = -1074;
+    private static final long LOW_63 = Long.MAX_VALUE;
+
+    private static final long TEN_8 = 100_000_000;
+    private static final long TEN_16 = TEN_8 * TEN_8;
+
+    /** 10^n, n from LEAST_POWER, scaled to 126 bits and rounded up: the upper 63 of them, then the lower. */
+    private static final long[] POWERS = new long[2 * (MOST_POWER - LEAST_POWER + 1)];
+
+    private static final long[] TENS = new long[18];
+
+    static {
+        for (int n = LEAST_POWER; n <= MOST_POWER; n++) {
+            BigInteger scaled = ShortestDecimal.power(n, 126);
+            POWERS[2 * (n - LEAST_POWER)] = scaled.shiftRight(63).longValueExact();
+            POWERS[2 * (n - LEAST_POWER) + 1] = scaled.longValue() & LOW_63;
+        }
+        TENS[0] = 1;
+        for (int i = 1; i < TENS.length; i++) {
+            TENS[i] = 10 * TENS[i - 1];
+        }
+    }
+
+    private DoubleText() {}
+
+    /**
+     * Writes a double.
+     *
+     * @param bits of a finite one
+     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
+     * @return behind the last byte
+     */
+    static int write(long bits, byte[] to, int at) {
+        int i = at;
+        if (bits < 0) {
+            to[i++] = '-';
+        }
+        long fraction = bits & FRACTION;
+        int biased = (int) (bits >>> FRACTION_BITS) & 0x7ff;
+        if (biased == 0) {
+            return fraction == 0 ? DecimalText.zero(to, i) : shortest(fraction, LEAST_EXPONENT, false, to, i);
+        }
+        long significand = fraction | 1L << FRACTION_BITS;
+        int power = biased - 1 + LEAST_EXPONENT;
+        if (power <= 0 && power >= -FRACTION_BITS && (significand & ((1L << -power) - 1)) == 0) {
+            // An integer below 2^53: all of its digits.
+            return decimal(significand >>> -power, 0, to, i);
+        }
+        return shortest(significand, power, fraction == 0 && biased > 1, to, i);
+    }
+
+    /** As {@link FloatText} does it. */
+    private static int shortest(long significand, int power, boolean narrow, byte[] to, int at) {
+        long odd = significand & 1;
+        int exponent = narrow ? ShortestDecimal.log10OfThreeQuarters(power) : ShortestDecimal.log10OfPower2(power);
+        int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 2;
+        int ten = 2 * (-exponent - LEAST_POWER);
+        long middle = 4 * significand;
+        long value = scaled(middle << scale, ten);
+        long least = scaled((narrow ? middle - 1 : middle - 2) << scale, ten) + odd;
+        long most = scaled((middle + 2) << scale, ten) - odd;
+        return decimal(ShortestDecimal.within(value, least, most), exponent, to, at);
+    }
+
+    /** number x 10^n / 2^127, cut off; the last bit tells whether anything was. */
+    private static long scaled(long number, int ten) {
+        long upper = POWERS[ten];
+        long carried = ((upper * number) >>> 1) + Math.multiplyHigh(POWERS[ten + 1], number);
+        long whole = Math.multiplyHigh(upper, number) + (carried >>> 63);
+        return whole | (((carried & LOW_63) + LOW_63) >>> 63);
+    }
+
+    /** Writes {@code number x 10^exponent}; the number has at most 17 digits. */
+    private static int decimal(long number, int exponent, byte[] to, int at) {
+        // Seventeen digits, the first apart, by zeros behind them.
+        int near = ((64 - Long.numberOfLeadingZeros(number)) * 1233) >>> 12;
+        int length = near + (number >= TENS[near] ? 1 : 0);
+        long seventeen = number * TENS[17 - length];
+        long first = seventeen / TEN_16;
+        long rest = seventeen - first * TEN_16;
+        long upper = rest / TEN_8;
+        long lower = rest - upper * TEN_8;
+        return DecimalText.write(first, EightDigits.of(upper), EightDigits.of(lower), length + exponent, to, at);
+    }
+}

@@ -1,0 +1,95 @@
+package dev.isthmus.transcoder.number;
+
+/**
+ * Finite floats as text, without garbage: the fewest digits that read back to the same float, and of those the nearest; in
+ * the form of {@link Float#toString}. {@link ShortestDecimal} says how; 63 bits of the power of ten are enough for floats.
+ */
+final class FloatText {
+    private static final int LEAST_POWER = -36;
+    private static final int MOST_POWER = 45;
+    /** The bits that a scaled number has behind its last one. */
+    private static final long REST = 0x7fff_ffffL;
+
+    /** 10^n, n from LEAST_POWER, scaled to 63 bits and rounded up. */
+    private static final long[] POWERS = new long[MOST_POWER - LEAST_POWER + 1];
+
+    private static final long[] TENS = {
+        1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000
+    };
+
+    static {
+        for (int n = LEAST_POWER; n <= MOST_POWER; n++) {
+            POWERS[n - LEAST_POWER] = ShortestDecimal.power(n, 63).longValueExact();
+        }
+    }
+
+    private FloatText() {}
+
+    /**
+     * Writes a float.
+     *
+     * @param bits of a finite one
+     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
+     * @return behind the last byte
+     */
+    static int write(int bits, byte[] to, int at) {
+        // Where there is no sign, it is written over.
+        to[at] = '-';
+        int i = at + (bits >>> 31);
+        int fraction = bits & 0x7f_ffff;
+        int biased = (bits >>> 23) & 0xff;
+        if (biased == 0) {
+            return fraction == 0 ? DecimalText.zero(to, i) : shortest(fraction, -149, false, to, i);
+        }
+        int significand = fraction | 0x80_0000;
+        int power = biased - 150;
+        if (Integer.numberOfTrailingZeros(significand) >= -power && power <= 0) {
+            // An integer below 2^24: all of its digits.
+            int whole = significand >>> -power;
+            return decimal(whole, 0, to, i);
+        }
+        return shortest(significand, power, fraction == 0 && biased > 1, to, i);
+    }
+
+    /**
+     * Writes {@code significand x 2^power} as the shortest decimal in the interval that rounds to it.
+     *
+     * @param significand of at most 24 bits, with the next as far away as one in its last bit
+     * @param narrow whether the float below is nearer than the one above
+     */
+    static int shortest(int significand, int power, boolean narrow, byte[] to, int at) {
+        int odd = significand & 1;
+        int exponent = narrow ? ShortestDecimal.log10OfThreeQuarters(power) : ShortestDecimal.log10OfPower2(power);
+        // The interval's ends and the float, four times, over 10^exponent: integers, with the last bit set where
+        // something was cut off.
+        int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 33;
+        long ten = POWERS[-exponent - LEAST_POWER];
+        long middle = 4L * significand;
+        long value = scaled(middle, ten, scale);
+        long least = scaled(narrow ? middle - 1 : middle - 2, ten, scale) + odd;
+        long most = scaled(middle + 2, ten, scale) - odd;
+        return decimal((int) ShortestDecimal.within(value, least, most), exponent, to, at);
+    }
+
+    /** number x ten x 2^(scale - 95), cut off; the last bit tells whether anything was, of 31 bits behind it. */
+    private static long scaled(long number, long ten, int scale) {
+        long product = Math.multiplyHigh(ten, number << scale);
+        return (product >>> 31) | (((product & REST) + REST) >>> 31);
+    }
+
+    /** Writes {@code number x 10^exponent}; the number has at most nine digits. */
+    private static int decimal(int number, int exponent, byte[] to, int at) {
+        // Nine digits, the first apart, by zeros behind them.
+        int length = length(number);
+        long nine = number * TENS[9 - length];
+        long first = nine / 100_000_000;
+        long eight = EightDigits.of(nine - 100_000_000 * first);
+        return DecimalText.write(first, eight, 0, length + exponent, to, at);
+    }
+
+    /** How many digits a number of 1 to 9 has. */
+    private static int length(int number) {
+        int near = ((32 - Integer.numberOfLeadingZeros(number)) * 1233) >>> 12;
+        return near + (int) ((TENS[near] - 1 - number) >>> 63);
+    }
+}

@@ -1,0 +1,99 @@
+package dev.isthmus.transcoder.number;
+
+import dev.isthmus.oip.DataType;
+import java.math.BigDecimal;
+
+/** The two 16-bit floating-point formats as numbers: read to the nearest value, ties to even; written shortest. */
+public enum HalfFloat {
+    FP16(10, -24),
+    BF16(7, -133);
+
+    private final int fractionBits;
+    private final int leastPower;
+    private final int fraction;
+    private final int infinity;
+
+    /** @param leastPower the smallest value is two to that power */
+    HalfFloat(int fractionBits, int leastPower) {
+        this.fractionBits = fractionBits;
+        this.leastPower = leastPower;
+        this.fraction = (1 << fractionBits) - 1;
+        this.infinity = 0x7fff & ~fraction;
+    }
+
+    /** @param type one of the two */
+    public static HalfFloat of(DataType type) {
+        return type == DataType.FP16 ? FP16 : BF16;
+    }
+
+    public float toFloat(short bits) {
+        return this == FP16 ? Float.float16ToFloat(bits) : Float.intBitsToFloat(bits << 16);
+    }
+
+    /** The value nearest to a float; ties to even. */
+    private short nearest(float value) {
+        if (this == FP16) {
+            return Float.floatToFloat16(value);
+        }
+        int bits = Float.floatToRawIntBits(value);
+        if (Float.isNaN(value)) {
+            return (short) ((bits >>> 16) | 0x40);
+        }
+        return (short) ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16);
+    }
+
+    /** The value nearest to a double; ties to even. Beyond the largest value: an infinity. */
+    public short nearest(double value) {
+        float rounded = (float) value;
+        if (rounded == value || Double.isNaN(value) || Float.isInfinite(rounded)) {
+            return nearest(rounded);
+        }
+        // Cut off instead of rounded, with the last bit telling that something was cut off: rounding once more is
+        // exact.
+        int bits = Float.floatToRawIntBits(rounded);
+        int cut = Math.abs((double) rounded) > Math.abs(value) ? bits - 1 : bits;
+        return nearest(Float.intBitsToFloat(cut | 1));
+    }
+
+    /** The value nearest to a number as it is written; ties to even. */
+    public short nearest(JsonNumbers number) {
+        double value = number.toDouble();
+        short bits = nearest(value);
+        float rounded = (float) value;
+        // Only a double that may lie exactly between two values can hide on which side the number itself lies.
+        if (rounded == value && toFloat(bits) != rounded && !number.extreme()) {
+            return nearest(number.toDecimal(), value);
+        }
+        return bits;
+    }
+
+    private short nearest(BigDecimal exact, double around) {
+        int side = exact.compareTo(new BigDecimal(around));
+        return nearest(side == 0 ? around : side < 0 ? Math.nextDown(around) : Math.nextUp(around));
+    }
+
+    public boolean isFinite(short bits) {
+        return (bits & infinity) != infinity;
+    }
+
+    /**
+     * Writes the shortest decimal that reads back to these bits, in the form of {@link FloatText}.
+     *
+     * @param bits of a finite value
+     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
+     * @return behind the last byte
+     */
+    int write(short bits, byte[] to, int at) {
+        int i = at;
+        if (bits < 0) {
+            to[i++] = '-';
+        }
+        int below = bits & fraction;
+        int biased = (bits & infinity) >>> fractionBits;
+        if (biased == 0) {
+            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, leastPower, false, to, i);
+        }
+        int significand = below | 1 << fractionBits;
+        return FloatText.shortest(significand, leastPower + biased - 1, below == 0 && biased > 1, to, i);
+    }
+}

@@ -1,0 +1,80 @@
+package dev.isthmus.transcoder.number;
+
+import java.util.Arrays;
+
+/**
+ * Reads numbers of 0 to 255, with a comma before and behind each and no spaces, two at a time: with their commas two fit into
+ * eight bytes, however many digits they have. What it leaves is for others to read, or to refuse.
+ */
+final class OctetPairs {
+    private static final int COMMA = ',' ^ '0';
+    private static final long ONES = 0x0101010101010101L;
+    /** The comma before, and the eight bytes. */
+    private static final int LOOKED_AT = 9;
+
+    /** Moves three bytes into twelve bits, from the sixteenth on: the first on top. */
+    private static final long JOIN = 1 << 24 | 1 << 12 | 1;
+
+    private static final int JOINED = 0xfff;
+
+    /** By three digits, each larger by one, with zeros behind them where there are fewer: the value, or -1 for none. */
+    private static final short[] VALUES = new short[JOINED + 1];
+
+    static {
+        Arrays.fill(VALUES, (short) -1);
+        for (int value = 0; value < 256; value++) {
+            String digits = Integer.toString(value);
+            long text = 0;
+            for (int i = 0; i < digits.length(); i++) {
+                text |= (long) (digits.charAt(i) - '0' + 1) << (8 * i);
+            }
+            VALUES[joined(text)] = (short) value;
+        }
+    }
+
+    private int position;
+
+    /**
+     * Reads pairs as long as there are any.
+     *
+     * @param start behind a value
+     * @param end of what there is in the window
+     * @return how many numbers; {@link #position()} is behind the last
+     */
+    int read(byte[] window, int start, int end, byte[] to) {
+        int count = 0;
+        int at = start;
+        boolean pairs = window[at] == ',';
+        while (pairs && count + 1 < to.length && at + LOOKED_AT <= end) {
+            long eight = EightDigits.read(window, at + 1);
+            long others = EightDigits.others(eight);
+            long later = others & (others - 1);
+            int first = Long.numberOfTrailingZeros(others) - 7;
+            int both = Long.numberOfTrailingZeros(later) - 7;
+            // The digits before the first that is none, and those before the second.
+            long more = eight + ONES;
+            long one = more & ((others ^ (others - 1)) >>> 8);
+            long two = (more & ((later ^ (later - 1)) >>> 8)) >>> first >>> 8;
+            int oneValue = VALUES[joined(one)];
+            int twoValue = VALUES[joined(two)];
+            long commas = (((eight >>> first) ^ COMMA) | ((eight >>> both) ^ COMMA)) & 0xff;
+            pairs = (oneValue | twoValue) >= 0 && (commas | ((one | two) >>> 24)) == 0;
+            if (pairs) {
+                to[count] = (byte) oneValue;
+                to[count + 1] = (byte) twoValue;
+                count += 2;
+                at += (both >>> 3) + 1;
+            }
+        }
+        position = at;
+        return count;
+    }
+
+    int position() {
+        return position;
+    }
+
+    private static int joined(long text) {
+        return (int) ((text * JOIN) >>> 16) & JOINED;
+    }
+}

@@ -1,0 +1,64 @@
+package dev.isthmus.transcoder.number;
+
+import java.math.BigInteger;
+
+/**
+ * What the printers of floats and of doubles share of Schubfach (R. Giulietti, The Schubfach way to render doubles, 2020),
+ * which finds the fewest digits that read back to the same number, and of those the nearest.
+ */
+final class ShortestDecimal {
+    private ShortestDecimal() {}
+
+    /** floor(n log2 10) */
+    static int log2OfPower10(int n) {
+        return (int) ((n * 913_124_641_741L) >> 38);
+    }
+
+    /** floor(n log10 2) */
+    static int log10OfPower2(int n) {
+        return (int) ((n * 661_971_961_083L) >> 41);
+    }
+
+    /** floor(log10(3/4 2^n)) */
+    static int log10OfThreeQuarters(int n) {
+        return (int) ((n * 661_971_961_083L - 274_743_187_321L) >> 41);
+    }
+
+    /** 10^n, scaled by a power of two to so many bits, and rounded up. */
+    static BigInteger power(int n, int bits) {
+        BigInteger power = BigInteger.TEN.pow(Math.abs(n));
+        int left = bits - 1 - log2OfPower10(n);
+        BigInteger scaled = n >= 0
+                ? left >= 0 ? power.shiftLeft(left) : power.shiftRight(-left)
+                : BigInteger.ONE.shiftLeft(left).divide(power);
+        return scaled.add(BigInteger.ONE);
+    }
+
+    /**
+     * Chooses one of four integers, of which two end in a zero. All that is given is four times its value, with the last bit
+     * set where something was cut off.
+     *
+     * @param value the number that is to be written
+     * @param least the least that reads back to it
+     * @param most the largest that does
+     */
+    static long within(long value, long least, long most) {
+        // Zeros and ones instead of branches, which would be guessed wrong too often.
+        long down = value >>> 2;
+        long ten = down / 10 * 10;
+        long lowTen = atMost(least, ten << 2);
+        long highTen = atMost((ten + 10) << 2, most);
+        long low = atMost(least, down << 2);
+        long high = atMost((down + 1) << 2, most);
+        long one = low ^ high;
+        long nearer = ((value & 3) + (down & 1) + 1) >>> 2;
+        long chosen = down + ((high & one) | (nearer & ~one));
+        long tenOnly = -(lowTen ^ highTen);
+        return down < 10 ? chosen : chosen + (tenOnly & (ten + 10 * highTen - chosen));
+    }
+
+    /** 1 where a number is at most another, 0 where it is larger; of less than 63 bits both. */
+    private static long atMost(long number, long other) {
+        return ((other - number) >>> 63) ^ 1;
+    }
+}

@@ -1,0 +1,130 @@
+package dev.isthmus.transcoder.number;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.math.BigDecimal;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class UnitFloatsTest {
+    private static final int CASES = 200_000;
+
+    private final SplittableRandom random = new SplittableRandom(7);
+    private final UnitFloats floats = new UnitFloats();
+    private final byte[] to = new byte[8];
+
+    /** Reads what is behind the start; in the window follows so much that what is there is looked at. */
+    private int read(String text) {
+        byte[] window = (text + "7".repeat(NumberRun.PADDING)).getBytes(ISO_8859_1);
+        return floats.read(window, 0, text.length(), to, 0);
+    }
+
+    private float first() {
+        return Float.intBitsToFloat((int) ArrayView.INTS.get(to, 0));
+    }
+
+    private void requireRead(String number) {
+        String text = "," + number + "]";
+        assertThat(read(text + " ".repeat(30))).as(number).isOne();
+        assertThat(floats.position()).as(number).isEqualTo(text.length() - 1);
+        assertThat(first()).as(number).isEqualTo(Float.parseFloat(number));
+    }
+
+    private String digits(int count) {
+        StringBuilder digits = new StringBuilder();
+        for (int i = 0; i < count; i++) {
+            digits.append(random.nextInt(10));
+        }
+        return digits.toString();
+    }
+
+    @Test
+    void anyDigits_areTheNearestFloat() {
+        for (int i = 0; i < CASES; i++) {
+            String sign = random.nextBoolean() ? "-" : "";
+            requireRead(sign + random.nextInt(10) + "." + digits(1 + random.nextInt(16)));
+            requireRead(sign + random.nextInt(1, 10) + "." + digits(1 + random.nextInt(23)));
+        }
+    }
+
+    @Test
+    void besideHalfWay_isReadRightly_orLeft() {
+        int read = 0;
+        for (int i = 0; i < CASES; i++) {
+            float below = (float) random.nextDouble(10);
+            BigDecimal half = new BigDecimal(below)
+                    .add(new BigDecimal(Math.nextUp(below)))
+                    .divide(BigDecimal.TWO);
+            String text = half.toPlainString();
+            String number = text.substring(0, Math.min(text.length(), 3 + random.nextInt(24)));
+            if (read("," + number + "]" + " ".repeat(30)) == 1) {
+                assertThat(first()).as(number).isEqualTo(Float.parseFloat(number));
+                read++;
+            }
+        }
+        assertThat(read).isGreaterThan(CASES / 10);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "1",
+                "-1",
+                "10.5",
+                "01.5",
+                ".5",
+                "1.",
+                "-.5",
+                "--1.5",
+                "+1.5",
+                "1.5e3",
+                "1.5E-3",
+                "1.5.5",
+                "1,5",
+                "1.x",
+                "a.5",
+                "1.12345678x",
+                "1.1234567812345678x",
+                "1.123456781234567812345678",
+                "0.000000000000000000000001",
+                "0.00012345678901234567",
+                "1.5\u00e9",
+                "\u00b1.5",
+                "1.\u00b15"
+            })
+    void others_areLeft(String number) {
+        assertThat(read("," + number + "]" + " ".repeat(30))).isZero();
+        assertThat(floats.position()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0.5", "-0.5", "0.0", "-0.0", "1.12345678", "1.1234567812345678", "0.00000001"})
+    void behindCommaOrOneSpace_andBeforeWhatEndsIt_isRead(String number) {
+        for (String before : new String[] {",", ", "}) {
+            for (String behind : new String[] {",", "]", " ", "\n", "\r", "\t"}) {
+                assertThat(read(before + number + behind + " ".repeat(30))).isOne();
+                assertThat(first()).isEqualTo(Float.parseFloat(number));
+                assertThat(floats.position()).isEqualTo((before + number).length());
+            }
+        }
+    }
+
+    @Test
+    void whatIsNotThere_isNotRead() {
+        String text = ",1.12345678901234567890123]";
+        for (int end = 0; end < text.length(); end++) {
+            byte[] window = (text + "7".repeat(NumberRun.PADDING)).getBytes(ISO_8859_1);
+            assertThat(floats.read(window, 0, end, to, 0)).isZero();
+        }
+    }
+
+    @Test
+    void noMoreThanThereIsRoomFor_areRead() {
+        assertThat(read(",1.5, -2.5,3.5]" + " ".repeat(30))).isEqualTo(2);
+        assertThat(floats.position()).isEqualTo(",1.5, -2.5".length());
+        assertThat(Float.intBitsToFloat((int) ArrayView.INTS.get(to, 4))).isEqualTo(-2.5f);
+    }
+}

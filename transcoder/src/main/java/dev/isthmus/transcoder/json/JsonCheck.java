@@ -9,7 +9,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * Makes sure that a body which is no inference is one JSON object (RFC 8259) within the limits that hold for inferences,
+ * Makes sure that a body, or an answer, which is no inference is one JSON object (RFC 8259) within the limits that hold for inferences,
  * while it arrives in chunks. Keeps nothing of it but the names of the members of objects that are open. Not thread-safe.
  */
 public final class JsonCheck {
@@ -27,25 +27,34 @@ public final class JsonCheck {
     private final JsonTokenizer json;
     private final long mostValues;
     private final boolean optional;
+    /** Whether NaN and the infinities are taken, which are no JSON. */
+    private final boolean words;
+
     private final Deque<Set<String>> open = new ArrayDeque<>();
     private int members;
     private long values;
     private boolean any;
 
-    private JsonCheck(WireLimits limits, long mostValues, boolean optional) {
+    private JsonCheck(WireLimits limits, long mostValues, boolean optional, boolean words) {
         this.json = new JsonTokenizer(limits);
         this.mostValues = mostValues;
         this.optional = optional;
+        this.words = words;
     }
 
     /** Of a body that goes on to a server unread. */
     public static JsonCheck passed(WireLimits limits) {
-        return new JsonCheck(limits, Long.MAX_VALUE, false);
+        return new JsonCheck(limits, Long.MAX_VALUE, false, false);
+    }
+
+    /** Of a server's answer that goes on unread; many write numbers that are not finite as Python does. */
+    public static JsonCheck answer() {
+        return new JsonCheck(WireLimits.DEFAULT, Long.MAX_VALUE, false, true);
     }
 
     /** Of a body that may be read into a tree, and so has few values; an empty one will do as well. */
     public static JsonCheck optional(WireLimits limits) {
-        return new JsonCheck(limits, MOST_MEMBERS, true);
+        return new JsonCheck(limits, MOST_MEMBERS, true, false);
     }
 
     /**
@@ -100,8 +109,11 @@ public final class JsonCheck {
             case END_OBJECT -> members -= open.pop().size();
             case KEY -> member(json.text());
             case STRING -> json.utf8();
-            case NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY ->
-                throw OipException.invalid("malformed JSON: a value is expected, got " + token);
+            case NAN, POSITIVE_INFINITY, NEGATIVE_INFINITY -> {
+                if (!words) {
+                    throw OipException.invalid("malformed JSON: a value is expected, got " + token);
+                }
+            }
             case START_ARRAY, END_ARRAY, NUMBER, TRUE, FALSE, NULL, NEED_MORE, END -> {}
         }
         values++;

@@ -21,9 +21,13 @@ final class ParameterEntries {
     /** An InferParameter in which no choice is set; known by its identity. */
     private static final Parameter UNSET = new Parameter.Text("");
 
+    /** Of one message, its own and those of its tensors: each takes some 200 bytes of the heap, which nothing counts. */
+    private static final int MOST = 1 << 16;
+
     private final TensorCheck check;
     private final WireLimits limits;
     private boolean wide;
+    private int entries;
 
     ParameterEntries(TensorCheck message, WireLimits limits) {
         this.check = new TensorCheck(message.code(), "parameter");
@@ -40,8 +44,13 @@ final class ParameterEntries {
      *
      * @param before those before it; empty and immutable, or what this returned
      * @return those and the new one, which takes the place of one with its key
+     * @throws OipException where it is malformed, or one more than are taken
      */
     Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
+        entries++;
+        if (entries > MOST) {
+            throw new OipException(check.code(), "parameters: at most " + MOST + " of one message are taken");
+        }
         String key = "";
         Parameter value = UNSET;
         while (entry.more()) {

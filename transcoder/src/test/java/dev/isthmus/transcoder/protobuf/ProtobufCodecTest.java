@@ -368,4 +368,22 @@ class ProtobufCodecTest {
         }
         assertThatThrownBy(() -> parameters(many.build().toByteArray())).hasMessageContaining("at most 1024");
     }
+
+    /** Each is within its limits; together they would take hundreds of times what one may. */
+    @Test
+    void parametersOfAllTensorsTogether_areLimited() {
+        ModelInferRequest.InferInputTensor.Builder input = ModelInferRequest.InferInputTensor.newBuilder()
+                .setName("a")
+                .setDatatype("INT8")
+                .addShape(0);
+        for (int i = 0; i < 1000; i++) {
+            input.putParameters(
+                    Integer.toString(i), InferParameter.newBuilder().setInt64Param(i).build());
+        }
+        ModelInferRequest.Builder many = ModelInferRequest.newBuilder().setModelName("m");
+        for (int i = 0; i < 66; i++) {
+            many.addInputs(input.setName("a" + i));
+        }
+        assertThatThrownBy(() -> read(many.build().toByteArray())).hasMessageContaining("at most 65536 of one message");
+    }
 }

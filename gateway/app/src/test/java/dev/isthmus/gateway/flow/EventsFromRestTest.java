@@ -4,11 +4,13 @@ import static dev.isthmus.gateway.upstream.FakeRestServer.write;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.settings.GatewayConfig.ServerDialect;
+import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.gateway.upstream.FakeGrpcServer;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -30,7 +32,8 @@ class EventsFromRestTest {
             "id: 7",
             "data: {\"text_output\":\"\u00fc\"}",
             "",
-            "data:no space\ndata: two lines\n\nretry: 1\rdata: last, unfinished");
+            "data:{\"no\": \"space\",\ndata: \"two\": \"lines\"}\n\ndata\n\ndate: 1\n\n"
+                    + "retry: 1\rdata: {\"last\": \"unended\"}");
 
     private static void chunk(OutputStream out, String text) throws IOException {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -164,6 +167,43 @@ class EventsFromRestTest {
             assertThat(asked.head()).startsWith("POST " + GENERATE + " ");
             assertThat(asked.body()).isEqualTo("{\"text_input\":  \"x\"}");
             assertThat(other.post(GENERATE, "{}").body()).isEqualTo(ODD);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"{\"a\":1,}", "x", "[1]", "{\"a\":\"\u0001\"}", "{\"a\":1}\ndata:{}", "{\"a\":\"\ndata:\"}"})
+    void generate_answersThatAreNoJsonObject_areNotPassedOn(String wrong) throws Exception {
+        String good = "data: {\"text_output\":\"\u00fc\", \"p\":NaN}\r\n\r\n";
+        for (int pieces : new int[] {1, 1000}) {
+            try (FakeRestServer server = sending(good + "data: " + wrong + "\n\n" + good, pieces);
+                    Stage stage = stage(server);
+                    Http1Client client = stage.http1();
+                    Http2Client other = new Http2Client(stage.port())) {
+                client.post(GENERATE, "{}").head();
+                String error = "data: {\"error\":\"upstream 'server' sent an event that is not one JSON object: ";
+                assertThat(client.chunks()).startsWith(good + error).endsWith("\"}\n\n");
+                assertThat(other.post(GENERATE, "{}").body()).startsWith(good + error);
+            }
+        }
+        try (FakeRestServer server = FakeRestServer.sending(FakeRestServer.ok(wrong));
+                Stage stage = stage(server);
+                Http1Client client = stage.http1()) {
+            assertThat(client.post("/v2/models/m/generate", "{}").response().status())
+                    .isEqualTo(502);
+        }
+    }
+
+    @Test
+    void generate_largeEvent_isNotPassedOn() throws Exception {
+        String large = "data: {\"a\":\"" + "x".repeat(1 << 20) + "\"}\n\n";
+        try (FakeRestServer server = sending(large, 1);
+                Stage stage = Stage.taking(
+                        100_000,
+                        Map.of("server", Stage.rest(server, ServerDialect.TRITON)),
+                        Map.of("m", ModelConfig.of("server")));
+                Http2Client client = new Http2Client(stage.port())) {
+            assertThat(client.post(GENERATE, "{}").body()).contains("more than 100000 bytes");
         }
     }
 

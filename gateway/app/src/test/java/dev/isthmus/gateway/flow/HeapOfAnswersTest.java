@@ -28,7 +28,8 @@ class HeapOfAnswersTest {
             .collect(Collectors.joining(
                     "",
                     "{",
-                    "\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],\"data\":[1]}]}"));
+                    "\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\",\"shape\":[1],"
+                            + "\"data\":[1]}]}"));
 
     private static Stage stage(FakeRestServer server) throws Exception {
         Stage stage = Stage.of(Stage.rest(server, ServerDialect.TRITON));

@@ -101,18 +101,23 @@ final class PartsServer implements AutoCloseable {
 
         /** These bytes of the data. */
         Inference data(byte[] bytes, int from, int to) {
+            return data(bytes, from, to, sent);
+        }
+
+        /** The same, counted there when it has gone out. */
+        Inference data(byte[] bytes, int from, int to, AtomicInteger gone) {
             for (int at = from; at < to; at += FRAME) {
                 int length = Math.min(FRAME, to - at);
                 stream.write(new DefaultHttp2DataFrame(Unpooled.wrappedBuffer(bytes, at, length)))
-                        .addListener(written -> count(written, length));
+                        .addListener(written -> count(written, length, gone));
             }
             stream.flush();
             return this;
         }
 
-        private void count(Future<?> written, int length) {
+        private static void count(Future<?> written, int length, AtomicInteger gone) {
             if (written.isSuccess()) {
-                sent.addAndGet(length);
+                gone.addAndGet(length);
             }
         }
 

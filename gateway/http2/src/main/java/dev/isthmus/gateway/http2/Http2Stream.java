@@ -19,6 +19,8 @@ public final class Http2Stream {
     private @Nullable SendQueue queue;
     private int sendWindow;
     private int receiveWindow;
+    /** What the peer may send before {@link #consumed}. */
+    private int window;
 
     /** What was consumed and is not yet given back to the peer. */
     private int due;
@@ -69,6 +71,7 @@ public final class Http2Stream {
         this.id = id;
         this.sendWindow = sendWindow;
         this.receiveWindow = receiveWindow;
+        this.window = session.streamWindow();
     }
 
     public Http2Connection connection() {
@@ -120,12 +123,21 @@ public final class Http2Stream {
     public void consumed(int bytes) {
         if (bytes > 0 && !is(StreamFlag.CLOSED) && !is(StreamFlag.REMOTE_ENDED)) {
             due += bytes;
-            if (due >= (session.streamWindow() + 1) / 2) {
+            if (due >= (window + 1) / 2) {
                 receiveWindow += due;
                 session.writer().windowUpdate(id, due);
                 session.flusher().touch();
                 due = 0;
             }
+        }
+    }
+
+    /** Lets the peer send so much before {@link #consumed} from now on, where it is more than before. */
+    public void widen(int bytes) {
+        if (bytes > window) {
+            int more = bytes - window;
+            window = bytes;
+            consumed(more);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
 import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
@@ -23,14 +24,14 @@ class OnDemandChecksTest {
     private static final ModelRef MODEL = new ModelRef("m", "2");
 
     private final AtomicLong now = new AtomicLong();
-    private final FakeServer one = new FakeServer();
-    private final FakeServer two = new FakeServer();
+    private final FakeUpstream one = new FakeUpstream();
+    private final FakeUpstream two = new FakeUpstream();
     private final List<String> failed = new ArrayList<>();
     private final List<LookupResult<CheckResults>> told = new ArrayList<>();
     private final OnDemandChecks checks = new OnDemandChecks(
             new EmbeddedChannel().eventLoop(), UnpooledByteBufAllocator.DEFAULT, now::get, failed::add);
 
-    private void ask(FakeServer... servers) {
+    private void ask(FakeUpstream... servers) {
         checks.check(
                 List.of(servers).stream()
                         .map(server -> new ModelOnServer(server, MODEL))
@@ -38,7 +39,7 @@ class OnDemandChecksTest {
                 told::add);
     }
 
-    private static void answer(FakeServer server, boolean ready) {
+    private static void answer(FakeUpstream server, boolean ready) {
         server.last().reply.only(new ReplyMessage.ModelReadyState(MODEL, ready));
     }
 

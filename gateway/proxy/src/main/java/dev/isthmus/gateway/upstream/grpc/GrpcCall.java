@@ -27,6 +27,12 @@ final class GrpcCall implements StreamListener {
     /** Of what a listener that was slow to take it is given at once. */
     private static final int PART = 256 * 1024;
 
+    /** What a server may send on a stream at most before it is taken, in bytes. */
+    private static final int WINDOW = 1 << 20;
+
+    /** Sockets and the client's window take so much of an answer that nobody reads, in bytes: no reason for a larger window. */
+    private static final int UNREAD = 2 << 20;
+
     private final GrpcConnectionPool pool;
     private final HeaderFieldList head;
     private final CallTimeout timeout;
@@ -37,6 +43,10 @@ final class GrpcCall implements StreamListener {
     private @Nullable GrpcDeframer deframer;
     /** What has come and was not given back to the server's window. */
     private int withheld;
+    /** What was given back to it. */
+    private long taken;
+    /** Whether it is one of the pool's calls with a large window. */
+    private boolean largeWindow;
     /** What to say when the messages that have come are taken. */
     private @Nullable Runnable ending;
 
@@ -177,6 +187,9 @@ final class GrpcCall implements StreamListener {
     private void finish() {
         over = true;
         stopTimer();
+        if (largeWindow) {
+            pool.largeWindowEnded();
+        }
         if (deframer != null) {
             deframer.release();
         }
@@ -283,6 +296,10 @@ final class GrpcCall implements StreamListener {
             try {
                 // All of it at once: of answers that wait for each other's room none would ever be complete.
                 listener.gathered(Math.max(to.bytes(), to.announced()));
+                if (stream != null && to.missing() == 0 && to.announced() > 0) {
+                    // There is room for all of it.
+                    stream.widen(WINDOW);
+                }
             } catch (OipException refused) {
                 fail(refused);
             }
@@ -321,6 +338,10 @@ final class GrpcCall implements StreamListener {
             long length = from.open(GrpcDeframer.LARGE);
             if (length != GrpcDeframer.NOT_OPENED) {
                 listener.opened(length);
+                largeWindow = largeWindow || pool.largeWindow();
+                if (largeWindow && stream != null) {
+                    stream.widen(WINDOW);
+                }
             }
         }
         return from.missing() > 0;
@@ -330,6 +351,8 @@ final class GrpcCall implements StreamListener {
         if (ending != null) {
             ending.run();
         } else if (stream != null) {
+            taken += withheld;
+            stream.widen((int) Math.min(WINDOW, (taken - UNREAD) / 2));
             stream.consumed(withheld);
             withheld = 0;
         }

@@ -20,7 +20,9 @@ import org.jspecify.annotations.Nullable;
  * a server that is silent for long must answer a ping. Lives on the event loop of its pool.
  */
 final class GrpcConnection implements ConnectionListener {
-    private static final int STREAM_WINDOW = 1 << 20;
+    /** At first; {@link GrpcCall} widens it. */
+    private static final int STREAM_WINDOW = 64 << 10;
+
     private static final int CONNECTION_WINDOW = 4 << 20;
     /** Large, so that large tensors come in few parts. */
     private static final int MAX_FRAME = 1 << 20;

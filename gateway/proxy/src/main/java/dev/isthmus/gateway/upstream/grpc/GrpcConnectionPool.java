@@ -23,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * with it where there is no other connection.
  */
 final class GrpcConnectionPool {
+    /** So many calls at once have a large window before their clients have taken anything. */
+    private static final int LARGE_WINDOWS = 2;
 
     private final StatusText texts;
     private final ConnectionRules rules;
@@ -37,6 +39,7 @@ final class GrpcConnectionPool {
 
     private final LinkedHashSet<GrpcCall> waiting = new LinkedHashSet<>();
     private @Nullable GrpcConnection connecting;
+    private int largeWindows;
     private boolean closed;
 
     private GrpcConnectionPool(
@@ -61,6 +64,18 @@ final class GrpcConnectionPool {
             EventLoop loop,
             ByteBufAllocator allocator) {
         return new GrpcConnectionPool(texts, rules, loop, allocator, settings);
+    }
+
+    /** Whether one more call may have a large window at once; it says when it has ended. */
+    boolean largeWindow() {
+        boolean free = largeWindows < LARGE_WINDOWS;
+        largeWindows += free ? 1 : 0;
+        return free;
+    }
+
+    /** A call that had a large window at once has ended. */
+    void largeWindowEnded() {
+        largeWindows--;
     }
 
     StatusText texts() {

@@ -13,6 +13,13 @@ interface PartReader {
      */
     void part(ByteBuf part);
 
+    /**
+     * The last part has come.
+     *
+     * @throws dev.isthmus.oip.OipException when something is missing
+     */
+    default void end() {}
+
     /** Gives back what is held; called once, after the last part or when nobody waits any more. */
     void release();
 }

@@ -126,6 +126,9 @@ final class ResponseCollector {
         PartReader streaming = parts;
         if (streaming != null && !asked) {
             streaming.part(bytes);
+            if (last) {
+                streaming.end();
+            }
             return last;
         }
         length += bytes.readableBytes();

@@ -8,9 +8,11 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
+import dev.isthmus.transcoder.json.JsonCheck;
 import dev.isthmus.transcoder.message.Wire;
 import dev.isthmus.transcoder.rest.RestBody;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.CompositeByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.io.IOException;
 import java.util.List;
@@ -42,6 +44,24 @@ record RestResponses(UpstreamFailures failures) {
         } catch (RuntimeException e) {
             body.release();
             throw e;
+        }
+    }
+
+    /** A document that is passed on as it is where it is one JSON object. */
+    ReplyMessage generated(int status, ByteBuf body) {
+        ReplyMessage document = document(status, body);
+        try {
+            JsonCheck check = JsonCheck.answer();
+            if (body instanceof CompositeByteBuf parts) {
+                parts.forEach(check::feed);
+            } else {
+                check.feed(body);
+            }
+            check.finish();
+            return document;
+        } catch (OipException malformed) {
+            document.release();
+            throw failures.badAnswer("sent an answer that is not one JSON object: " + malformed.message(), malformed);
         }
     }
 

@@ -113,7 +113,7 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        RestResponseHandler document = (status, headers, content) -> answers.document(status, content);
+        RestResponseHandler document = (status, headers, content) -> answers.generated(status, content);
         RestResponseHandler reader = generate.stream() ? new EventStreamReader(call, document, true) : document;
         String verb = generate.stream() ? "/generate_stream" : "/generate";
         return post(call, () -> ModelPath.of(asked(generate.model())) + verb, body, reader, reply);
@@ -168,23 +168,9 @@ public final class RestUpstream implements Upstream {
                 return null;
             }
             return raw
-                    ? new RawEvents(reply)
+                    ? new CheckedEvents(call, reply, failures, settings.maxMessageBytes())
                     : new EventReader(reply, failures, call.allocator(), settings.maxMessageBytes());
         }
-    }
-
-    private record RawEvents(Reply reply) implements PartReader {
-        @Override
-        public void part(ByteBuf part) {
-            if (part.isReadable()) {
-                reply.message(new ReplyMessage.Events(part));
-            } else {
-                part.release();
-            }
-        }
-
-        @Override
-        public void release() {}
     }
 
     private Subscription infer(

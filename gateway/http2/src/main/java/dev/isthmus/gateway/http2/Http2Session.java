@@ -217,7 +217,7 @@ final class Http2Session {
 
     void becameWritable(Http2Stream stream) {
         try {
-            stream.listener().becameWritable();
+            stream.listener().writabilityChanged();
         } catch (RuntimeException e) {
             failed(stream, e);
         }

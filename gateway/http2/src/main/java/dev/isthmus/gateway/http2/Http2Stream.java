@@ -110,7 +110,7 @@ public final class Http2Stream {
     }
 
     /** Whether little is queued and the socket takes more. If not, the listener hears when that changes. */
-    public boolean writable() {
+    public boolean isWritable() {
         return session.sender().writable(this);
     }
 

@@ -46,8 +46,8 @@ public interface StreamListener {
     /** The peer took too long. The listener may end the stream; otherwise it is reset. */
     default void peerTimedOut(TimeoutRule rule) {}
 
-    /** {@link Http2Stream#writable} said no, and would say yes now. */
-    default void becameWritable() {}
+    /** {@link Http2Stream#isWritable} said no, and would say yes now. */
+    default void writabilityChanged() {}
 
     /**
      * The stream is over, however it ended; before {@link #closed}. Of a server that has answered before the request ended:

@@ -30,15 +30,15 @@ final class EchoStreamListener implements StreamListener {
     public void data(ByteBuf data, boolean end) {
         owed += data.readableBytes();
         stream.data(data, false);
-        becameWritable();
+        writabilityChanged();
         if (end) {
             stream.headers(TRAILERS, true);
         }
     }
 
     @Override
-    public void becameWritable() {
-        if (stream.writable()) {
+    public void writabilityChanged() {
+        if (stream.isWritable()) {
             stream.consumed(owed);
             owed = 0;
         }

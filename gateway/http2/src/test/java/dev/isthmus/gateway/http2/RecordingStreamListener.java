@@ -63,7 +63,7 @@ class RecordingStreamListener implements StreamListener {
     }
 
     @Override
-    public void becameWritable() {
+    public void writabilityChanged() {
         writable++;
     }
 

@@ -201,13 +201,13 @@ class SendingTest {
     void muchQueued_isNotWritable_untilItHasGone() {
         settings("000400000000");
         Http2Stream stream = open(1);
-        assertThat(stream.writable()).isTrue();
+        assertThat(stream.isWritable()).isTrue();
         stream.data(bytes(OutboundFlowControl.QUEUE_LIMIT), false);
-        assertThat(stream.writable()).isFalse();
+        assertThat(stream.isWritable()).isFalse();
         assertThat(bench.request(0).writable).isZero();
         window(1, 1);
         assertThat(bench.request(0).writable).isEqualTo(1);
-        assertThat(stream.writable()).isTrue();
+        assertThat(stream.isWritable()).isTrue();
         window(1, 1);
         assertThat(bench.request(0).writable).isEqualTo(1);
     }
@@ -219,7 +219,7 @@ class SendingTest {
         Http2Stream stream = open(1);
         bench.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, false);
         stream.data(bytes(100), false);
-        assertThat(stream.writable()).isFalse();
+        assertThat(stream.isWritable()).isFalse();
         assertThat(data()).isEmpty();
         bench.channel.unsafe().outboundBuffer().setUserDefinedWritability(1, true);
         assertThat(data()).containsExactly("DATA 1 100");

@@ -39,8 +39,8 @@ public abstract class ForwardingReply implements Reply {
     }
 
     @Override
-    public boolean writable() {
-        return delegate.writable();
+    public boolean isReady() {
+        return delegate.isReady();
     }
 
     @Override
@@ -49,7 +49,7 @@ public abstract class ForwardingReply implements Reply {
     }
 
     @Override
-    public void readMore() {
-        delegate.readMore();
+    public void onReady() {
+        delegate.onReady();
     }
 }

@@ -32,8 +32,8 @@ public abstract class ForwardingSink implements RequestSink {
     }
 
     @Override
-    public boolean writable() {
-        return delegate.writable();
+    public boolean isReady() {
+        return delegate.isReady();
     }
 
     @Override
@@ -47,7 +47,7 @@ public abstract class ForwardingSink implements RequestSink {
     }
 
     @Override
-    public void resume() {
-        delegate.resume();
+    public void onReady() {
+        delegate.onReady();
     }
 }

@@ -24,14 +24,14 @@ public interface Reply {
 
     void fail(OipException failure);
 
-    /** Whether the client takes answers now; where not, {@link RequestSink#resume()} tells when it does again. */
-    default boolean writable() {
+    /** Whether the client takes answers now; where not, {@link RequestSink#onReady()} tells when it does again. */
+    default boolean isReady() {
         return true;
     }
 
     /**
      * Whether an inference answer on this wire may come as {@code ReplyMessage.Part}s; the next is given only while
-     * {@link #writable()}. Asked before the first one.
+     * {@link #isReady()}. Asked before the first one.
      *
      * @param length of the answer, or of its tensors, in bytes; {@link ReplyMessage.Part#UNKNOWN} where it is not known
      */
@@ -40,7 +40,7 @@ public interface Reply {
     }
 
     /** The sink, which was not {@linkplain RequestSink#writable() writable}, takes more of the request again. */
-    default void readMore() {}
+    default void onReady() {}
 
     /** The only answer. */
     default void only(ReplyMessage answer) {

@@ -22,7 +22,7 @@ public interface RequestSink {
         public void cancel() {}
 
         @Override
-        public boolean writable() {
+        public boolean isReady() {
             return false;
         }
     };
@@ -36,8 +36,8 @@ public interface RequestSink {
     /** The client has gone or gave up: whatever is under way for this call is ended and released. No reply follows. */
     void cancel();
 
-    /** Whether more of the request is wanted now; where not, {@link Reply#readMore()} tells when it is again. */
-    default boolean writable() {
+    /** Whether more of the request is wanted now; where not, {@link Reply#onReady()} tells when it is again. */
+    default boolean isReady() {
         return true;
     }
 
@@ -55,5 +55,5 @@ public interface RequestSink {
     }
 
     /** The client, which was not {@linkplain Reply#writable() writable}, takes answers again. */
-    default void resume() {}
+    default void onReady() {}
 }

@@ -9,6 +9,6 @@ public interface Subscription {
     /** Ends it, because nobody waits for the outcome any more. Idempotent. */
     void cancel();
 
-    /** Goes on with answers, after {@link Reply#writable()} was false. */
-    default void resume() {}
+    /** Goes on with answers, after {@link Reply#isReady()} was false. */
+    default void onReady() {}
 }

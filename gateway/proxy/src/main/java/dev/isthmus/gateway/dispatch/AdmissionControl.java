@@ -91,10 +91,10 @@ final class AdmissionControl implements Service {
     }
 
     @Override
-    public void readMore() {
+    public void onReady() {
         // What waited has gone: it holds less.
         memory.request(request.held());
-        super.readMore();
+        super.onReady();
     }
 
     @Override

@@ -104,7 +104,7 @@ final class IncomingRequest implements RequestSink {
             }
         }
         if (upload != null) {
-            upload.move();
+            upload.forward();
         }
     }
 
@@ -149,8 +149,8 @@ final class IncomingRequest implements RequestSink {
     }
 
     @Override
-    public boolean writable() {
-        return upload == null || upload.takesMore();
+    public boolean isReady() {
+        return upload == null || upload.isReady();
     }
 
     @Override
@@ -183,7 +183,7 @@ final class IncomingRequest implements RequestSink {
     }
 
     @Override
-    public void resume() {
-        flow.resume();
+    public void onReady() {
+        flow.onReplyReady();
     }
 }

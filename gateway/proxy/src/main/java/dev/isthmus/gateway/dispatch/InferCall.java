@@ -185,10 +185,10 @@ final class InferCall implements Reply {
     }
 
     /** The client takes answers again. */
-    void resume() {
+    void onReplyReady() {
         JsonResponseWriter writing = text;
         if (over || writing == null) {
-            underWay.resume();
+            underWay.onReady();
             return;
         }
         try {
@@ -211,13 +211,13 @@ final class InferCall implements Reply {
     }
 
     @Override
-    public void readMore() {
-        client.readMore();
+    public void onReady() {
+        client.onReady();
     }
 
     @Override
-    public boolean writable() {
-        return client.writable();
+    public boolean isReady() {
+        return client.isReady();
     }
 
     @Override
@@ -344,7 +344,7 @@ final class InferCall implements Reply {
         }
         over = true;
         boolean sends = underWay instanceof RequestUpload upload && upload.waitsForClient();
-        routed.failed(failure, sends, !client.writable());
+        routed.failed(failure, sends, !client.isReady());
         giveBack();
         client.fail(failure);
     }

@@ -182,7 +182,7 @@ final class JsonBody implements RequestBody {
         }
 
         @Override
-        public boolean waits() {
+        public boolean hasPart() {
             return message != null && message.waits();
         }
 

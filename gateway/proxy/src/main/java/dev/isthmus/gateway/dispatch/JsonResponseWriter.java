@@ -40,7 +40,7 @@ final class JsonResponseWriter {
             return;
         }
         writing = true;
-        while (!written && client.writable()) {
+        while (!written && client.isReady()) {
             ByteBuf part = text.next();
             if (part == null) {
                 release();

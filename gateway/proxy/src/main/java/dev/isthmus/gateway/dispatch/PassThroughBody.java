@@ -92,7 +92,7 @@ public final class PassThroughBody implements RequestSink {
     }
 
     @Override
-    public void resume() {
-        underWay.resume();
+    public void onReady() {
+        underWay.onReady();
     }
 }

@@ -214,7 +214,7 @@ final class ProtobufBody implements RequestBody {
         }
 
         @Override
-        public boolean waits() {
+        public boolean hasPart() {
             return started && gathered.bytes() > 0;
         }
 

@@ -1,22 +1,20 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.message.Wire;
-import java.util.Map;
 
 /**
- * A request that goes on to its server in parts, as the server takes them. What it does not take waits where it was gathered,
+ * A request that is sent to its server in parts, as the server takes them. What it does not take waits where it was gathered,
  * and the client is to send no more until that has gone. Lives on the call's event loop.
  */
-final class RequestUpload extends ForwardingReply implements Subscription {
-    private final StreamedRequest passing;
+final class RequestUpload implements Subscription {
+    private final StreamedRequest request;
+    private final Reply client;
     /** Takes nothing until the call is opened. */
     private RequestSink server = RequestSink.ENDED;
 
@@ -24,27 +22,27 @@ final class RequestUpload extends ForwardingReply implements Subscription {
     private boolean ended;
     private boolean over;
 
-    /** @param answers what becomes of the call; its {@code readMore()} is the client's */
-    RequestUpload(StreamedRequest passing, Reply answers) {
-        super(answers);
-        this.passing = passing;
+    /** @param client what becomes of the call; its {@code readMore()} is the client's */
+    RequestUpload(StreamedRequest request, Reply client) {
+        this.request = request;
+        this.client = client;
     }
 
     /** Opens the call; its end may come before this returns. */
     void open(Call call, Target target, long length) {
-        RequestSink opened = target.upstream().inferParts(call, target.model(), length, this);
+        RequestSink opened = target.upstream().inferParts(call, target.model(), length, new UploadReply());
         if (!over) {
             server = opened;
-            move();
+            forward();
         }
     }
 
     /** More has come, or the server takes more. */
-    void move() {
-        while (!over && passing.waits() && server.writable()) {
-            server.data(passing.take());
+    void forward() {
+        while (!over && request.hasPart() && server.isReady()) {
+            server.data(request.take());
         }
-        if (!over && complete && !ended && !passing.waits()) {
+        if (!over && complete && !ended && !request.hasPart()) {
             ended = true;
             server.end();
         }
@@ -53,7 +51,7 @@ final class RequestUpload extends ForwardingReply implements Subscription {
     /** All of the request has come. */
     void end() {
         complete = true;
-        move();
+        forward();
     }
 
     /** Bytes that the server was given and that have not gone out to it. */
@@ -62,13 +60,13 @@ final class RequestUpload extends ForwardingReply implements Subscription {
     }
 
     /** Whether the client may send more. */
-    boolean takesMore() {
-        return over || !passing.waits();
+    boolean isReady() {
+        return over || !request.hasPart();
     }
 
     /** Whether all that has come has gone on, and more is to come. */
     boolean waitsForClient() {
-        return !complete && !passing.waits();
+        return !complete && !request.hasPart();
     }
 
     @Override
@@ -80,29 +78,36 @@ final class RequestUpload extends ForwardingReply implements Subscription {
     }
 
     @Override
-    public void resume() {
+    public void onReady() {
         if (!over) {
-            server.resume();
+            server.onReady();
         }
     }
 
-    @Override
-    public void readMore() {
-        move();
-        if (!over && takesMore()) {
-            super.readMore();
+    /** What comes back from the server. */
+    private final class UploadReply extends ForwardingReply {
+        UploadReply() {
+            super(client);
         }
-    }
 
-    @Override
-    public void complete() {
-        over = true;
-        super.complete();
-    }
+        @Override
+        public void onReady() {
+            forward();
+            if (!over && isReady()) {
+                super.onReady();
+            }
+        }
 
-    @Override
-    public void fail(OipException failure) {
-        over = true;
-        super.fail(failure);
+        @Override
+        public void complete() {
+            over = true;
+            super.complete();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            over = true;
+            super.fail(failure);
+        }
     }
 }

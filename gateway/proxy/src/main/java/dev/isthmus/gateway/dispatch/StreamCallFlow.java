@@ -168,9 +168,9 @@ final class StreamCallFlow implements RequestSink {
     }
 
     @Override
-    public boolean writable() {
+    public boolean isReady() {
         // A client that takes no answers gets to ask no more: each request may be answered at once, with an error.
-        return client.writable() && branches.values().stream().allMatch(branch -> branch.stream.writable());
+        return client.isReady() && branches.values().stream().allMatch(branch -> branch.stream.isReady());
     }
 
     @Override
@@ -183,14 +183,14 @@ final class StreamCallFlow implements RequestSink {
     }
 
     @Override
-    public void resume() {
-        new ArrayList<>(branches.values()).forEach(branch -> branch.stream.resume());
+    public void onReady() {
+        new ArrayList<>(branches.values()).forEach(branch -> branch.stream.onReady());
         readMore();
     }
 
     private void readMore() {
-        if (!over && writable()) {
-            client.readMore();
+        if (!over && isReady()) {
+            client.onReady();
         }
     }
 
@@ -258,12 +258,12 @@ final class StreamCallFlow implements RequestSink {
         }
 
         @Override
-        public boolean writable() {
-            return client.writable();
+        public boolean isReady() {
+            return client.isReady();
         }
 
         @Override
-        public void readMore() {
+        public void onReady() {
             StreamCallFlow.this.readMore();
         }
 

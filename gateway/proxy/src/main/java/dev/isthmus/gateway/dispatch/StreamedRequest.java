@@ -35,7 +35,7 @@ interface StreamedRequest {
     StreamedMessage start(ServerFeatures peer, ModelRef model);
 
     /** Whether anything is there to be taken; never before {@link #start}. */
-    boolean waits();
+    boolean hasPart();
 
     /** All that can go on now: the next bytes of the message, owned by the caller; not readable where nothing waits. */
     ByteBuf take();

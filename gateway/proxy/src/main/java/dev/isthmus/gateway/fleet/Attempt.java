@@ -72,8 +72,8 @@ final class Attempt extends ForwardingReply {
         }
     }
 
-    void resume() {
-        underWay.resume();
+    void onReplyReady() {
+        underWay.onReady();
     }
 
     /** All of the request has been sent. */
@@ -159,7 +159,7 @@ final class Attempt extends ForwardingReply {
 
     /** Whether the client is slow, to take the answer or to send the request, so that the time which has passed is its own. */
     private boolean waitsForClient() {
-        return tracked.answered() ? !writable() : attempts.waitsForClient();
+        return tracked.answered() ? !isReady() : attempts.waitsForClient();
     }
 
     @Override

@@ -132,7 +132,7 @@ public final class Cluster implements Upstream {
         }
 
         @Override
-        public boolean writable() {
+        public boolean isReady() {
             return question.writable();
         }
 
@@ -147,8 +147,8 @@ public final class Cluster implements Upstream {
         }
 
         @Override
-        public void resume() {
-            call.resume();
+        public void onReady() {
+            call.onReady();
         }
     }
 

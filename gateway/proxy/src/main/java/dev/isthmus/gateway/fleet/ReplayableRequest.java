@@ -190,8 +190,8 @@ interface ReplayableRequest {
             if (sending == sendings) {
                 // Otherwise it failed at once, and went to another one meanwhile.
                 server = opened;
-                if (opened.writable()) {
-                    reply.readMore();
+                if (opened.isReady()) {
+                    reply.onReady();
                 }
             }
             return new Opened(opened);
@@ -204,14 +204,14 @@ interface ReplayableRequest {
             }
 
             @Override
-            public void resume() {
-                sink.resume();
+            public void onReady() {
+                sink.onReady();
             }
         }
 
         /** Whether there is a server that takes the next part. */
         boolean writable() {
-            full = server == null || !server.writable();
+            full = server == null || !server.isReady();
             return !full;
         }
 

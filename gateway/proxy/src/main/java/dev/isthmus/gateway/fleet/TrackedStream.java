@@ -55,8 +55,8 @@ final class TrackedStream implements UpstreamStream {
     }
 
     @Override
-    public boolean writable() {
-        return stream.writable();
+    public boolean isReady() {
+        return stream.isReady();
     }
 
     @Override
@@ -65,8 +65,8 @@ final class TrackedStream implements UpstreamStream {
     }
 
     @Override
-    public void resume() {
-        stream.resume();
+    public void onReady() {
+        stream.onReady();
     }
 
     @Override

@@ -280,9 +280,9 @@ final class UpstreamCall implements Subscription {
     }
 
     @Override
-    public void resume() {
+    public void onReady() {
         if (!over && current != null) {
-            current.resume();
+            current.onReplyReady();
         }
     }
 }

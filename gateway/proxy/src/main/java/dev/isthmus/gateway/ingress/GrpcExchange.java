@@ -154,7 +154,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             to = start(call, early);
             sink = to;
         }
-        if (!ended && call.request().waits()) {
+        if (!ended && call.request().hasPart()) {
             memory.dispatched();
             to.data(call.request().take());
         }
@@ -162,7 +162,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public boolean paused() {
-        return !ended && sink != null && !sink.writable();
+        return !ended && sink != null && !sink.isReady();
     }
 
     @Override
@@ -190,7 +190,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void readMore() {
+    public void onReady() {
         int bytes = withheld;
         if (bytes > 0) {
             withheld = 0;
@@ -263,16 +263,16 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void becameWritable() {
+    public void writabilityChanged() {
         memory.answer(stream.queued());
         if (!ended && sink != null) {
-            sink.resume();
+            sink.onReady();
         }
     }
 
     @Override
-    public boolean writable() {
-        return stream.writable();
+    public boolean isReady() {
+        return stream.isWritable();
     }
 
     @Override
@@ -398,6 +398,6 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         memory.gathered(0);
         memory.request(0);
-        readMore();
+        onReady();
     }
 }

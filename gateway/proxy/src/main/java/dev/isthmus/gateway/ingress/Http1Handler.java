@@ -363,12 +363,12 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         }
 
         @Override
-        public boolean writable() {
+        public boolean isWritable() {
             return ctx.channel().isWritable();
         }
 
         @Override
-        public void readMore() {
+        public void resumeRequest() {
             pump(ctx);
         }
     }
@@ -377,7 +377,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
         if (ctx.channel().isWritable()) {
             if (exchange != null) {
-                exchange.becameWritable();
+                exchange.writabilityChanged();
             }
             pump(ctx);
         }

@@ -29,7 +29,7 @@ interface Http2Exchange {
     default void withheld(int bytes) {}
 
     /** The stream takes more of the response. */
-    void becameWritable();
+    void writabilityChanged();
 
     /** The client has sent everything. */
     void end();

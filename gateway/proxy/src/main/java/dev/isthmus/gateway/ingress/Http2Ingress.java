@@ -184,10 +184,10 @@ final class Http2Ingress {
         }
 
         @Override
-        public void becameWritable() {
+        public void writabilityChanged() {
             Http2Exchange current = exchange;
             if (current != null) {
-                current.becameWritable();
+                current.writabilityChanged();
             }
         }
 

@@ -74,7 +74,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
-    public void readMore() {
+    public void resumeRequest() {
         int bytes = withheld;
         withheld = 0;
         stream.consumed(bytes);
@@ -96,8 +96,8 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
-    public void becameWritable() {
-        exchange.becameWritable();
+    public void writabilityChanged() {
+        exchange.writabilityChanged();
     }
 
     @Override
@@ -136,8 +136,8 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
     }
 
     @Override
-    public boolean writable() {
-        return stream.writable();
+    public boolean isWritable() {
+        return stream.isWritable();
     }
 
     private static HeaderFieldList fields(RestResponse response) {

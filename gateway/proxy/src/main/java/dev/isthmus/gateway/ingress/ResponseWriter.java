@@ -29,8 +29,8 @@ interface ResponseWriter {
     long queued();
 
     /** Whether what is written goes out at once. */
-    boolean writable();
+    boolean isWritable();
 
     /** The request, which was {@linkplain RestExchange#paused() paused}, takes more of its body again. */
-    void readMore();
+    void resumeRequest();
 }

@@ -160,7 +160,7 @@ final class RestExchange implements Reply {
         if (ended) {
             end();
         } else {
-            writer.readMore();
+            writer.resumeRequest();
         }
     }
 
@@ -192,7 +192,7 @@ final class RestExchange implements Reply {
     /** Whether the client is to wait before it sends more of the body. */
     boolean paused() {
         CompressedBody body = body();
-        return !answered && sink != null && (!sink.writable() || (body != null && body.waits()));
+        return !answered && sink != null && (!sink.isReady() || (body != null && body.waits()));
     }
 
     /** Whether it is worth the memory to have the body in one piece. */
@@ -232,10 +232,10 @@ final class RestExchange implements Reply {
     }
 
     /** The connection takes more of the answer. */
-    void becameWritable() {
+    void writabilityChanged() {
         memory.answer(writer.queued());
         if (!answered && sink != null) {
-            sink.resume();
+            sink.onReady();
         }
     }
 
@@ -262,8 +262,8 @@ final class RestExchange implements Reply {
     }
 
     @Override
-    public boolean writable() {
-        return writer.writable();
+    public boolean isReady() {
+        return writer.isWritable();
     }
 
     @Override
@@ -276,8 +276,8 @@ final class RestExchange implements Reply {
     }
 
     @Override
-    public void readMore() {
-        writer.readMore();
+    public void onReady() {
+        writer.resumeRequest();
     }
 
     @Override

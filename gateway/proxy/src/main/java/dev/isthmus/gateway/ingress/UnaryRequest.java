@@ -118,7 +118,7 @@ final class UnaryRequest {
     }
 
     /** Whether anything has come that was not taken. */
-    boolean waits() {
+    boolean hasPart() {
         return come != null;
     }
 

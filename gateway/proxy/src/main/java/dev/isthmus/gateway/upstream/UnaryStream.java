@@ -62,7 +62,7 @@ public final class UnaryStream implements UpstreamStream {
     }
 
     @Override
-    public boolean writable() {
+    public boolean isReady() {
         return waiting.size() < MAX_WAITING;
     }
 
@@ -72,8 +72,8 @@ public final class UnaryStream implements UpstreamStream {
     }
 
     @Override
-    public void resume() {
-        underWay.resume();
+    public void onReady() {
+        underWay.onReady();
         next();
     }
 
@@ -95,7 +95,7 @@ public final class UnaryStream implements UpstreamStream {
         // A call may be answered before it returns: not one within the other, but one after the other.
         pumping = true;
         // Not before the client takes the answers that it has; then comes resume().
-        while (!busy && !over && !waiting.isEmpty() && reply.writable()) {
+        while (!busy && !over && !waiting.isEmpty() && reply.isReady()) {
             PendingMessage first = waiting.remove();
             waitingBytes -= first.bytes();
             underWayBytes = first.bytes();
@@ -141,8 +141,8 @@ public final class UnaryStream implements UpstreamStream {
         }
 
         @Override
-        public boolean writable() {
-            return reply.writable();
+        public boolean isReady() {
+            return reply.isReady();
         }
 
         @Override
@@ -176,7 +176,7 @@ public final class UnaryStream implements UpstreamStream {
             underWayBytes = 0;
             underWay = Subscription.NONE;
             if (!over) {
-                reply.readMore();
+                reply.onReady();
                 next();
             }
         }

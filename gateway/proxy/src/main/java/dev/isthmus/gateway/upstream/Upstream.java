@@ -49,7 +49,7 @@ public interface Upstream extends AutoCloseable {
      * Opens an inference whose encoded ModelInferRequest is given to the sink in parts; the reply gets what that of
      * {@link #infer} gets. Only where {@link #passesFrom()} is not {@link Long#MAX_VALUE}, and the peer's wire is protobuf.
      *
-     * <p>Nothing may be given to the sink before it is writable: {@link Reply#readMore()} says when it is, be it before this
+     * <p>Nothing may be given to the sink before it is writable: {@link Reply#onReady()} says when it is, be it before this
      * returns. Until then the call may be tried at another server; once a part was given it never is. The request ends with the
      * sink's {@code end()}, which is for the caller to call after the last byte: a server is never told the end of a message of
      * another length. The call's time counts from here.

@@ -6,7 +6,7 @@ import dev.isthmus.transcoder.InferMessage;
 
 /**
  * A stream of requests to one model of an upstream, whose answers arrive at the reply it was opened with. The reply's
- * {@code readMore()} says that a stream which was not {@link #writable()} is again.
+ * {@code readMore()} says that a stream which was not {@link #isReady()} is again.
  */
 public interface UpstreamStream extends Subscription {
 
@@ -21,7 +21,7 @@ public interface UpstreamStream extends Subscription {
         public void end() {}
 
         @Override
-        public boolean writable() {
+        public boolean isReady() {
             return true;
         }
 
@@ -48,5 +48,5 @@ public interface UpstreamStream extends Subscription {
     }
 
     /** Whether requests go out at once; those that are sent all the same are kept. */
-    boolean writable();
+    boolean isReady();
 }

@@ -75,7 +75,7 @@ final class FleetBench implements AutoCloseable {
         }
 
         @Override
-        public void readMore() {
+        public void onReady() {
             readMore++;
         }
 
@@ -85,7 +85,7 @@ final class FleetBench implements AutoCloseable {
         }
 
         @Override
-        public boolean writable() {
+        public boolean isReady() {
             return writable;
         }
 

@@ -33,7 +33,7 @@ class OpenRequestTest {
 
         /** Gives so many bytes. */
         Open give(int bytes) {
-            assertThat(request.writable()).isTrue();
+            assertThat(request.isReady()).isTrue();
             ByteBuf part = Unpooled.buffer(bytes).writeZero(bytes);
             request.data(part);
             assertThat(part.refCnt()).isZero();
@@ -49,7 +49,7 @@ class OpenRequestTest {
     void parts_goToTheServerOnceItTakesThem() {
         try (var bench = FleetBench.of(FleetBench.config())) {
             Open open = Open.at(bench);
-            assertThat(open.request.writable()).isFalse();
+            assertThat(open.request.isReady()).isFalse();
             only(bench).open();
             assertThat(open.seen.readMore).isEqualTo(1);
             open.give(400).give(600).request.end();
@@ -133,7 +133,7 @@ class OpenRequestTest {
             only(bench).open();
             open.give(10);
             only(bench).open = false;
-            assertThat(open.request.writable()).isFalse();
+            assertThat(open.request.isReady()).isFalse();
             only(bench).open();
             assertThat(open.seen.readMore).isEqualTo(2);
             open.give(10).request.cancel();
@@ -162,7 +162,7 @@ class OpenRequestTest {
             only(bench).open();
             open.give(1);
             only(bench).open = false;
-            assertThat(open.request.writable()).isFalse();
+            assertThat(open.request.isReady()).isFalse();
             only(bench).fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
@@ -188,7 +188,7 @@ class OpenRequestTest {
             assertThat(bench.gauge("isthmus.upstream.under.way")).isEqualTo(1);
             Open second = Open.at(bench);
             assertThat(second.seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            assertThat(second.request.writable()).isFalse();
+            assertThat(second.request.isReady()).isFalse();
             assertThat(bench.count("isthmus.upstream.rejected", "reason", "bulkhead"))
                     .isEqualTo(1);
             first.request.cancel();

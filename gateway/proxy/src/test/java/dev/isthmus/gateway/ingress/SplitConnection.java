@@ -94,7 +94,7 @@ final class SplitConnection implements AutoCloseable {
             }
 
             @Override
-            public boolean writable() {
+            public boolean isReady() {
                 return writable;
             }
 
@@ -132,7 +132,7 @@ final class SplitConnection implements AutoCloseable {
     /** The call that was opened last takes more of its body again. */
     void readMore() {
         writable = true;
-        Objects.requireNonNull(last).reply().readMore();
+        Objects.requireNonNull(last).reply().onReady();
     }
 
     /** The call that was opened last fails. */

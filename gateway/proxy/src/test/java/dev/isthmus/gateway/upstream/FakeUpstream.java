@@ -96,7 +96,7 @@ public final class FakeUpstream implements Upstream {
         /** Takes parts from now on. */
         public void open() {
             open = true;
-            reply.readMore();
+            reply.onReady();
         }
 
         @Override
@@ -107,12 +107,12 @@ public final class FakeUpstream implements Upstream {
         }
 
         @Override
-        public boolean writable() {
+        public boolean isReady() {
             return open;
         }
 
         @Override
-        public void resume() {}
+        public void onReady() {}
     }
 
     public Asked last() {

@@ -112,7 +112,7 @@ final class GrpcCall implements StreamListener {
 
     /** Whether a message goes out at once, or nearly so. */
     boolean writable() {
-        return stream != null && stream.writable();
+        return stream != null && stream.isWritable();
     }
 
     /** Bytes that were sent and wait for the server's windows, or for the socket. */
@@ -359,7 +359,7 @@ final class GrpcCall implements StreamListener {
     }
 
     @Override
-    public void becameWritable() {
+    public void writabilityChanged() {
         if (!over) {
             listener.becameWritable();
         }

@@ -69,7 +69,7 @@ final class RequestParts implements RequestSink {
     }
 
     @Override
-    public boolean writable() {
+    public boolean isReady() {
         return !call.over() && stream.writable();
     }
 
@@ -79,7 +79,7 @@ final class RequestParts implements RequestSink {
     }
 
     @Override
-    public void resume() {
-        call.resume();
+    public void onReady() {
+        call.onReady();
     }
 }

@@ -66,7 +66,7 @@ final class StreamCall implements UpstreamStream, CallListener {
     }
 
     @Override
-    public boolean writable() {
+    public boolean isReady() {
         return waiting.isEmpty();
     }
 
@@ -84,7 +84,7 @@ final class StreamCall implements UpstreamStream, CallListener {
         boolean kept = !waiting.isEmpty();
         flush();
         if (kept && waiting.isEmpty() && !over) {
-            reply.readMore();
+            reply.onReady();
         }
     }
 
@@ -101,7 +101,7 @@ final class StreamCall implements UpstreamStream, CallListener {
     }
 
     @Override
-    public void resume() {
+    public void onReady() {
         if (!over) {
             call.resume();
         }
@@ -128,7 +128,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public boolean takesMessages() {
-        return reply.writable();
+        return reply.isReady();
     }
 
     @Override

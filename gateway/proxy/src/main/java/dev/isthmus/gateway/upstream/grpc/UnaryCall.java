@@ -84,7 +84,7 @@ final class UnaryCall implements CallListener, Subscription {
     }
 
     @Override
-    public void resume() {
+    public void onReady() {
         if (!over) {
             call.resume();
         }
@@ -106,7 +106,7 @@ final class UnaryCall implements CallListener, Subscription {
     public void becameWritable() {
         ByteBuf sent = request;
         if (sent == null) {
-            reply.readMore();
+            reply.onReady();
         } else {
             request = null;
             call.send(sent, true);
@@ -154,7 +154,7 @@ final class UnaryCall implements CallListener, Subscription {
     @Override
     public boolean takesMessages() {
         // What is passed on waits for the client, all else does not.
-        return left == 0 || reply.writable();
+        return left == 0 || reply.isReady();
     }
 
     @Override

@@ -132,13 +132,13 @@ final class Exchange implements Subscription {
 
     /** No more is read as long as the client does not take it. */
     private void awaitClient() {
-        if (connection != null && !reply.writable()) {
+        if (connection != null && !reply.isReady()) {
             connection.read(false);
         }
     }
 
     @Override
-    public void resume() {
+    public void onReady() {
         if (connection != null) {
             connection.read(true);
         }

@@ -51,7 +51,7 @@ class AnswerInPartsTest {
         }
 
         @Override
-        public boolean writable() {
+        public boolean isReady() {
             return writable;
         }
 
@@ -153,7 +153,7 @@ class AnswerInPartsTest {
     private void resume(Parts parts) throws Exception {
         parts.writable = true;
         Subscription started = parts.started.get(30, TimeUnit.SECONDS);
-        calls.bench.loop().execute(started::resume);
+        calls.bench.loop().execute(started::onReady);
     }
 
     @Test

@@ -166,7 +166,7 @@ public abstract class PeerContract {
 
     /** Sends as the server takes it. */
     private void pump(UpstreamStream stream, Deque<byte[]> left) {
-        while (!left.isEmpty() && stream.writable()) {
+        while (!left.isEmpty() && stream.isReady()) {
             stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(left.remove())));
         }
         if (left.isEmpty()) {
@@ -205,7 +205,7 @@ public abstract class PeerContract {
             int expected = 3 + 10 * i;
             bench.loop().execute(() -> {
                 reply.take(10);
-                stream.resume();
+                stream.onReady();
             });
             await().atMost(Duration.ofSeconds(20)).until(() -> reply.messages.size() == expected);
             bench.settle();
@@ -213,7 +213,7 @@ public abstract class PeerContract {
         }
         bench.loop().execute(() -> {
             reply.take(FLOOD);
-            stream.resume();
+            stream.onReady();
         });
         assertThat(reply.outcome()).isEqualTo("completed");
         assertThat(reply.messages)

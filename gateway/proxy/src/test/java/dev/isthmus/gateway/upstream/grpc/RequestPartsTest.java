@@ -66,13 +66,13 @@ class RequestPartsTest {
 
         Subscription opened(RequestSink opened) {
             sink = opened;
-            readMore();
+            onReady();
             return this;
         }
 
         @Override
-        public void readMore() {
-            while (!over && at < message.length && sink.writable()) {
+        public void onReady() {
+            while (!over && at < message.length && sink.isReady()) {
                 int length = Math.min(part, message.length - at);
                 sink.data(Unpooled.wrappedBuffer(message, at, length));
                 at += length;

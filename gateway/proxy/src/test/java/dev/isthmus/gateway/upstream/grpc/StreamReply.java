@@ -42,12 +42,12 @@ final class StreamReply implements Reply {
     }
 
     @Override
-    public boolean writable() {
+    public boolean isReady() {
         return room > 0;
     }
 
     @Override
-    public void readMore() {
+    public void onReady() {
         more.run();
     }
 

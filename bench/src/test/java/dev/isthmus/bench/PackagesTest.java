@@ -22,8 +22,10 @@ class PackagesTest {
     @Test
     void packages_haveNoCycles() throws Exception {
         Map<String, Set<String>> uses = new HashMap<>();
-        ARROW.matcher(jdeps()).results().forEach(arrow -> uses.computeIfAbsent(arrow.group(1), from -> new HashSet<>())
-                .add(arrow.group(2)));
+        ARROW.matcher(jdeps())
+                .results()
+                .forEach(arrow -> uses.computeIfAbsent(arrow.group(1), from -> new HashSet<>())
+                        .add(arrow.group(2)));
         assertThat(uses).isNotEmpty();
         for (String one : uses.keySet()) {
             assertThat(reached(one, uses)).as("what %s uses", one).doesNotContain(one);
@@ -31,8 +33,11 @@ class PackagesTest {
     }
 
     private static String jdeps() throws Exception {
-        Path classes = Path.of(
-                Scratch.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+        Path classes = Path.of(Scratch.class
+                .getProtectionDomain()
+                .getCodeSource()
+                .getLocation()
+                .toURI());
         StringWriter out = new StringWriter();
         PrintWriter printer = new PrintWriter(out);
         int status = ToolProvider.findFirst("jdeps")

@@ -222,7 +222,8 @@ public final class LocalBackend implements AutoCloseable {
      * @param callback gets the answer or NOT_FOUND, INVALID_ARGUMENT, OVERLOADED, UNAVAILABLE, DEADLINE_EXCEEDED,
      *     CANCELLED or INTERNAL
      */
-    public Cancellable infer(InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback) {
+    public Cancellable infer(
+            InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback) {
         Served served = models.use(request.model());
         if (served == null) {
             request.release();

@@ -230,7 +230,8 @@ public final class Transcoder {
     /** That an answer which goes on as it came is whole, and has as many elements as its shapes say; released if not. */
     private void requireWhole(ByteBufAllocator allocator, RestBody body, ResponseForm form, LongConsumer held) {
         try {
-            read(passing(allocator, body.jsonLength(), form), body.content(), held).release();
+            read(passing(allocator, body.jsonLength(), form), body.content(), held)
+                    .release();
         } catch (RuntimeException e) {
             body.release();
             throw e;

@@ -19,6 +19,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class BodyBuffersTest {
     /** As the gateway has it: its slices have slices and duplicates of their own kind. */
     private static final ByteBufAllocator ALLOCATOR = new PooledByteBufAllocator(true);
+
     private static final String JSON = "{\"model_name\":\"m\",\"outputs\":[{\"name\":\"y\",\"datatype\":\"INT8\","
             + "\"shape\":[4],\"parameters\":{\"binary_data_size\":4}}]}";
     private static final byte[] DATA = {1, 2, 3, 4};
@@ -72,13 +73,13 @@ class BodyBuffersTest {
     @ParameterizedTest
     @EnumSource
     void answer(Layout layout) {
-        ByteBuf body = ALLOCATOR.buffer()
+        ByteBuf body = ALLOCATOR
+                .buffer()
                 .writeBytes(JSON.getBytes(StandardCharsets.US_ASCII))
                 .writeBytes(DATA);
         ByteBuf laid = layout.lay.apply(body);
         InferMessage.RestMessage message = new InferMessage.RestMessage(new RestBody(laid, JSON.length()));
-        InferMessage read =
-                new Transcoder(WireLimits.DEFAULT).response(ALLOCATOR, message, ResponseForm.DECODED);
+        InferMessage read = new Transcoder(WireLimits.DEFAULT).response(ALLOCATOR, message, ResponseForm.DECODED);
         InferResponse response = ((InferMessage.Response) read).response();
         assertThat(ByteBufUtil.getBytes(response.outputs().get(0).data())).isEqualTo(DATA);
         response.release();

@@ -1,13 +1,13 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.call.Service;
-import dev.isthmus.gateway.call.RequestSink;
-import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.CallContext;
-import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.admin.AdminRoutes;
 import dev.isthmus.gateway.admin.AdminServer;
+import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.GatewayReadiness;
+import dev.isthmus.gateway.call.Reply;
+import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.ingress.ListenerContext;
@@ -200,10 +200,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 loops,
                 allocator,
                 new ListenerContext(
-                        new CurrentStack(),
-                        () -> current().entry().settings().get(),
-                        connections,
-                        memory));
+                        new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
         current = new Generation(1, config, ground, false, null);
     }

@@ -1,12 +1,11 @@
 package dev.isthmus.gateway;
 
-import dev.isthmus.gateway.routing.Route;
-import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.catalogue.Catalogue;
 import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.dispatch.InferRules;
+import dev.isthmus.gateway.dispatch.ProxyStack;
 import dev.isthmus.gateway.dispatch.RoutePolicyTable;
 import dev.isthmus.gateway.fleet.ClusterResources;
 import dev.isthmus.gateway.ingress.BodyLimits;
@@ -15,6 +14,7 @@ import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.gateway.management.FleetService;
 import dev.isthmus.gateway.management.ManageCall;
 import dev.isthmus.gateway.metrics.CallMetrics;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.SelectionState;
 import dev.isthmus.gateway.settings.GatewayConfig;

@@ -133,8 +133,9 @@ class ArchitectureTest {
                         "dev.isthmus.gateway.ramp..",
                         "dev.isthmus.gateway.settings..")
                 .should()
-                .dependOnClassesThat(resideInAnyPackage("io.netty.channel..", "io.netty.handler..", "io.netty.bootstrap..")
-                        .and(not(type(EventLoop.class))))
+                .dependOnClassesThat(
+                        resideInAnyPackage("io.netty.channel..", "io.netty.handler..", "io.netty.bootstrap..")
+                                .and(not(type(EventLoop.class))))
                 .check(CLASSES);
     }
 
@@ -232,7 +233,8 @@ class ArchitectureTest {
         String map = Files.readString(root.resolve("docs/explanation/architecture.md"));
         assertThat(CLASSES.stream()
                         .map(JavaClass::getPackageName)
-                        .filter(name -> !name.startsWith("dev.isthmus.proto") && !name.startsWith("dev.isthmus.testing")))
+                        .filter(name ->
+                                !name.startsWith("dev.isthmus.proto") && !name.startsWith("dev.isthmus.testing")))
                 .allSatisfy(name -> assertThat(map).contains("| `" + name + "` |"));
     }
 

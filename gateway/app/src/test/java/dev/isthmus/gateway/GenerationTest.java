@@ -1,6 +1,5 @@
 package dev.isthmus.gateway;
 
-import io.netty.channel.embedded.EmbeddedChannel;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.isthmus.gateway.call.Call;
@@ -24,6 +23,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.embedded.EmbeddedChannel;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Random;
@@ -80,7 +80,11 @@ class GenerationTest {
     private static RequestSink open(Generation generation) {
         assertThat(generation.enter()).isTrue();
         Call call = new Call(
-                new Operation.ServerLive(), Call.NO_DEADLINE, Map.of(), new EmbeddedChannel().eventLoop(), ByteBufAllocator.DEFAULT);
+                new Operation.ServerLive(),
+                Call.NO_DEADLINE,
+                Map.of(),
+                new EmbeddedChannel().eventLoop(),
+                ByteBufAllocator.DEFAULT);
         return generation.entry().calls().open(call, new Reply() {
             @Override
             public void message(ReplyMessage answer) {

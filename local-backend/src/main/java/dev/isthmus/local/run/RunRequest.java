@@ -11,11 +11,7 @@ import io.netty.buffer.ByteBufAllocator;
  * @param since when it came, on the same scale
  */
 record RunRequest(
-        InferRequest request,
-        long deadlineNanos,
-        ByteBufAllocator allocator,
-        InferCallback callback,
-        long since) {
+        InferRequest request, long deadlineNanos, ByteBufAllocator allocator, InferCallback callback, long since) {
     static final long NO_DEADLINE = Long.MAX_VALUE;
 
     boolean hasDeadline() {

@@ -268,17 +268,16 @@ class LocalExecutorTest {
     void receiver_thatFails_doesNotEndTheThread() throws Exception {
         try (LocalExecutor executor = new LocalExecutor(1, 1)) {
             assertThat(simple.retain()).isTrue();
-            executor.submit(
-                    simple, Runs.simple(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
-                        @Override
-                        public void done(InferResponse response) {
-                            response.release();
-                            throw new IllegalStateException("this is a test");
-                        }
+            executor.submit(simple, Runs.simple(1), Long.MAX_VALUE, ByteBufAllocator.DEFAULT, new InferCallback() {
+                @Override
+                public void done(InferResponse response) {
+                    response.release();
+                    throw new IllegalStateException("this is a test");
+                }
 
-                        @Override
-                        public void failed(OipException failure) {}
-                    });
+                @Override
+                public void failed(OipException failure) {}
+            });
             Runs.submit(executor, simple, Runs.simple(1)).release();
         }
     }

@@ -54,7 +54,8 @@ final class ShapeReader implements ValueReader {
         if (token != JsonToken.NUMBER || number.hasFraction() || !number.isInteger(true, 64)) {
             throw check.failure(
                     tensor.name(),
-                    "shape: integers are expected, got " + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
+                    "shape: integers are expected, got "
+                            + (token == JsonToken.NUMBER ? number.shown() : token.toString()));
         }
         if (rank == Shape.MAX_RANK) {
             throw check.failure(tensor.name(), "shape: at most " + Shape.MAX_RANK + " dimensions are taken");

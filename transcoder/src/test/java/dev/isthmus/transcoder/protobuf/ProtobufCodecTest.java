@@ -378,7 +378,8 @@ class ProtobufCodecTest {
                 .addShape(0);
         for (int i = 0; i < 1000; i++) {
             input.putParameters(
-                    Integer.toString(i), InferParameter.newBuilder().setInt64Param(i).build());
+                    Integer.toString(i),
+                    InferParameter.newBuilder().setInt64Param(i).build());
         }
         ModelInferRequest.Builder many = ModelInferRequest.newBuilder().setModelName("m");
         for (int i = 0; i < 66; i++) {

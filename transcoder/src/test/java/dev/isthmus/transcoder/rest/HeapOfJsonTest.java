@@ -19,7 +19,10 @@ class HeapOfJsonTest {
 
     /** Bodies that become much more than they are long. */
     enum Body {
-        TENSORS(4096, "{\"inputs\":[", i -> "{\"name\":\"a" + i + "\",\"shape\":[0],\"datatype\":\"BYTES\",\"data\":[]},"),
+        TENSORS(
+                4096,
+                "{\"inputs\":[",
+                i -> "{\"name\":\"a" + i + "\",\"shape\":[0],\"datatype\":\"BYTES\",\"data\":[]},"),
         MEMBERS(100_000, "{", i -> "\"" + i + "\":0,"),
         MEMBERS_OF_A_TENSOR(100_000, "{\"inputs\":[{", i -> "\"" + i + "\":0,"),
         PARAMETERS(
@@ -38,14 +41,11 @@ class HeapOfJsonTest {
         OUTPUTS_WITH_PARAMETERS(
                 100_000,
                 "{\"outputs\":[",
-                i -> (i % 1000 == 0 ? "{\"name\":\"a" + i + "\",\"parameters\":{" : "")
-                        + "\"" + i % 1000 + "\":" + i + (i % 1000 == 999 ? "}}," : ",")),
+                i -> (i % 1000 == 0 ? "{\"name\":\"a" + i + "\",\"parameters\":{" : "") + "\"" + i % 1000 + "\":" + i
+                        + (i % 1000 == 999 ? "}}," : ",")),
         STRING(1000, "{\"id\":\"", i -> "x".repeat(8000)),
         ID(1000, "{\"id\":\"", i -> "x".repeat(8000) + (i == 999 ? "\"," : "")),
-        NESTED(
-                1000,
-                "{\"parameters\":{\"p\":[",
-                i -> "[1,2,3],{\"a\":[]},".repeat(400)),
+        NESTED(1000, "{\"parameters\":{\"p\":[", i -> "[1,2,3],{\"a\":[]},".repeat(400)),
         DATA_BEFORE_DATATYPE(1000, "{\"inputs\":[{\"name\":\"a\",\"data\":[", i -> "\"x\",".repeat(2000)),
         ONE_BYTE_STRINGS(
                 1000,

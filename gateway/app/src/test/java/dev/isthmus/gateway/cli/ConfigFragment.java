@@ -24,8 +24,8 @@ final class ConfigFragment {
         boolean local = named.remove("local");
         if (!UPSTREAMS.matcher(text).find() && !named.isEmpty()) {
             all.append("\nupstreams:\n");
-            named.forEach(name ->
-                    all.append("  ").append(name).append(": {protocol: grpc, endpoints: [\"127.0.0.1:1\"]}\n"));
+            named.forEach(
+                    name -> all.append("  ").append(name).append(": {protocol: grpc, endpoints: [\"127.0.0.1:1\"]}\n"));
         }
         if (!LOCAL.matcher(text).find() && (local || !UPSTREAMS.matcher(all).find())) {
             all.append("\nlocal: {embedded_models: true}\n");

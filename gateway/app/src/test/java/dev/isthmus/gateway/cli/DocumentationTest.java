@@ -49,12 +49,13 @@ class DocumentationTest {
 
     @TestFactory
     Stream<DynamicTest> configurations_load() throws IOException {
-        return MarkdownPage.all().stream().flatMap(page -> page.blocks().stream()
-                .filter(block -> block.language().equals("yaml") && block.notRun() == null)
-                .map(block -> dynamicTest(
-                        page.name() + ":" + block.line(),
-                        () -> ConfigLoader.parse(
-                                page.name(), ConfigFragment.completed(block.text()), MarkdownPage.ROOT))));
+        return MarkdownPage.all().stream()
+                .flatMap(page -> page.blocks().stream()
+                        .filter(block -> block.language().equals("yaml") && block.notRun() == null)
+                        .map(block -> dynamicTest(
+                                page.name() + ":" + block.line(),
+                                () -> ConfigLoader.parse(
+                                        page.name(), ConfigFragment.completed(block.text()), MarkdownPage.ROOT))));
     }
 
     @TestFactory
@@ -113,7 +114,9 @@ class DocumentationTest {
             for (Block block : page.blocks()) {
                 if (block.language().equals("console")) {
                     for (ShownCommand command : block.commands()) {
-                        String program = command.text().replaceFirst("^(\\w+=\\S+ )+", "").split("\\s", -1)[0];
+                        String program = command.text()
+                                .replaceFirst("^(\\w+=\\S+ )+", "")
+                                .split("\\s", -1)[0];
                         if (program.contains("/")) {
                             assertThat(MarkdownPage.ROOT.resolve(program))
                                     .as(page.name() + ":" + block.line())

@@ -33,7 +33,8 @@ final class ExampleServers implements AutoCloseable {
                     + "\"outputs\":[{\"name\":\"predict\",\"shape\":[1,1],\"datatype\":\"INT64\",\"data\":[0]}]}");
 
     private final Gateway triton;
-    private final HttpServer mlserver = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    private final HttpServer mlserver =
+            HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
 
     ExampleServers() throws Exception {
         triton = Gateway.start(ConfigLoader.parse(

@@ -41,7 +41,9 @@ record GrpcurlCommand(String method, String data) {
         int at = 1;
         while (words.get(at).startsWith("-")) {
             boolean valued = WITH_VALUE.contains(words.get(at));
-            assertThat(valued || words.get(at).equals("-plaintext")).as(words.get(at)).isTrue();
+            assertThat(valued || words.get(at).equals("-plaintext"))
+                    .as(words.get(at))
+                    .isTrue();
             flags.put(words.get(at), valued ? words.get(at + 1) : "");
             at += valued ? 2 : 1;
         }
@@ -63,7 +65,8 @@ record GrpcurlCommand(String method, String data) {
         var called = io.grpc.MethodDescriptor.<Message, Message>newBuilder()
                 .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
                 .setFullMethodName(method)
-                .setRequestMarshaller(ProtoUtils.marshaller(DynamicMessage.getDefaultInstance(described.getInputType())))
+                .setRequestMarshaller(
+                        ProtoUtils.marshaller(DynamicMessage.getDefaultInstance(described.getInputType())))
                 .setResponseMarshaller(
                         ProtoUtils.marshaller(DynamicMessage.getDefaultInstance(described.getOutputType())))
                 .build();

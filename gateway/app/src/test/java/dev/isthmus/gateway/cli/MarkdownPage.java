@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param name relative to the root of the repository
  */
 record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
-    static final Path ROOT = Path.of(System.getProperty("isthmus.root", "..")).toAbsolutePath().normalize();
+    static final Path ROOT =
+            Path.of(System.getProperty("isthmus.root", "..")).toAbsolutePath().normalize();
     private static final Pattern COMMENT = Pattern.compile("<!-- (file|not run): (.*) -->");
 
     /**
@@ -25,7 +26,12 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
      * @param file from a comment {@code file: NAME} in the line above: what the page's commands call it
      * @param notRun from a comment {@code not run: REASON} in the line above
      */
-    record Block(int line, String language, String text, @Nullable String file, @Nullable String notRun) {
+    record Block(
+            int line,
+            String language,
+            String text,
+            @Nullable String file,
+            @Nullable String notRun) {
 
         /** The commands of a console block, each with the output that the page shows. */
         List<ShownCommand> commands() {

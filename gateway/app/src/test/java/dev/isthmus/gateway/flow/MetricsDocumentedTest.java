@@ -52,8 +52,7 @@ class MetricsDocumentedTest {
     }
 
     private static Set<String> documented() throws IOException {
-        return found(
-                "`((?:isthmus|process)_[a-z_]+)[`{]", Files.readString(ROOT.resolve("docs/reference/metrics.md")));
+        return found("`((?:isthmus|process)_[a-z_]+)[`{]", Files.readString(ROOT.resolve("docs/reference/metrics.md")));
     }
 
     private static Set<String> exposed() throws Exception {

@@ -57,8 +57,8 @@ class UnreadAnswersTest {
 
     @Test
     void clientsThatDoNotRead_haveSmallWindows_butForTheFirstFew() throws Exception {
-        byte[] data =
-                framed(Infer.answer(REQUEST, ByteString.copyFrom(new byte[LARGE])).toByteArray());
+        byte[] data = framed(
+                Infer.answer(REQUEST, ByteString.copyFrom(new byte[LARGE])).toByteArray());
         try (PartsServer server = new PartsServer();
                 Stage stage = Stage.taking(
                         2 * LARGE,

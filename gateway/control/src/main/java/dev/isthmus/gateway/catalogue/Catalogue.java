@@ -20,12 +20,12 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.ServerMetadata;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.buffer.ByteBufAllocator;
+import io.netty.channel.EventLoop;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
-import io.netty.channel.EventLoop;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -118,11 +118,11 @@ public final class Catalogue implements AutoCloseable {
                 new RepositoryIndexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
         ModelServers asked = new ModelServers(watches);
         this.models = new ModelMetadataCache(asked, places, questions, lane, new DriftLog(), time, ground.random());
-        this.onDemand = new OnDemandChecks(
-                loop, ground.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
+        this.onDemand =
+                new OnDemandChecks(loop, ground.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
         this.readiness = new ModelReadinessLookup(places, asked, onDemand);
-        this.servers = new ServerMetadataPolls(
-                watches, questions, time, ground.random(), this::returned, snapshots::changed);
+        this.servers =
+                new ServerMetadataPolls(watches, questions, time, ground.random(), this::returned, snapshots::changed);
         meters.register(places.configured(), this::readyGauge, models.drift()::count);
     }
 

@@ -32,9 +32,7 @@ public record ReadinessReport(boolean ready, String reason, List<String> missing
     }
 
     private static ReadinessReport any(Map<String, Boolean> states) {
-        return states.containsValue(true)
-                ? READY
-                : lacks("no upstream has a server that is ready: ", notReady(states));
+        return states.containsValue(true) ? READY : lacks("no upstream has a server that is ready: ", notReady(states));
     }
 
     private static ReadinessReport all(String what, Map<String, Boolean> states) {

@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.management;
 
-import dev.isthmus.gateway.call.ForwardingReply;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -19,7 +19,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
-import java.util.Map;
 
 /**
  * One operation of a management extension: its body and answer go through as they are where client and upstream speak the

@@ -1,10 +1,10 @@
 package dev.isthmus.gateway.management;
 
 import com.google.protobuf.ByteString;
-import dev.isthmus.gateway.call.ForwardingReply;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
@@ -40,7 +40,6 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -87,8 +86,9 @@ public final class ManageCall {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
         Target target = places.of(manage.model()).targets().getFirst();
-        Upstream upstream =
-                manage.extension().fanOut() == FanOut.ONE_READY_SERVER ? readyServer(target.upstream()) : target.upstream();
+        Upstream upstream = manage.extension().fanOut() == FanOut.ONE_READY_SERVER
+                ? readyServer(target.upstream())
+                : target.upstream();
         return passed(call, manage, upstream, target.model(), reply);
     }
 
@@ -255,8 +255,7 @@ public final class ManageCall {
             try {
                 if (failure == null) {
                     String client = manage.model().name();
-                    answers.add(statistics(
-                            one.content(), one.server().model().name(), client));
+                    answers.add(statistics(one.content(), one.server().model().name(), client));
                 } else {
                     failed.add(new ServerOutcome.Failed(one.server().source(), failure));
                 }

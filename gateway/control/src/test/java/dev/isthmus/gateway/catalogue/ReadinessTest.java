@@ -55,15 +55,14 @@ class ReadinessTest {
     @Test
     void any_noServerReady_namesAll() {
         assertThat(ReadinessReport.of(ServerReadyPolicy.ANY, Map.of("b", false, "a", false), Map.of()))
-                .isEqualTo(new ReadinessReport(
-                        false, "no upstream has a server that is ready: a, b", List.of("a", "b")));
+                .isEqualTo(
+                        new ReadinessReport(false, "no upstream has a server that is ready: a, b", List.of("a", "b")));
     }
 
     @Test
     void all_oneServerNotReady_namesIt() {
         assertThat(ReadinessReport.of(ServerReadyPolicy.ALL, Map.of("a", false, "b", true), Map.of("m", true)))
-                .isEqualTo(new ReadinessReport(
-                        false, "upstreams without a server that is ready: a", List.of("a")));
+                .isEqualTo(new ReadinessReport(false, "upstreams without a server that is ready: a", List.of("a")));
     }
 
     @Test

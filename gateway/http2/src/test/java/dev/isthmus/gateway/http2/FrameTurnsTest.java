@@ -47,7 +47,8 @@ class FrameTurnsTest {
 
     @Test
     void framesOfOneRead_areHandledInTurns_inOrder() {
-        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             RecordingStreamListener heard = bench.request(0);
@@ -66,7 +67,8 @@ class FrameTurnsTest {
 
     @Test
     void severalReads_areATurnEach() {
-        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             ByteBuf all = body(MANY);
             while (all.isReadable()) {
@@ -80,7 +82,8 @@ class FrameTurnsTest {
 
     @Test
     void aViolationInWhatIsLeftOver_endsTheConnection() {
-        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, Unpooled.wrappedBuffer(body(MANY), RawFrames.data(9, 1, false), RawFrames.request(3, true)));
             read(bench, RawFrames.request(5, true));
@@ -92,7 +95,8 @@ class FrameTurnsTest {
 
     @Test
     void aConnectionThatIsClosedMeanwhile_handlesNothingMore() {
-        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             bench.connection.close();
@@ -104,7 +108,8 @@ class FrameTurnsTest {
 
     @Test
     void aClientThatCloses_isNotHeardAnyMore() {
-        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.server(BothRolesTest.OPTIONS).ready()) {
             bench.send(RawFrames.request(1, false));
             read(bench, body(MANY));
             bench.channel.pipeline().close();
@@ -116,7 +121,8 @@ class FrameTurnsTest {
 
     @Test
     void aServerThatCloses_hasItsLastFramesHeard() {
-        try (EmbeddedHttp2Connection bench = EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready()) {
+        try (EmbeddedHttp2Connection bench =
+                EmbeddedHttp2Connection.client(BothRolesTest.OPTIONS).ready()) {
             RecordingStreamListener heard = bench.ask(true);
             bench.written();
             ByteBuf head = RawFrames.frame(FrameType.HEADERS, FrameType.END_HEADERS, 1, RawFrames.RESPONSE);

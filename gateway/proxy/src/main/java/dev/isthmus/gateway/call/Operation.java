@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.call;
 
 import dev.isthmus.gateway.extension.Extension;
-import org.jspecify.annotations.Nullable;
 import dev.isthmus.gateway.settings.NameGrammar;
 import dev.isthmus.oip.ModelRef;
+import org.jspecify.annotations.Nullable;
 
 /** What a client asks for. A model that is named obeys {@link NameGrammar}. */
 public sealed interface Operation {

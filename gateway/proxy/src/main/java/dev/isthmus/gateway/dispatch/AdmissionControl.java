@@ -5,8 +5,8 @@ import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.ForwardingSink;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;
-import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.RequestSink;
+import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.limit.Admission;
 import dev.isthmus.gateway.memory.MemoryBudget;
 import dev.isthmus.oip.OipException;
@@ -61,100 +61,100 @@ final class AdmissionControl implements Service {
 
     /** One call. Lives on its event loop. */
     private static final class AdmittedReply extends ForwardingReply {
-    private final Admission admission;
-    private final boolean stream;
-    private final MemoryBudget.MemoryReservation memory;
-    private RequestSink request = RequestSink.ENDED;
-    private Admission.@Nullable Permit permit;
-    private boolean over;
+        private final Admission admission;
+        private final boolean stream;
+        private final MemoryBudget.MemoryReservation memory;
+        private RequestSink request = RequestSink.ENDED;
+        private Admission.@Nullable Permit permit;
+        private boolean over;
 
-    /** @param stream whether the request is a stream of messages */
-    AdmittedReply(Admission admission, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
-        super(client);
-        this.admission = admission;
-        this.stream = stream;
-        this.memory = memory;
-    }
-
-    /** The call's request, which was opened with this as its reply. */
-    RequestSink around(RequestSink opened) {
-        request = opened;
-        return new AdmittedSink(opened);
-    }
-
-    private void leave() {
-        over = true;
-        if (permit != null) {
-            permit.giveBack();
-        }
-        memory.request(0);
-    }
-
-    @Override
-    public void onReady() {
-        // What waited has gone: it holds less.
-        memory.request(request.held());
-        super.onReady();
-    }
-
-    @Override
-    public void complete() {
-        leave();
-        super.complete();
-    }
-
-    @Override
-    public void fail(OipException failure) {
-        leave();
-        super.fail(failure);
-    }
-
-    private final class AdmittedSink extends ForwardingSink {
-        AdmittedSink(RequestSink sink) {
-            super(sink);
+        /** @param stream whether the request is a stream of messages */
+        AdmittedReply(Admission admission, boolean stream, MemoryBudget.MemoryReservation memory, Reply client) {
+            super(client);
+            this.admission = admission;
+            this.stream = stream;
+            this.memory = memory;
         }
 
-        /** Takes a permit, unless the call has one: false where there is none, and the call has failed. */
-        private boolean permitted() {
-            if (permit == null && !over) {
+        /** The call's request, which was opened with this as its reply. */
+        RequestSink around(RequestSink opened) {
+            request = opened;
+            return new AdmittedSink(opened);
+        }
+
+        private void leave() {
+            over = true;
+            if (permit != null) {
+                permit.giveBack();
+            }
+            memory.request(0);
+        }
+
+        @Override
+        public void onReady() {
+            // What waited has gone: it holds less.
+            memory.request(request.held());
+            super.onReady();
+        }
+
+        @Override
+        public void complete() {
+            leave();
+            super.complete();
+        }
+
+        @Override
+        public void fail(OipException failure) {
+            leave();
+            super.fail(failure);
+        }
+
+        private final class AdmittedSink extends ForwardingSink {
+            AdmittedSink(RequestSink sink) {
+                super(sink);
+            }
+
+            /** Takes a permit, unless the call has one: false where there is none, and the call has failed. */
+            private boolean permitted() {
+                if (permit == null && !over) {
+                    try {
+                        permit = admission.enter();
+                    } catch (OipException refused) {
+                        super.cancel();
+                        fail(refused);
+                        return false;
+                    }
+                }
+                return true;
+            }
+
+            @Override
+            public void data(ByteBuf chunk) {
+                if (stream && !permitted()) {
+                    chunk.release();
+                    return;
+                }
+                super.data(chunk);
                 try {
-                    permit = admission.enter();
+                    memory.request(held());
                 } catch (OipException refused) {
                     super.cancel();
                     fail(refused);
-                    return false;
                 }
             }
-            return true;
-        }
 
-        @Override
-        public void data(ByteBuf chunk) {
-            if (stream && !permitted()) {
-                chunk.release();
-                return;
+            @Override
+            public void end() {
+                if (stream || permitted()) {
+                    super.end();
+                }
             }
-            super.data(chunk);
-            try {
-                memory.request(held());
-            } catch (OipException refused) {
+
+            @Override
+            public void cancel() {
+                leave();
                 super.cancel();
-                fail(refused);
             }
-        }
-
-        @Override
-        public void end() {
-            if (stream || permitted()) {
-                super.end();
-            }
-        }
-
-        @Override
-        public void cancel() {
-            leave();
-            super.cancel();
         }
     }
-}
 }

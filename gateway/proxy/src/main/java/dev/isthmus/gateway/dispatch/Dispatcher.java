@@ -1,8 +1,5 @@
 package dev.isthmus.gateway.dispatch;
 
-import org.jspecify.annotations.Nullable;
-import dev.isthmus.oip.ModelRef;
-import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.GatewayReadiness;
 import dev.isthmus.gateway.call.Operation;
@@ -12,10 +9,12 @@ import dev.isthmus.gateway.call.RequestSink;
 import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.call.Subscription;
 import dev.isthmus.gateway.routing.RequestAttributes;
+import dev.isthmus.gateway.routing.Route;
 import dev.isthmus.gateway.routing.RoutingTable;
 import dev.isthmus.gateway.routing.Target;
 import dev.isthmus.gateway.routing.TargetSelection;
 import dev.isthmus.oip.ErrorCode;
+import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.Transcoder;
 import dev.isthmus.transcoder.json.JsonCheck;

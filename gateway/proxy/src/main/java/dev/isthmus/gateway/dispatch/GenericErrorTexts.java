@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.RequestSink;
@@ -9,9 +9,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.net.LogRateLimiter;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
-import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
-import java.util.Map;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.dispatch;
 
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.limit.RateLimits;
 import dev.isthmus.gateway.metrics.TargetMeters;
 import dev.isthmus.gateway.ramp.Ramps;

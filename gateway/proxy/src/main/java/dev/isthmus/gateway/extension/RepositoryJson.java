@@ -25,9 +25,8 @@ public final class RepositoryJson {
             (json, into) -> {
                 for (JsonNode model : json) {
                     ((RepositoryIndexResponse.Builder) into)
-                            .addModels(
-                                    ProtobufJson.read(model, RepositoryIndexResponse.ModelIndex.newBuilder())
-                                            .build());
+                            .addModels(ProtobufJson.read(model, RepositoryIndexResponse.ModelIndex.newBuilder())
+                                    .build());
                 }
             },
             RepositoryJson::index);

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.call.Subscription;

@@ -65,8 +65,7 @@ public final class OnDemandChecks {
      * @param nanoTime how old results are
      * @param failed counts questions that failed, by the name of the upstream
      */
-    public OnDemandChecks(
-            EventLoop loop, ByteBufAllocator allocator, LongSupplier nanoTime, Consumer<String> failed) {
+    public OnDemandChecks(EventLoop loop, ByteBufAllocator allocator, LongSupplier nanoTime, Consumer<String> failed) {
         this.loop = loop;
         this.allocator = allocator;
         this.failed = failed;

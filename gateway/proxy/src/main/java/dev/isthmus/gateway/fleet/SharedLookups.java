@@ -69,8 +69,7 @@ public final class SharedLookups<K, V> {
             waiters.add(then);
         } else if (waiters != null || underWay.size() >= LOOK_UPS) {
             then.accept(new LookupResult.Failure<>(
-                    new OipException(ErrorCode.UNAVAILABLE, "too many concurrent model look-ups"),
-                    Duration.ZERO));
+                    new OipException(ErrorCode.UNAVAILABLE, "too many concurrent model look-ups"), Duration.ZERO));
         } else {
             waiters = new ArrayList<>();
             waiters.add(then);

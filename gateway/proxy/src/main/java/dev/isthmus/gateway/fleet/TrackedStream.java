@@ -1,14 +1,13 @@
 package dev.isthmus.gateway.fleet;
 
-import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.ForwardingReply;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.upstream.UpstreamStream;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
-import java.util.Map;
 
 /** A stream of requests to one server, which is never moved to another. */
 final class TrackedStream implements UpstreamStream {

@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.ClientProtocol;
 import dev.isthmus.gateway.http2.AbusePolicy;
 import dev.isthmus.gateway.http2.AbuseRule;
 import dev.isthmus.gateway.http2.ConnectionListener;

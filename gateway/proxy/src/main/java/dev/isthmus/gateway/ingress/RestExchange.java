@@ -1,7 +1,7 @@
 package dev.isthmus.gateway.ingress;
 
-import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.Call;
+import dev.isthmus.gateway.call.CallContext;
 import dev.isthmus.gateway.call.HopCount;
 import dev.isthmus.gateway.call.Operation;
 import dev.isthmus.gateway.call.Reply;

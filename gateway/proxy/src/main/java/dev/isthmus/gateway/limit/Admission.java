@@ -58,8 +58,7 @@ public final class Admission implements AutoCloseable {
 
     private OipException refused() {
         shed.increment();
-        return OipException.refused(
-                ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + most + ")", SOON);
+        return OipException.refused(ErrorCode.UNAVAILABLE, "too many concurrent calls (limit " + most + ")", SOON);
     }
 
     /** Calls that are inside. */

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.metrics;
 
-import dev.isthmus.gateway.call.ClientProtocol;
-import dev.isthmus.gateway.call.CallObserver;
 import dev.isthmus.gateway.call.CallContext;
+import dev.isthmus.gateway.call.CallObserver;
+import dev.isthmus.gateway.call.ClientProtocol;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.EnumMap;

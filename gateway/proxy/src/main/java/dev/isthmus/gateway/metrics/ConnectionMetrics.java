@@ -25,8 +25,7 @@ public final class ConnectionMetrics implements ConnectionEvents {
     @Override
     public void timedOut(TimeoutRule rule) {
         Counter.builder("isthmus.connections.timeouts")
-                .description(
-                        "Client connections, or requests on them, that timed out because of the client")
+                .description("Client connections, or requests on them, that timed out because of the client")
                 .tag("rule", rule.label())
                 .register(registry)
                 .increment();

@@ -167,7 +167,9 @@ public final class Route {
         int chosen = rule(attributes, named);
         Map<String, TargetShare> shares = new HashMap<>();
         for (WeightedTarget arm : split.arms()) {
-            double share = chosen < 0 ? split.share(arm, named) : arm.equals(rules.get(chosen).arm()) ? 1 : 0;
+            double share = chosen < 0
+                    ? split.share(arm, named)
+                    : arm.equals(rules.get(chosen).arm()) ? 1 : 0;
             shares.put(arm.name(), new TargetShare(arm.target(asked), share, mayServe(arm, named)));
         }
         List<RuleResult> results = new ArrayList<>();
@@ -178,7 +180,9 @@ public final class Route {
                             ? RuleResult.CHOSEN
                             : takes
                                     ? RuleResult.LATER
-                                    : rules.get(i).matches(attributes) ? RuleResult.OTHER_VERSION : RuleResult.NO_MATCH);
+                                    : rules.get(i).matches(attributes)
+                                            ? RuleResult.OTHER_VERSION
+                                            : RuleResult.NO_MATCH);
         }
         SequenceKey sequence = SequenceKey.of(attributes);
         String value = sequence != null ? sequence.id() : sticky == null ? null : sticky.value(attributes);
@@ -187,7 +191,9 @@ public final class Route {
                 shares,
                 sequence != null,
                 value,
-                value == null ? null : split.at(StickyHash.of(seed, value), named).name(),
+                value == null
+                        ? null
+                        : split.at(StickyHash.of(seed, value), named).name(),
                 shadows(asked),
                 fallback(asked));
     }

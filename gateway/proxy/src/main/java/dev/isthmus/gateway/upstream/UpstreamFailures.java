@@ -37,8 +37,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The server broke the protocol, or our limits, and we closed the connection for it. */
     public OipException brokeProtocol(@Nullable Throwable cause) {
-        return failure(
-                ErrorCode.UNAVAILABLE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
+        return failure(ErrorCode.UNAVAILABLE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
     }
 
     /** The server did not answer a PING, and we closed the connection for it. */

@@ -2,11 +2,11 @@ package dev.isthmus.gateway.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.gateway.fleet.OnDemandChecks.CheckResults;
 import dev.isthmus.gateway.fleet.OnDemandChecks.ModelOnServer;
 import dev.isthmus.gateway.fleet.SharedLookups.LookupResult;
+import dev.isthmus.gateway.upstream.FakeUpstream;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;

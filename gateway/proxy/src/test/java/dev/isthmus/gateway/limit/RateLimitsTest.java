@@ -38,7 +38,8 @@ class RateLimitsTest {
         ask(limits, "b");
         OipException refused = refusal(limits, "c");
         assertThat(refused.code()).isEqualTo(ErrorCode.RESOURCE_EXHAUSTED);
-        assertThat(refused).hasMessage("rate limit of model 'resnet' reached (2 requests per second): the next fits in 1 s");
+        assertThat(refused)
+                .hasMessage("rate limit of model 'resnet' reached (2 requests per second): the next fits in 1 s");
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(500));
         now.addAndGet(SECOND.toNanos() / 2);
         ask(limits, "c");
@@ -75,7 +76,8 @@ class RateLimitsTest {
         ask(limits, "a").body(80);
         RateLimits.Charge second = ask(limits, "a");
         OipException refused = catchThrowableOfType(OipException.class, () -> second.body(70));
-        assertThat(refused).hasMessage("rate limit of model 'resnet' reached (100 bytes per second): a body of 70 fits in 1 s");
+        assertThat(refused)
+                .hasMessage("rate limit of model 'resnet' reached (100 bytes per second): a body of 70 fits in 1 s");
         assertThat(refused.retryAfter()).contains(Duration.ofMillis(500));
     }
 

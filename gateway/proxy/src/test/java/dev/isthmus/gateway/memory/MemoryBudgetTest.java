@@ -27,8 +27,7 @@ class MemoryBudgetTest {
     void bytesBeyondTheLimit_areRefused() {
         budget.hold().request(60);
         OipException refusal = refusal(budget.hold(), 41);
-        assertThat(refusal)
-                .hasMessage("memory limit of 100 bytes for requests and responses reached");
+        assertThat(refusal).hasMessage("memory limit of 100 bytes for requests and responses reached");
         assertThat(refusal.code()).isEqualTo(ErrorCode.OVERLOADED);
         assertThat(refusal.retryAfter()).contains(Duration.ofSeconds(1));
         assertThat(meters.get("isthmus.memory.refused").counter().count()).isEqualTo(1);

@@ -44,7 +44,10 @@ class CallMetricsTest {
         for (int i = 0; i < 50; i++) {
             end(began("other"));
         }
-        assertThat(registry.get("isthmus.requests").tag("model", "other").timer().count())
+        assertThat(registry.get("isthmus.requests")
+                        .tag("model", "other")
+                        .timer()
+                        .count())
                 .isEqualTo(50);
         assertThat(registry.find("isthmus.requests").timers()).hasSize(1);
     }

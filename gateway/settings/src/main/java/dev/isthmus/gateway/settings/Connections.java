@@ -8,15 +8,13 @@ public record Connections(
         @Doc("Maximum number of client connections; more are closed at once.") @Range(min = 1, max = 1_000_000)
         int maxConnections,
 
-        @Doc(
-                "Maximum number of connections from one address. 0: no limit, because all clients behind a proxy "
-                        + "share one.")
+        @Doc("Maximum number of connections from one address. 0: no limit, because all clients behind a proxy "
+                + "share one.")
         @Range(max = 1_000_000)
         int maxConnectionsPerAddress,
 
-        @Doc(
-                "Timeout from the first to the last byte of a request's head, and from the start of a connection "
-                        + "to its first byte.")
+        @Doc("Timeout from the first to the last byte of a request's head, and from the start of a connection "
+                + "to its first byte.")
         @OrZero
         Duration requestHeadersTimeout,
 
@@ -26,18 +24,15 @@ public record Connections(
         @Doc("Minimum rate of a body in bytes per second, averaged over request_body_timeout.") @Range(max = 1 << 30)
         int minRequestBodyRate,
 
-        @Doc("Timeout without a byte of either side on an HTTP/2 stream whose client could send or read more.")
-        @OrZero
+        @Doc("Timeout without a byte of either side on an HTTP/2 stream whose client could send or read more.") @OrZero
         Duration streamIdleTimeout,
 
-        @Doc(
-                "Timeout without a byte that the client reads of a response, or of a complete response over "
-                        + "HTTP/2.") @OrZero
+        @Doc("Timeout without a byte that the client reads of a response, or of a complete response over " + "HTTP/2.")
+        @OrZero
         Duration writeTimeout,
 
-        @Doc(
-                "Timeout of a connection without a request. With four fifths of max_connections open, at most "
-                        + "request_headers_timeout.")
+        @Doc("Timeout of a connection without a request. With four fifths of max_connections open, at most "
+                + "request_headers_timeout.")
         @OrZero
         Duration idleTimeout,
 

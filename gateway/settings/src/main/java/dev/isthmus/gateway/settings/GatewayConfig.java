@@ -158,18 +158,16 @@ public record GatewayConfig(
             @Doc("0 takes any free port.") @Range(max = 65_535)
             int port,
 
-            @Doc(
-                    "File with the token that POST requests need ('Authorization: Bearer'). Without it nothing can "
-                            + "be changed over this address. The file must not be readable or writable by others, nor "
-                            + "writable by its group.")
+            @Doc("File with the token that POST requests need ('Authorization: Bearer'). Without it nothing can "
+                    + "be changed over this address. The file must not be readable or writable by others, nor "
+                    + "writable by its group.")
             @Nullable
             Path tokenFile,
 
-            @Doc(
-                    "Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
-                            + "localhost and loopback addresses are always accepted, and every IP "
-                            + "address if 'host' is not "
-                            + "loopback.")
+            @Doc("Further values of 'Host' that are accepted; *.SUFFIX for a domain, * for any. 'host', "
+                    + "localhost and loopback addresses are always accepted, and every IP "
+                    + "address if 'host' is not "
+                    + "loopback.")
             @HostPattern
             List<String> allowedHosts) {
         public static final Admin DEFAULT = new Admin("127.0.0.1", 9901, null, List.of());
@@ -185,9 +183,8 @@ public record GatewayConfig(
             @Doc("Largest request body, gRPC message and upstream response.") @Size
             int maxBodySize,
 
-            @Doc(
-                    "Largest request that is not inference, generate or load: health, metadata, index, statistics, "
-                            + "settings, shared memory.")
+            @Doc("Largest request that is not inference, generate or load: health, metadata, index, statistics, "
+                    + "settings, shared memory.")
             @Size
             int maxManagementSize,
 
@@ -201,15 +198,13 @@ public record GatewayConfig(
             @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000)
             int maxRequests,
 
-            @Doc(
-                    "Share of direct memory (-XX:MaxDirectMemorySize) for requests and responses of all calls. A "
-                            + "call that needs more is refused with 503.")
+            @Doc("Share of direct memory (-XX:MaxDirectMemorySize) for requests and responses of all calls. A "
+                    + "call that needs more is refused with 503.")
             @Share
             double maxBuffered,
 
-            @Doc(
-                    "Maximum number of inputs, of requested outputs, and of outputs of one "
-                            + "message.") @Range(min = 1, max = 65_536)
+            @Doc("Maximum number of inputs, of requested outputs, and of outputs of one " + "message.")
+            @Range(min = 1, max = 65_536)
             int maxTensors,
 
             @Doc("Maximum number of gateways that a call passes, this one included; more are a loop, refused with 508.")
@@ -222,13 +217,11 @@ public record GatewayConfig(
     }
 
     /** What a client may cost on one HTTP/2 connection. */
-    @Doc(
-            "Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
-                    + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
+    @Doc("Abuse limits of one HTTP/2 connection. A client that exceeds one is disconnected with "
+            + "ENHANCE_YOUR_CALM. Bursts refill at their rates.")
     public record Http2Abuse(
-            @Doc(
-                    "Burst of streams that the client resets before a response. Each answered stream refills one. "
-                            + "0: no limit.")
+            @Doc("Burst of streams that the client resets before a response. Each answered stream refills one. "
+                    + "0: no limit.")
             @Range(max = 1_000_000)
             int streamResetBurst,
 
@@ -242,9 +235,8 @@ public record GatewayConfig(
             @Doc("Refill of the burst per second.") @Range(max = 1_000_000)
             int streamErrorRate,
 
-            @Doc(
-                    "Burst of frames without payload: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames "
-                            + "of closed streams. 0: no limit.")
+            @Doc("Burst of frames without payload: PING, SETTINGS, PRIORITY, WINDOW_UPDATE, empty DATA, frames "
+                    + "of closed streams. 0: no limit.")
             @Range(max = 100_000_000)
             int controlFrameBurst,
 
@@ -278,10 +270,10 @@ public record GatewayConfig(
     /** How answers are written for clients that do not say. */
     @Doc("Form of responses where the client does not ask for another.")
     public record ResponseConfig(
-            @Doc("How NaN and infinities are written in JSON.") NonFinite nonFinite,
+            @Doc("How NaN and infinities are written in JSON.")
+            NonFinite nonFinite,
 
-            @Doc("Response message of ModelStreamInfer.")
-            StreamMessageForm streamForm,
+            @Doc("Response message of ModelStreamInfer.") StreamMessageForm streamForm,
 
             @Doc("Size above which REST responses to inferences are compressed.") @Size
             int compressAbove,
@@ -291,17 +283,15 @@ public record GatewayConfig(
 
             @Doc("Body of health responses.") HealthBody healthBody,
 
-            @Doc(
-                    "HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load "
-                            + "balancers expect.")
+            @Doc("HTTP status of 'not ready': 400, as the protocol and Triton have it, or 503, as load "
+                    + "balancers expect.")
             @OneOf({400, 503})
             int notReadyStatus,
 
-            @Doc(
-                    "Error texts for clients. generic: a fixed text in place of what servers say and of names of "
-                            + "upstreams; the full text is logged. passed: the full text. Texts "
-                            + "about the request itself are "
-                            + "always shown.")
+            @Doc("Error texts for clients. generic: a fixed text in place of what servers say and of names of "
+                    + "upstreams; the full text is logged. passed: the full text. Texts "
+                    + "about the request itself are "
+                    + "always shown.")
             ErrorTexts errors) {
         public static final ResponseConfig DEFAULT = new ResponseConfig(
                 NonFinite.TOKEN, StreamMessageForm.TRITON, 1024, true, HealthBody.JSON, 400, ErrorTexts.GENERIC);
@@ -310,17 +300,15 @@ public record GatewayConfig(
     /** When V2 clients are told that the gateway and its models are ready. */
     @Doc("When the gateway and its models are reported ready to V2 clients.")
     public record HealthConfig(
-            @Doc(
-                    "Server readiness for V2 clients. any, all: of the upstreams have a ready server; models: "
-                            + "every configured model is ready. Probes of the gateway itself ask /readyz.")
+            @Doc("Server readiness for V2 clients. any, all: of the upstreams have a ready server; models: "
+                    + "every configured model is ready. Probes of the gateway itself ask /readyz.")
             ServerReadyPolicy serverReady,
 
             @Doc("How many of a model's replicas must be ready: any, all or most.")
             ModelConfig.ReadyPolicy modelReady,
 
-            @Doc(
-                    "Maximum time of the warm-up after the start. Calls are served meanwhile, but the gateway is "
-                            + "not ready. 0s: no warm-up.")
+            @Doc("Maximum time of the warm-up after the start. Calls are served meanwhile, but the gateway is "
+                    + "not ready. 0s: no warm-up.")
             @OrZero
             Duration warmUp) {
         public static final HealthConfig DEFAULT =
@@ -330,9 +318,8 @@ public record GatewayConfig(
     /** What all ramps have in common. */
     @Doc("Settings of all ramps.")
     public record RampsConfig(
-            @Doc(
-                    "File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
-                            + "configuration NAME.yaml.")
+            @Doc("File with the state of ramps, which outlives restarts. Default: NAME.ramps.json beside the "
+                    + "configuration NAME.yaml.")
             @Nullable
             Path stateFile) {
         public static final RampsConfig DEFAULT = new RampsConfig(null);

@@ -16,9 +16,8 @@ public record LocalConfig(
         @Doc("Threads that run models. 0: one for each core.") @Range(max = 1024)
         int threads,
 
-        @Doc(
-                "Maximum number of requests that wait for a thread; more are refused "
-                        + "with 503.") @Range(min = 1, max = 1_000_000)
+        @Doc("Maximum number of requests that wait for a thread; more are refused " + "with 503.")
+        @Range(min = 1, max = 1_000_000)
         int queueSize,
 
         @Doc("none: all models are loaded at start; explicit: those of 'load', others by load and unload requests.")

@@ -6,18 +6,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** One model, or all whose names match a pattern: where its calls go. */
-@Doc(
-        "Route of a model. The name is exact or a pattern with * in it; exact names come first, then longer patterns.")
+@Doc("Route of a model. The name is exact or a pattern with * in it; exact names come first, then longer patterns.")
 public record ModelConfig(
-        @Doc("Upstream of the only target.") @Nullable
-        String upstream,
+        @Doc("Upstream of the only target.") @Nullable String upstream,
 
         @Doc("Name of the model on that upstream, if it differs.") @Nullable
         String model,
 
-        @Doc("Version that is called.")
-        @Nullable
-        String version,
+        @Doc("Version that is called.") @Nullable String version,
 
         @Doc("Several targets with weights, in place of upstream, model and version.")
         List<TargetConfig> targets,
@@ -27,20 +23,17 @@ public record ModelConfig(
         @Doc("Labels that clients may use in place of a version.")
         Map<String, String> versions,
 
-        @Doc("Version or label for calls that name none. By default the server chooses, usually its latest.")
-        @Nullable
+        @Doc("Version or label for calls that name none. By default the server chooses, usually its latest.") @Nullable
         String defaultVersion,
 
-        @Doc(
-                "For a call that names a version, and not a label. honor: that version serves it, or it is refused "
-                        + "with 404; override: the target's version replaces it.")
+        @Doc("For a call that names a version, and not a label. honor: that version serves it, or it is refused "
+                + "with 404; override: the target's version replaces it.")
         ExplicitVersion explicitVersion,
 
         @Doc("Calls that match go to a given target; the first matching rule counts.")
         List<RuleConfig> rules,
 
-        @Doc("Header or request parameter whose hash keeps a client on one target and one server.")
-        @Nullable
+        @Doc("Header or request parameter whose hash keeps a client on one target and one server.") @Nullable
         RequestKey sticky,
 
         @Doc("Targets that get copies of calls. Their responses are compared or dropped, never returned.")
@@ -125,9 +118,7 @@ public record ModelConfig(
             @Doc("Name of the model on that upstream, if it differs.") @Nullable
             String model,
 
-            @Doc("Version that is called.")
-            @Nullable
-            String version,
+            @Doc("Version that is called.") @Nullable String version,
 
             @Doc("Share of calls, relative to the sum of all weights.") @Range(max = 1_000_000)
             int weight) {
@@ -182,8 +173,7 @@ public record ModelConfig(
 
             @Doc("Version that is called.") @Nullable String version,
 
-            @Doc("Share of calls that is copied.") @Share
-            double sample,
+            @Doc("Share of calls that is copied.") @Share double sample,
 
             @Doc("Whether its tensors are compared with those of the client's response.")
             boolean compare,
@@ -203,9 +193,8 @@ public record ModelConfig(
     }
 
     /** A guarded ramp. */
-    @Doc(
-            "Raises the share of one target step by step, and takes it back to nothing when it does worse than the "
-                    + "others.")
+    @Doc("Raises the share of one target step by step, and takes it back to nothing when it does worse than the "
+            + "others.")
     public record RampConfig(
             @Doc("The name of the target.") @Required String target,
 

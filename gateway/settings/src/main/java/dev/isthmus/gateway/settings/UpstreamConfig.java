@@ -14,15 +14,13 @@ public record UpstreamConfig(
         @Doc("Protocol in which the servers are called.") @Required
         UpstreamProtocol protocol,
 
-        @Doc(
-                "host:port of each server. Every address of a host name is a server of its own; srv:NAME looks up "
-                        + "SRV records.")
+        @Doc("host:port of each server. Every address of a host name is a server of its own; srv:NAME looks up "
+                + "SRV records.")
         @Required
         @NotEmpty
         List<ServerAddress> endpoints,
 
-        @Doc("Maximum age of looked-up addresses.")
-        Duration dnsRefresh,
+        @Doc("Maximum age of looked-up addresses.") Duration dnsRefresh,
 
         @Doc("Whether the servers support the binary tensor data extension over REST. auto: as their metadata say.")
         BinaryTensorData binaryTensorData,
@@ -43,9 +41,8 @@ public record UpstreamConfig(
         @Doc("Maximum concurrent calls; more are refused with 503.") @Range(min = 1, max = 1_000_000)
         int maxRequests,
 
-        @Doc(
-                "Whether every model in the servers' repository index is routed here, unless a name, alias or "
-                        + "pattern of 'models' takes it.")
+        @Doc("Whether every model in the servers' repository index is routed here, unless a name, alias or "
+                + "pattern of 'models' takes it.")
         boolean discover,
 
         Balance balance,
@@ -91,11 +88,10 @@ public record UpstreamConfig(
     /** The choice of a server. */
     @Doc("Load balancing among the servers.")
     public record Balance(
-            @Doc(
-                    "round_robin; least_request: of two, the one with fewer calls; peak_ewma: of two, the one with "
-                            + "the lower latency times calls; consistent_hash: by the sticky key; "
-                            + "queue_aware: of two, the "
-                            + "one with fewer pending requests in Triton's metrics.")
+            @Doc("round_robin; least_request: of two, the one with fewer calls; peak_ewma: of two, the one with "
+                    + "the lower latency times calls; consistent_hash: by the sticky key; "
+                    + "queue_aware: of two, the "
+                    + "one with fewer pending requests in Triton's metrics.")
             BalancePolicy policy,
 
             @Doc("Time in which a server that joins or recovers reaches its full share.") @OrZero
@@ -124,9 +120,8 @@ public record UpstreamConfig(
     /** Passive health: ejection of servers whose calls fail. */
     @Doc("Outlier detection: a server whose calls fail in a row is ejected for a while.")
     public record Outliers(
-            @Doc(
-                    "Consecutive failed calls (unreachable, connection lost, timed out, 503) that eject a server. "
-                            + "0: never.")
+            @Doc("Consecutive failed calls (unreachable, connection lost, timed out, 503) that eject a server. "
+                    + "0: never.")
             @Range(max = 10_000)
             int consecutiveFailures,
 
@@ -159,19 +154,17 @@ public record UpstreamConfig(
             @Doc("Maximum number of retries after the first try. 0: none.") @Range(max = 10)
             int retries,
 
-            @Doc(
-                    "unsent: the server has not begun the request; unavailable: it answered 503; lost: the "
-                            + "connection was lost before a response, so the request may run twice; "
-                            + "timeout: the try timed "
-                            + "out, with the same risk.")
+            @Doc("unsent: the server has not begun the request; unavailable: it answered 503; lost: the "
+                    + "connection was lost before a response, so the request may run twice; "
+                    + "timeout: the try timed "
+                    + "out, with the same risk.")
             Set<RetryOn> on,
 
             @Doc("Retry budget: retries as a share of calls.") @Share
             double budget,
 
-            @Doc(
-                    "Largest request that is kept for a retry. Larger tensors pass to gRPC servers as they arrive, "
-                            + "and are retried only if no server has taken any part.")
+            @Doc("Largest request that is kept for a retry. Larger tensors pass to gRPC servers as they arrive, "
+                    + "and are retried only if no server has taken any part.")
             @Size
             int maxBody) {
         public static final Retry DEFAULT = new Retry(1, Set.of(RetryOn.UNSENT, RetryOn.UNAVAILABLE), 0.2, 4 << 20);
@@ -184,9 +177,8 @@ public record UpstreamConfig(
     /** The circuit breaker. */
     @Doc("Circuit breaker: while most calls fail, all are refused with 503, so that the servers can recover.")
     public record Breaker(
-            @Doc(
-                    "Share of failed calls (unreachable, lost, timed out, 503) that opens the breaker. 100%: "
-                            + "never.") @Share
+            @Doc("Share of failed calls (unreachable, lost, timed out, 503) that opens the breaker. 100%: " + "never.")
+            @Share
             double failureRate,
 
             @Doc("Number of last calls that are counted.") @Range(min = 1, max = 100_000)
@@ -201,13 +193,11 @@ public record UpstreamConfig(
     }
 
     /** What a server may cost on one HTTP/2 connection. */
-    @Doc(
-            "Abuse limits of one connection to a gRPC server. A server that exceeds one is disconnected with "
-                    + "ENHANCE_YOUR_CALM, and its calls fail. Streams that it resets are not counted.")
+    @Doc("Abuse limits of one connection to a gRPC server. A server that exceeds one is disconnected with "
+            + "ENHANCE_YOUR_CALM, and its calls fail. Streams that it resets are not counted.")
     public record UpstreamHttp2Abuse(
-            @Doc(
-                    "Burst of frames without payload: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed "
-                            + "streams. 0: no limit.")
+            @Doc("Burst of frames without payload: PING, SETTINGS, WINDOW_UPDATE, empty DATA, frames of closed "
+                    + "streams. 0: no limit.")
             @Range(max = 100_000_000)
             int controlFrameBurst,
 

@@ -35,7 +35,6 @@ import dev.isthmus.transcoder.message.Wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.EventLoop;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -120,7 +120,8 @@ class ConnectionsTest {
     @Test
     void garbage_amidCalls_isALostConnection() throws Exception {
         try (var server = RawHttp2Server.answering((peer, stream) -> peer.raw("HTTP/1.1 200 OK\r\n\r\n"))) {
-            OipException failure = calls.infer(calls.to(loopback(server.port()))).failure();
+            OipException failure =
+                    calls.infer(calls.to(loopback(server.port()))).failure();
             assertThat(failure).hasMessage("upstream 'triton' violated HTTP/2, and its connection was closed");
             assertThat(failure.processed()).isEqualTo(Processed.MAYBE);
         }

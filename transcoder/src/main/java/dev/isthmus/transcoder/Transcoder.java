@@ -34,8 +34,6 @@ public final class Transcoder {
     /** Of an answer that is read before it is said how much is held, in bytes. */
     private static final int STEP = 256 << 10;
 
-    private static final LongConsumer UNCOUNTED = bytes -> {};
-
     private final WireLimits limits;
 
     public Transcoder(WireLimits limits) {
@@ -161,7 +159,7 @@ public final class Transcoder {
      * @param message taken
      */
     public InferMessage response(ByteBufAllocator allocator, InferMessage message, ResponseForm form) {
-        return response(allocator, message, form, UNCOUNTED);
+        return response(allocator, message, form, bytes -> {});
     }
 
     /**

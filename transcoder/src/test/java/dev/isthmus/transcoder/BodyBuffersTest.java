@@ -55,6 +55,7 @@ class BodyBuffersTest {
             return parts;
         });
 
+        @SuppressWarnings("ImmutableEnumChecker") // it has no state
         private final UnaryOperator<ByteBuf> lay;
 
         Layout(UnaryOperator<ByteBuf> lay) {

@@ -21,7 +21,11 @@ public enum HalfFloat {
         this.infinity = 0x7fff & ~fraction;
     }
 
-    /** @param type one of the two */
+    /**
+     * The format of a datatype.
+     *
+     * @param type FP16 or BF16
+     */
     public static HalfFloat of(DataType type) {
         return type == DataType.FP16 ? FP16 : BF16;
     }

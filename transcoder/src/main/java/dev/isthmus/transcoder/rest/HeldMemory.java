@@ -30,7 +30,7 @@ final class HeldMemory {
 
     /** What the name of a member takes while its object is open. */
     static long member(String name) {
-        return MEMBER + name.length();
+        return (long) MEMBER + name.length();
     }
 
     /** @param window bytes of the heap that the text lies in which is being read */

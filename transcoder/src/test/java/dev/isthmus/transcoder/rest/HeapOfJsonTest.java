@@ -54,6 +54,8 @@ class HeapOfJsonTest {
 
         private final int count;
         private final String before;
+
+        @SuppressWarnings("ImmutableEnumChecker") // it has no state
         private final IntFunction<String> part;
 
         Body(int count, String before, IntFunction<String> part) {

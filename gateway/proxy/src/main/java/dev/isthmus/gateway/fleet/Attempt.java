@@ -15,76 +15,80 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** One try of a call at one server. What the server says besides is kept until it is known whether its answer counts. */
+/**
+ * One attempt of a call, at one server. Response headers are held back until it is known whether this attempt's
+ * response is used.
+ */
 final class Attempt extends ForwardingReply {
-    private final UpstreamCall attempts;
+    private final UpstreamCall upstreamCall;
     private final TrackedRequest tracked;
-    private final boolean patient;
-    private final boolean whole;
+    private final boolean fullTimeout;
+    private final boolean inOnePiece;
     private Map<String, String> headers = Map.of();
-    private Subscription underWay = Subscription.NONE;
+    private Subscription subscription = Subscription.NONE;
     private @Nullable Future<?> timer;
-    private boolean over;
+    private boolean ended;
 
     /**
-     * A try that is about to start.
+     * An attempt that is about to start.
      *
-     * @param patient as in {@link CallOutcome#of}
-     * @param whole whether its answer is wanted whole, because it has less time than the client may take over it
+     * @param fullTimeout as in {@link CallOutcome#of}
+     * @param inOnePiece whether the response must be complete before it is delivered, because this attempt's timeout is
+     *     shorter than the time the client may take to read the response
      */
-    Attempt(UpstreamCall attempts, Reply client, TrackedRequest tracked, boolean patient, boolean whole) {
+    Attempt(UpstreamCall upstreamCall, Reply client, TrackedRequest tracked, boolean fullTimeout, boolean inOnePiece) {
         super(client);
-        this.attempts = attempts;
+        this.upstreamCall = upstreamCall;
         this.tracked = tracked;
-        this.patient = patient;
-        this.whole = whole;
+        this.fullTimeout = fullTimeout;
+        this.inOnePiece = inOnePiece;
     }
 
-    /** Sends the question. The end may come before this returns. */
-    void start(Upstream server, ReplayableRequest question, Call call, boolean last) {
-        Subscription started = question.send(server, call, this, last);
-        if (over) {
+    /** Sends the request. The attempt may end before this returns. */
+    void start(Upstream server, ReplayableRequest request, Call call, boolean last) {
+        Subscription started = request.send(server, call, this, last);
+        if (ended) {
             started.cancel();
         } else {
-            underWay = started;
+            subscription = started;
         }
     }
 
-    /** Ends the try with this failure unless an answer comes in time. */
+    /** Fails the attempt unless a response arrives within this time. */
     void within(long nanos, OipException late, ScheduledExecutorService loop) {
-        if (!over && !tracked.answered()) {
+        if (!ended && !tracked.answered()) {
             timer = loop.schedule(() -> abandon(late), nanos, TimeUnit.NANOSECONDS);
         }
     }
 
     private void abandon(OipException failure) {
-        if (!over) {
-            underWay.cancel();
+        if (!ended) {
+            subscription.cancel();
             fail(failure);
         }
     }
 
-    /** Nobody waits for it any more. */
+    /** Cancels the attempt: the call no longer needs it. */
     void cancel() {
-        if (!over) {
+        if (!ended) {
             end(CallOutcome.CANCELLED);
-            underWay.cancel();
+            subscription.cancel();
         }
     }
 
     void onReplyReady() {
-        underWay.onReady();
+        subscription.onReady();
     }
 
-    /** All of the request has been sent. */
+    /** The request has been sent completely. */
     void sent() {
         tracked.sent();
     }
 
     private void end(CallOutcome outcome) {
-        over = true;
+        ended = true;
         stopTimer();
-        tracked.end(outcome, attempts.clientSends());
+        tracked.end(outcome, upstreamCall.clientSends());
     }
 
     private void stopTimer() {
@@ -94,7 +98,7 @@ final class Attempt extends ForwardingReply {
         }
     }
 
-    /** Shows the client what the server said besides its answer. */
+    /** Passes the response headers received so far to the client. */
     void showHeaders() {
         if (!headers.isEmpty()) {
             super.headers(headers);
@@ -103,67 +107,69 @@ final class Attempt extends ForwardingReply {
     }
 
     @Override
-    public void headers(Map<String, String> more) {
-        if (over || more.isEmpty()) {
+    public void headers(Map<String, String> received) {
+        if (ended || received.isEmpty()) {
             return;
         }
         if (tracked.answered()) {
-            super.headers(more);
+            super.headers(received);
             return;
         }
         Map<String, String> all = new LinkedHashMap<>(headers);
-        all.putAll(more);
+        all.putAll(received);
         headers = all;
     }
 
     @Override
-    public void message(ReplyMessage answer) {
-        if (over) {
-            answer.release();
+    public void message(ReplyMessage response) {
+        if (ended) {
+            response.release();
             return;
         }
         if (!tracked.answered()) {
-            if (answer instanceof ReplyMessage.StreamError error && attempts.reason(error.failure()) != null) {
+            if (response instanceof ReplyMessage.StreamError error && upstreamCall.reason(error.failure()) != null) {
                 abandon(error.failure());
                 return;
             }
             stopTimer();
             tracked.answer();
-            attempts.answered();
+            upstreamCall.answered();
             showHeaders();
         }
-        super.message(answer);
+        super.message(response);
     }
 
     @Override
     public void complete() {
-        if (!over) {
+        if (!ended) {
             end(CallOutcome.ANSWERED);
-            attempts.completed();
+            upstreamCall.completed();
         }
     }
 
     @Override
     public void fail(OipException failure) {
-        if (over) {
+        if (ended) {
             return;
         }
-        CallOutcome outcome = CallOutcome.of(failure, patient && !waitsForClient());
+        CallOutcome outcome = CallOutcome.of(failure, fullTimeout && !waitsForClient());
         end(outcome);
         if (tracked.answered()) {
-            attempts.failed(failure, outcome);
+            upstreamCall.failed(failure, outcome);
         } else {
-            attempts.failedUnanswered(failure, outcome);
+            upstreamCall.failedUnanswered(failure, outcome);
         }
     }
 
-    /** Whether the client is slow, to take the answer or to send the request, so that the time which has passed is its own. */
+    /**
+     * Whether the elapsed time is due to a slow client: one that is slow to read the response or to send the request.
+     */
     private boolean waitsForClient() {
-        return tracked.answered() ? !isReady() : attempts.waitsForClient();
+        return tracked.answered() ? !isReady() : upstreamCall.waitsForClient();
     }
 
     @Override
     public boolean takesParts(Wire wire, long length) {
-        return !whole && super.takesParts(wire, length);
+        return !inOnePiece && super.takesParts(wire, length);
     }
 }

@@ -13,39 +13,39 @@ import org.jspecify.annotations.Nullable;
  * What all calls to one cluster share.
  *
  * @param timeout of a call without a deadline of its own
- * @param eachTry the time of one try; null for that of the call
+ * @param attemptTimeout timeout of one attempt; null if only the call's timeout applies
  * @param nanoTime on the scale of {@link System#nanoTime()}
  */
 record AttemptResources(
         UpstreamFailures failures,
         ReplicaSet replicas,
-        RetryPolicy rules,
+        RetryPolicy retryPolicy,
         RetryBudget budget,
         Duration timeout,
-        @Nullable Duration eachTry,
+        @Nullable Duration attemptTimeout,
         ClusterMetrics metrics,
         LongSupplier nanoTime,
         RandomGenerator random) {
-    private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(25);
-    private static final Duration SOON = Duration.ofSeconds(1);
+    private static final long BASE_BACKOFF_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-    /** The time of one try; {@link Long#MAX_VALUE} where only the call's counts. */
+    /** The timeout of one attempt; {@link Long#MAX_VALUE} if only the call's timeout applies. */
     long eachTryNanos() {
-        return eachTry == null ? Long.MAX_VALUE : eachTry.toNanos();
+        return attemptTimeout == null ? Long.MAX_VALUE : attemptTimeout.toNanos();
     }
 
-    /** How long to wait before the same server is tried once more: twice as long each time, give or take a half. */
-    long pause(int tried) {
-        return (long) ((FIRST_PAUSE << Math.min(tried - 1, 10)) * (0.5 + random.nextDouble()));
+    /** The pause before the same server is attempts again: it doubles with each attempt and is randomized by ±50 %. */
+    long pause(int attempts) {
+        return (long) ((BASE_BACKOFF_NANOS << Math.min(attempts - 1, 10)) * (0.5 + random.nextDouble()));
     }
 
-    /** The failure of a call that no server takes. */
+    /** The failure of a call if no server is available. */
     OipException noServer() {
         metrics.rejected(ClusterMetrics.Rejection.NO_SERVER);
         return OipException.refused(
                         ErrorCode.UNAVAILABLE,
-                        "upstream '" + failures.upstream() + "' has no server that takes calls",
-                        SOON)
+                        "upstream '" + failures.upstream() + "' has no available server",
+                        RETRY_AFTER)
                 .confidential();
     }
 }

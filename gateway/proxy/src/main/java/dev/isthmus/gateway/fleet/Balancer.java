@@ -5,26 +5,26 @@ import dev.isthmus.gateway.settings.UpstreamConfig.BalancePolicy;
 import java.util.List;
 import java.util.random.RandomGenerator;
 
-/** A policy of choosing one of several servers. Used by all event loops. */
+/** A load balancing policy. Thread-safe. */
 @FunctionalInterface
 interface Balancer {
 
     /**
-     * The server that takes the call.
+     * Chooses the server for a call.
      *
-     * @param candidates one or more, all of which may take it
+     * @param candidates one or more eligible servers
      */
     Replica choose(List<Replica> candidates, Call call, long now);
 
-    /** The policy, by which a call that has an affinity goes by consistent hash all the same. */
+    /** The balancer for the policy. Calls with an affinity are always balanced by consistent hash. */
     static Balancer of(BalancePolicy policy, RandomGenerator random) {
-        Balancer others = ofStrangers(policy, random);
+        Balancer withoutAffinity = ofStrangers(policy, random);
         Balancer byHash = new ConsistentHash();
         return (candidates, call, now) ->
-                (call.affinity() == Call.NO_AFFINITY ? others : byHash).choose(candidates, call, now);
+                (call.affinity() == Call.NO_AFFINITY ? withoutAffinity : byHash).choose(candidates, call, now);
     }
 
-    /** For calls that belong nowhere. */
+    /** For calls without an affinity. */
     private static Balancer ofStrangers(BalancePolicy policy, RandomGenerator random) {
         return switch (policy) {
             case ROUND_ROBIN -> new RoundRobin();

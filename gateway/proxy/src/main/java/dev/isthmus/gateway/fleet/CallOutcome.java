@@ -3,22 +3,25 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.oip.OipException.Processed;
 
-/** How a call to one server ended, as far as it tells of the server's health. */
+/** How a call to one server ended, with respect to the server's health. */
 enum CallOutcome {
-    /** The server answered, be it with an error of the request's or the model's. */
+    /** The server responded, possibly with an error caused by the request or the model. */
     ANSWERED,
-    /** It failed as servers fail: unreachable, connection lost, timed out, UNAVAILABLE, an answer that is not the protocol's. */
+    /**
+     * The server failed: unreachable, connection lost, timed out, UNAVAILABLE, or a response that violates the
+     * protocol.
+     */
     FAILED,
-    /** It says nothing of the server: nobody waited for the end, or the server handed it back unread. */
+    /** No evidence about the server: the call was cancelled, or the server refused it unprocessed. */
     CANCELLED;
 
     /**
-     * What a failure says.
+     * The outcome of a call that ended with this failure.
      *
-     * @param patient whether the call had all the time that the configuration gives; a client that gives less says nothing
-     *     of the server by it
+     * @param fullTimeout whether the call had the full configured timeout; a timeout shortened by the client is no
+     *     evidence against the server
      */
-    static CallOutcome of(OipException failure, boolean patient) {
+    static CallOutcome of(OipException failure, boolean fullTimeout) {
         if (failure.processed() == Processed.REFUSED) {
             return CANCELLED;
         }
@@ -27,7 +30,7 @@ enum CallOutcome {
         }
         return switch (failure.code()) {
             case UNAVAILABLE, OVERLOADED, BAD_UPSTREAM_ANSWER -> FAILED;
-            case DEADLINE_EXCEEDED -> patient ? FAILED : CANCELLED;
+            case DEADLINE_EXCEEDED -> fullTimeout ? FAILED : CANCELLED;
             case CANCELLED,
                     UNKNOWN,
                     INVALID_ARGUMENT,

@@ -17,27 +17,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets calls into a cluster: no more at once than configured, and none for a while where most of them fail. A call counts
- * once, however often it is tried. For all event loops; nothing waits.
+ * Admits calls to a cluster: limits concurrent calls, and rejects calls while the circuit breaker is open. A call
+ * counts once, however many attempts it takes. Thread-safe and non-blocking.
  */
 final class CircuitBreakers {
     private static final Logger LOG = LoggerFactory.getLogger(CircuitBreakers.class);
-    private static final int TRIALS = 10;
-    private static final Duration SOON = Duration.ofSeconds(1);
+    private static final int HALF_OPEN_CALLS = 10;
+    private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
     private final String upstream;
-    private final int most;
+    private final int maxRequests;
     private final UpstreamConfig.Breaker settings;
     private final Clock clock;
     private final CircuitBreaker breaker;
     private final Bulkhead bulkhead;
     private final ClusterMetrics metrics;
-    /** When the breaker opened last, on the clock's scale. */
+    /** When the breaker last opened, on the clock's scale. */
     private volatile long openedMillis;
 
     CircuitBreakers(String upstream, UpstreamConfig config, LongSupplier nanoTime, ClusterMetrics metrics) {
         this.upstream = upstream;
-        this.most = config.maxRequests();
+        this.maxRequests = config.maxRequests();
         this.clock = new MonotonicClock(nanoTime);
         this.metrics = metrics;
         this.settings = config.breaker();
@@ -45,7 +45,7 @@ final class CircuitBreakers {
         this.bulkhead = Bulkhead.of(
                 upstream,
                 BulkheadConfig.custom()
-                        .maxConcurrentCalls(most)
+                        .maxConcurrentCalls(maxRequests)
                         .maxWaitDuration(Duration.ZERO)
                         .build());
         breaker.getEventPublisher()
@@ -63,7 +63,7 @@ final class CircuitBreakers {
                         SlidingWindowType.COUNT_BASED,
                         SlidingWindowSynchronizationStrategy.LOCK_FREE)
                 .waitDurationInOpenState(config.open())
-                .permittedNumberOfCallsInHalfOpenState(TRIALS)
+                .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
                 .clock(clock)
                 .build();
     }
@@ -83,16 +83,16 @@ final class CircuitBreakers {
     }
 
     /**
-     * Lets a call in.
+     * Admits a call.
      *
-     * @param endless whether it may last as long as its client wants. It holds none of the trials after the breaker was open:
-     *     an idle one would hold it for ever
-     * @throws OipException when it is refused
+     * @param endless whether the call may last as long as its client wants. Such a call holds no half-open permit: an
+     *     idle one would hold it forever
+     * @throws OipException if the call is rejected
      */
     CallPermit enter(boolean endless) {
         if (!bulkhead.tryAcquirePermission()) {
             metrics.rejected(ClusterMetrics.Rejection.BULKHEAD);
-            throw refused("has too many concurrent calls (limit " + most + ")", SOON);
+            throw refused("has too many concurrent calls (limit " + maxRequests + ")", RETRY_AFTER);
         }
         if (breaking() && !breaker.tryAcquirePermission()) {
             bulkhead.releasePermission();
@@ -100,14 +100,14 @@ final class CircuitBreakers {
             Duration wait = untilTrial();
             throw refused("refuses calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
         }
-        boolean trial = breaker.getState() == CircuitBreaker.State.HALF_OPEN;
-        if (trial && endless) {
+        boolean halfOpen = breaker.getState() == CircuitBreaker.State.HALF_OPEN;
+        if (halfOpen && endless) {
             breaker.releasePermission();
         }
-        return new CallPermit(trial && !endless);
+        return new CallPermit(halfOpen && !endless);
     }
 
-    /** The breaker counts failures; what they are it does not ask. */
+    /** The breaker counts failures and does not inspect them. */
     private static OipException failed() {
         return new OipException(ErrorCode.UNAVAILABLE, "failed");
     }
@@ -118,7 +118,7 @@ final class CircuitBreakers {
 
     private Duration untilTrial() {
         Duration left = settings.open().minusMillis(clock.millis() - openedMillis);
-        return breaker.getState() == CircuitBreaker.State.OPEN && left.isPositive() ? left : SOON;
+        return breaker.getState() == CircuitBreaker.State.OPEN && left.isPositive() ? left : RETRY_AFTER;
     }
 
     private OipException refused(String what, Duration wait) {
@@ -126,7 +126,7 @@ final class CircuitBreakers {
                 .confidential();
     }
 
-    /** 0 while calls pass, 1 while a few may try, 2 while none passes. */
+    /** The breaker's state as a gauge: 0 closed, 1 half-open, 2 open. */
     int state() {
         return switch (breaker.getState()) {
             case CLOSED, DISABLED, METRICS_ONLY -> 0;
@@ -136,20 +136,20 @@ final class CircuitBreakers {
     }
 
     int underWay() {
-        return most - bulkhead.getMetrics().getAvailableConcurrentCalls();
+        return maxRequests - bulkhead.getMetrics().getAvailableConcurrentCalls();
     }
 
-    /** A call that was let in; used on its event loop. Its end is told once. */
+    /** The permit of an admitted call; used on its event loop. Released once. */
     final class CallPermit {
-        private final boolean trial;
+        private final boolean halfOpen;
         private boolean counted;
-        private boolean left;
+        private boolean released;
 
-        private CallPermit(boolean trial) {
-            this.trial = trial;
+        private CallPermit(boolean halfOpen) {
+            this.halfOpen = halfOpen;
         }
 
-        /** The first answer has come: what the breaker wants to know. */
+        /** The first response message has arrived, which the breaker counts as success. */
         void answered() {
             if (breaking() && !counted) {
                 counted = true;
@@ -157,12 +157,12 @@ final class CircuitBreakers {
             }
         }
 
-        /** The call is over. */
+        /** The call has ended: releases the permit. */
         void ended(CallOutcome outcome) {
-            if (left) {
+            if (released) {
                 return;
             }
-            left = true;
+            released = true;
             bulkhead.releasePermission();
             if (breaking() && !counted) {
                 counted = true;
@@ -175,7 +175,7 @@ final class CircuitBreakers {
                 case ANSWERED -> breaker.onSuccess(0, TimeUnit.NANOSECONDS);
                 case FAILED -> breaker.onError(0, TimeUnit.NANOSECONDS, failed());
                 case CANCELLED -> {
-                    if (trial) {
+                    if (halfOpen) {
                         breaker.releasePermission();
                     }
                 }

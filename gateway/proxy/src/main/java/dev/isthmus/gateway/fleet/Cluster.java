@@ -24,31 +24,34 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The servers of one configured upstream, seen as one: a call that fails on one may go to another. */
+/**
+ * The servers of one configured upstream behind one interface: a call that fails on one server may be retried on
+ * another.
+ */
 public final class Cluster implements Upstream {
     private final String name;
     private final Wire wire;
-    private final ServerCapabilities knowledge;
+    private final ServerCapabilities capabilities;
     private final ReplicaSet replicas;
     private final ClusterMetrics metrics;
-    private final CircuitBreakers guard;
-    private final AttemptResources tries;
+    private final CircuitBreakers breakers;
+    private final AttemptResources shared;
 
     /** @param replicas taken: closed with this */
     public Cluster(
             String name,
             UpstreamConfig config,
-            ServerCapabilities knowledge,
+            ServerCapabilities capabilities,
             ReplicaSet replicas,
             MeterRegistry meters) {
-        this(name, config, knowledge, replicas, meters, System::nanoTime);
+        this(name, config, capabilities, replicas, meters, System::nanoTime);
     }
 
     /** @param nanoTime as {@link System#nanoTime()} */
     Cluster(
             String name,
             UpstreamConfig config,
-            ServerCapabilities knowledge,
+            ServerCapabilities capabilities,
             ReplicaSet replicas,
             MeterRegistry meters,
             LongSupplier nanoTime) {
@@ -57,11 +60,11 @@ public final class Cluster implements Upstream {
             case GRPC -> Wire.PROTOBUF;
             case REST -> Wire.REST;
         };
-        this.knowledge = knowledge;
+        this.capabilities = capabilities;
         this.replicas = replicas;
         this.metrics = new ClusterMetrics(name, meters);
-        this.guard = new CircuitBreakers(name, config, nanoTime, metrics);
-        this.tries = new AttemptResources(
+        this.breakers = new CircuitBreakers(name, config, nanoTime, metrics);
+        this.shared = new AttemptResources(
                 new UpstreamFailures(name, replicas.ending()),
                 replicas,
                 new RetryPolicy(config.retry()),
@@ -73,12 +76,12 @@ public final class Cluster implements Upstream {
                 () -> ThreadLocalRandom.current().nextLong());
     }
 
-    /** Ends when the names among its endpoints were looked up once, with success or without. */
+    /** Completes when each host name among the endpoints has been resolved or has failed to resolve once. */
     public CompletableFuture<Void> lookedUp() {
         return replicas.lookedUp();
     }
 
-    /** The servers as they are now. */
+    /** The servers and their current state. */
     public List<ReplicaStatus> members() {
         return replicas.members(name);
     }
@@ -90,12 +93,12 @@ public final class Cluster implements Upstream {
 
     @Override
     public List<String> extensions() {
-        return knowledge.extensions();
+        return capabilities.extensions();
     }
 
     @Override
     public ServerFeatures peer() {
-        return knowledge.peer(wire);
+        return capabilities.peer(wire);
     }
 
     @Override
@@ -103,42 +106,42 @@ public final class Cluster implements Upstream {
         return sent(call, new ReplayableRequest.InferenceRequest(model, message, false), reply);
     }
 
-    /** Where a request of this size is kept for another try it is sent whole. */
+    /** A request small enough to be kept for a retry is sent in one piece. */
     @Override
     public long passesFrom() {
         return wire == Wire.PROTOBUF
-                ? Math.max(GrpcDeframer.LARGE, tries.rules().kept())
+                ? Math.max(GrpcDeframer.LARGE, shared.retryPolicy().kept())
                 : Long.MAX_VALUE;
     }
 
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        ReplayableRequest.StreamedInference question = new ReplayableRequest.StreamedInference(model, length);
-        UpstreamCall attempts = guarded(call, question, reply);
-        return attempts == null ? RequestSink.ENDED : new OpenCall(question, attempts);
+        ReplayableRequest.StreamedInference request = new ReplayableRequest.StreamedInference(model, length);
+        UpstreamCall upstreamCall = guarded(call, request, reply);
+        return upstreamCall == null ? RequestSink.ENDED : new OpenCall(request, upstreamCall);
     }
 
-    /** The request of a call, for the server that it is at. */
-    private record OpenCall(ReplayableRequest.StreamedInference question, UpstreamCall call) implements RequestSink {
+    /** The request body of a call, forwarded to the server of the current attempt. */
+    private record OpenCall(ReplayableRequest.StreamedInference request, UpstreamCall call) implements RequestSink {
         @Override
         public void data(ByteBuf part) {
-            question.data(part);
+            request.data(part);
         }
 
         @Override
         public void end() {
             call.sent();
-            question.end();
+            request.end();
         }
 
         @Override
         public boolean isReady() {
-            return question.writable();
+            return request.writable();
         }
 
         @Override
         public long held() {
-            return question.held();
+            return request.held();
         }
 
         @Override
@@ -162,53 +165,53 @@ public final class Cluster implements Upstream {
         return sent(call, new ReplayableRequest.PassThroughRequest(generate, body), reply);
     }
 
-    /** Null where it was refused. */
-    private @Nullable UpstreamCall guarded(Call call, ReplayableRequest question, Reply reply) {
-        CircuitBreakers.CallPermit pass;
+    /** Null if the call was rejected. */
+    private @Nullable UpstreamCall guarded(Call call, ReplayableRequest request, Reply reply) {
+        CircuitBreakers.CallPermit permit;
         try {
-            pass = guard.enter(question.endless());
+            permit = breakers.enter(request.endless());
         } catch (OipException refused) {
-            question.release();
+            request.release();
             reply.fail(refused);
             return null;
         }
-        return UpstreamCall.start(tries, call, question, pass, reply);
+        return UpstreamCall.start(shared, call, request, permit, reply);
     }
 
-    private Subscription sent(Call call, ReplayableRequest question, Reply reply) {
-        UpstreamCall attempts = guarded(call, question, reply);
-        return attempts == null ? Subscription.NONE : attempts;
+    private Subscription sent(Call call, ReplayableRequest request, Reply reply) {
+        UpstreamCall upstreamCall = guarded(call, request, reply);
+        return upstreamCall == null ? Subscription.NONE : upstreamCall;
     }
 
     @Override
     public Object server(Call call, ModelRef model) {
-        Replica home = call.affinity() == Call.NO_AFFINITY ? null : replicas.pick(call, model, List.of());
-        return home == null ? this : home;
+        Replica replica = call.affinity() == Call.NO_AFFINITY ? null : replicas.pick(call, model, List.of());
+        return replica == null ? this : replica;
     }
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-        CircuitBreakers.CallPermit pass;
+        CircuitBreakers.CallPermit permit;
         try {
-            pass = guard.enter(true);
+            permit = breakers.enter(true);
         } catch (OipException refused) {
             reply.fail(refused);
             return UpstreamStream.ENDED;
         }
         Replica replica = replicas.pick(call, model, List.of());
         if (replica == null) {
-            pass.ended(CallOutcome.CANCELLED);
-            reply.fail(tries.noServer());
+            permit.ended(CallOutcome.CANCELLED);
+            reply.fail(shared.noServer());
             return UpstreamStream.ENDED;
         }
         return TrackedStream.open(
-                replica, new TrackedRequest(replica, metrics, tries.nanoTime()), pass, call, model, reply);
+                replica, new TrackedRequest(replica, metrics, shared.nanoTime()), permit, call, model, reply);
     }
 
-    /** Not guarded: an operator may have to change a model because its calls fail. */
+    /** Not subject to the circuit breaker: an operator may need to change a model because its calls fail. */
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        return UpstreamCall.start(tries, call, new ReplayableRequest.PassThroughRequest(manage, body), null, reply);
+        return UpstreamCall.start(shared, call, new ReplayableRequest.PassThroughRequest(manage, body), null, reply);
     }
 
     @Override
@@ -223,18 +226,18 @@ public final class Cluster implements Upstream {
 
     @Override
     public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return ask(call, model, (server, ours, answers) -> server.modelReady(ours, model, answers), reply);
+        return ask(call, model, (server, ownCall, replies) -> server.modelReady(ownCall, model, replies), reply);
     }
 
     @Override
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        return ask(call, model, (server, ours, answers) -> server.modelMetadata(ours, model, answers), reply);
+        return ask(call, model, (server, ownCall, replies) -> server.modelMetadata(ownCall, model, replies), reply);
     }
 
-    /** Not guarded: how a server is can be asked at any time. */
+    /** Not subject to the circuit breaker: health and metadata requests are always allowed. */
     private Subscription ask(
             Call call, ModelRef model, ReplayableRequest.BodilessRequest.Sending sending, Reply reply) {
-        return UpstreamCall.start(tries, call, new ReplayableRequest.BodilessRequest(model, sending), null, reply);
+        return UpstreamCall.start(shared, call, new ReplayableRequest.BodilessRequest(model, sending), null, reply);
     }
 
     @Override

@@ -15,24 +15,24 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** What is counted of one cluster. Closing takes its meters out of the registry. */
+/** The metrics of one cluster. Closing removes its meters from the registry. */
 final class ClusterMetrics implements AutoCloseable {
 
-    /** Why a call was not let in. */
+    /** Why a call was not admitted. */
     enum Rejection {
         BREAKER,
         BULKHEAD,
         NO_SERVER
     }
 
-    private static final Duration[] BOUNDS =
+    private static final Duration[] BUCKETS =
             List.of(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 60_000).stream()
                     .map(Duration::ofMillis)
                     .toArray(Duration[]::new);
 
     private final Tags upstream;
     private final ReplaceableMeters meters;
-    private final Map<CallOutcome, Timer> tries = new EnumMap<>(CallOutcome.class);
+    private final Map<CallOutcome, Timer> requests = new EnumMap<>(CallOutcome.class);
     private final Map<RetryOn, Counter> retries = new EnumMap<>(RetryOn.class);
     private final Map<Rejection, Counter> rejections = new EnumMap<>(Rejection.class);
     private final Counter exhausted;
@@ -41,14 +41,14 @@ final class ClusterMetrics implements AutoCloseable {
         this.meters = new ReplaceableMeters(registry);
         this.upstream = Tags.of("upstream", upstream);
         for (CallOutcome outcome : CallOutcome.values()) {
-            tries.put(outcome, timer(outcome));
+            requests.put(outcome, timer(outcome));
         }
         for (RetryOn reason : RetryOn.values()) {
             retries.put(reason, counter("isthmus.upstream.retries", "Retries", "reason", reason));
         }
         for (Rejection reason : Rejection.values()) {
             rejections.put(
-                    reason, counter("isthmus.upstream.rejected", "Calls rejected before any try", "reason", reason));
+                    reason, counter("isthmus.upstream.rejected", "Calls rejected before any attempt", "reason", reason));
         }
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Retries that the retry budget did not allow")
@@ -57,10 +57,10 @@ final class ClusterMetrics implements AutoCloseable {
 
     private Timer timer(CallOutcome outcome) {
         return meters.add(Timer.builder("isthmus.upstream.requests")
-                .description("Duration of tries, from the last part of the request to the first response or failure;"
-                        + " 0 where the request was never complete.")
+                .description("Duration of attempts, from the last part of the request to the first response or failure;"
+                        + " 0 if the request was never complete.")
                 .tags(upstream.and("outcome", label(outcome)))
-                .serviceLevelObjectives(BOUNDS)::register);
+                .serviceLevelObjectives(BUCKETS)::register);
     }
 
     private Counter counter(String name, String what, String key, Enum<?> value) {
@@ -71,18 +71,18 @@ final class ClusterMetrics implements AutoCloseable {
         return value.name().toLowerCase(Locale.ROOT);
     }
 
-    /** Shows the state of a guard. */
-    void watch(CircuitBreakers guard) {
-        meters.add(Gauge.builder("isthmus.upstream.breaker.state", guard, CircuitBreakers::state)
+    /** Registers gauges for the circuit breaker. */
+    void watch(CircuitBreakers breakers) {
+        meters.add(Gauge.builder("isthmus.upstream.breaker.state", breakers, CircuitBreakers::state)
                 .description("State of the circuit breaker. 0: closed, 1: half-open, 2: open")
                 .tags(upstream)::register);
-        meters.add(Gauge.builder("isthmus.upstream.under.way", guard, CircuitBreakers::underWay)
+        meters.add(Gauge.builder("isthmus.upstream.under.way", breakers, CircuitBreakers::underWay)
                 .description("Concurrent calls")
                 .tags(upstream)::register);
     }
 
     void tried(CallOutcome outcome, long nanos) {
-        Timer timer = tries.get(outcome);
+        Timer timer = requests.get(outcome);
         if (timer != null) {
             timer.record(nanos, TimeUnit.NANOSECONDS);
         }

@@ -9,13 +9,13 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * What a set of servers needs of the gateway around it.
+ * The gateway's resources that a cluster uses.
  *
- * @param loop an event loop, on which servers are asked how they are
- * @param allocator of the questions
- * @param nanoTime the scale of {@link System#nanoTime()}
- * @param random used by all event loops
- * @param ending whether the gateway is being stopped
+ * @param loop the event loop that probes the servers
+ * @param allocator for probe requests
+ * @param nanoTime on the scale of {@link System#nanoTime()}
+ * @param random thread-safe
+ * @param ending whether the gateway is shutting down
  */
 public record ClusterResources(
         EventLoop loop,
@@ -27,7 +27,7 @@ public record ClusterResources(
         QueueDepthSource pending,
         BooleanSupplier ending) {
 
-    /** Real time, and random numbers that need no seed. */
+    /** With the system clock and unseeded random numbers. */
     public static ClusterResources real(
             EventLoop loop,
             ByteBufAllocator allocator,

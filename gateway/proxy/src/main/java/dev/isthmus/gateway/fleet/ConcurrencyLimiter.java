@@ -4,27 +4,27 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * Lets a few questions be under way at once; the others wait, in their order. Used on one loop. Who asks sees to it that only
- * so many can wait: each periodic question waits at most once.
+ * Limits how many requests are in flight; the others wait in FIFO order. Used on one event loop. The queue is not
+ * bounded here: callers bound it, since each periodic probe waits at maxInFlight once.
  */
 public final class ConcurrencyLimiter {
-    private final int most;
+    private final int maxInFlight;
     private final Deque<Runnable> waiting = new ArrayDeque<>();
-    private int underWay;
-    private boolean pumping;
+    private int inFlight;
+    private boolean draining;
 
-    public ConcurrencyLimiter(int most) {
-        this.most = most;
+    public ConcurrencyLimiter(int maxInFlight) {
+        this.maxInFlight = maxInFlight;
     }
 
-    /** @param question calls {@link #ended()} exactly once, be it before it returns */
-    public void ask(Runnable question) {
-        waiting.add(question);
+    /** @param request calls {@link #ended()} exactly once, possibly before it returns */
+    public void ask(Runnable request) {
+        waiting.add(request);
         pump();
     }
 
     public void ended() {
-        underWay--;
+        inFlight--;
         pump();
     }
 
@@ -33,15 +33,15 @@ public final class ConcurrencyLimiter {
     }
 
     private void pump() {
-        if (pumping) {
+        if (draining) {
             return;
         }
-        // Questions may be answered before they return: not one within the other.
-        pumping = true;
-        while (underWay < most && !waiting.isEmpty()) {
-            underWay++;
+        // A request may end before run() returns: drain in a loop, not recursively.
+        draining = true;
+        while (inFlight < maxInFlight && !waiting.isEmpty()) {
+            inFlight++;
             waiting.remove().run();
         }
-        pumping = false;
+        draining = false;
     }
 }

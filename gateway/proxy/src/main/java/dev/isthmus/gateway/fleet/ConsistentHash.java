@@ -4,16 +4,17 @@ import dev.isthmus.gateway.call.Call;
 import java.util.List;
 
 /**
- * The server of the highest weight for the call's affinity (rendezvous hashing): when a server goes, only its calls move,
- * and one that comes takes an equal part from each. Several gateways agree, whatever order they know the servers in.
+ * Rendezvous hashing: the server with the highest weight for the call's affinity. When a server leaves, only its calls
+ * move; a server that joins takes an equal share from each. Gateways agree regardless of the order in which they know
+ * the servers.
  */
 final class ConsistentHash implements Balancer {
     private static final long FNV_OFFSET = 0xCBF2_9CE4_8422_2325L;
     private static final long FNV_PRIME = 0x0000_0100_0000_01B3L;
-    private static final long ANOTHER = 0x9E37_79B9_7F4A_7C15L;
+    private static final long SALT = 0x9E37_79B9_7F4A_7C15L;
     private static final double UNIT = 0x1p-53;
 
-    /** Of a server's label. */
+    /** The hash of a server's label. */
     static long of(String label) {
         long hash = FNV_OFFSET;
         for (int i = 0; i < label.length(); i++) {
@@ -22,9 +23,12 @@ final class ConsistentHash implements Balancer {
         return mixed(hash);
     }
 
-    /** A number from 0 to 1 that belongs to the affinity and the server, and tells nothing of the server's weight. */
+    /**
+     * A number from 0 to 1 derived from the affinity and the server, independent of the server's weight for that
+     * affinity.
+     */
     static double lot(long affinity, Replica replica) {
-        return (mixed(mixed(affinity + ANOTHER) ^ replica.hash()) >>> 11) * UNIT;
+        return (mixed(mixed(affinity + SALT) ^ replica.hash()) >>> 11) * UNIT;
     }
 
     @Override
@@ -43,7 +47,7 @@ final class ConsistentHash implements Balancer {
         return best;
     }
 
-    /** Spreads every bit over all of them; the constants are MurmurHash3's. */
+    /** Spreads every bit over all bits; the constants are MurmurHash3's. */
     private static long mixed(long value) {
         long mixed = (value ^ (value >>> 33)) * 0xFF51_AFD7_ED55_8CCDL;
         mixed = (mixed ^ (mixed >>> 33)) * 0xC4CE_B9FE_1A85_EC53L;

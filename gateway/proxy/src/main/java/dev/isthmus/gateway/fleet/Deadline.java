@@ -4,15 +4,15 @@ import dev.isthmus.gateway.call.Call;
 import java.time.Duration;
 
 /**
- * When a call with all its tries is to be over.
+ * The deadline of a call, all attempts included.
  *
  * @param end on the scale of {@link System#nanoTime()}; {@link Call#NO_DEADLINE} for never
- * @param nanos from the beginning of the call to its end
- * @param own whether it is the client's, and not the configured timeout
+ * @param nanos from the start of the call to the deadline
+ * @param own whether it is the client's deadline rather than the configured timeout
  */
 record Deadline(long end, long nanos, boolean own) {
 
-    /** @param endless whether the timeout does not hold for it */
+    /** @param endless whether the configured timeout does not apply */
     static Deadline of(Call call, boolean endless, Duration timeout, long now) {
         if (call.hasDeadline()) {
             return new Deadline(call.deadlineNanos(), call.deadlineNanos() - now, true);

@@ -7,20 +7,20 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** Finds the servers that names stand for, and finds them again from time to time. */
+/** Resolves names to servers and refreshes the result periodically. */
 public interface Discovery {
 
     /**
      * A server that was found.
      *
-     * @param address no name
-     * @param authority host and port as the server is to be called
+     * @param address an IP address and port, never a host name
+     * @param authority host and port to send as the authority
      */
     record DiscoveredServer(Endpoint address, String authority) {}
 
-    /** Names that are looked up until this is closed. */
+    /** Names that are resolved periodically until this is closed. */
     interface Registration extends AutoCloseable {
-        /** Ends when every name was looked up once, with success or without. */
+        /** Completes when each name has been resolved or has failed to resolve once. */
         CompletableFuture<Void> first();
 
         @Override
@@ -28,10 +28,11 @@ public interface Discovery {
     }
 
     /**
-     * Looks the names up at once, and again when what was found is no longer valid.
+     * Resolves the names now, and again when a result expires.
      *
-     * @param refresh how long it is valid at most
-     * @param listener takes all that the names stand for whenever one of them was found; on one thread at a time
+     * @param refresh the maximum age of a result
+     * @param listener receives all servers of all names whenever one of the names was resolved; called by one thread at
+     *     a time
      */
     Registration watch(List<ServerAddress> names, Duration refresh, Consumer<List<DiscoveredServer>> listener);
 }

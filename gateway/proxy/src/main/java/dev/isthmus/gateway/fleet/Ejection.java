@@ -5,21 +5,18 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
-/**
- * Leaves a server out for a while because its calls fail. Used by all event loops; a lock is taken only where a server is
- * ejected, or recovers from it.
- */
+/** Ejects a server for a while because its calls fail. Thread-safe; locks only when a server is ejected or recovers. */
 final class Ejection {
-    /** The most that an ejection grows to. */
-    private static final int MAX_TIMES = 10;
+    /** The largest multiple of the base ejection time. */
+    private static final int MAX_MULTIPLIER = 10;
 
     private final Outliers rules;
     private final Object lock;
-    private final BooleanSupplier room;
+    private final BooleanSupplier mayEject;
     private final AtomicInteger failures = new AtomicInteger();
     private final AtomicInteger successes = new AtomicInteger();
-    /** How often in a row; changed under the lock. */
-    private volatile int times;
+    /** Consecutive ejections, bounded; written under the lock. */
+    private volatile int multiplier;
 
     private volatile boolean ejected;
     private volatile long until;
@@ -29,12 +26,12 @@ final class Ejection {
      * Of a server that is not ejected.
      *
      * @param lock shared by the servers of a set
-     * @param room whether one more server of the set may be ejected; asked under the lock
+     * @param mayEject whether one more server of the set may be ejected; called under the lock
      */
-    Ejection(Outliers rules, Object lock, BooleanSupplier room) {
+    Ejection(Outliers rules, Object lock, BooleanSupplier mayEject) {
         this.rules = rules;
         this.lock = lock;
-        this.room = room;
+        this.mayEject = mayEject;
     }
 
     /** Whether one more of these servers may be ejected. */
@@ -49,31 +46,31 @@ final class Ejection {
         return ejected && until - now > 0;
     }
 
-    /** How often it was. */
+    /** The number of ejections so far. */
     long count() {
         return count;
     }
 
-    /** When the last ejection ends, or ended. */
+    /** When the last ejection ends or ended. */
     long until() {
         return until;
     }
 
-    /** As many successes in a row as it takes failures make up for one ejection. */
+    /** Records a success. As many consecutive successes as failures that eject undo one ejection. */
     void succeeded(long now) {
         if (failures.get() != 0) {
             failures.set(0);
         }
-        if (times > 0 && successes.incrementAndGet() >= rules.consecutiveFailures()) {
+        if (multiplier > 0 && successes.incrementAndGet() >= rules.consecutiveFailures()) {
             synchronized (lock) {
                 successes.set(0);
-                times = Math.max(0, times - 1);
+                multiplier = Math.max(0, multiplier - 1);
                 end(now);
             }
         }
     }
 
-    /** Whether the server is ejected now, and was not before. */
+    /** Records a failure; true if it ejected the server. */
     boolean failed(long now) {
         int limit = rules.consecutiveFailures();
         if (successes.get() != 0) {
@@ -83,11 +80,11 @@ final class Ejection {
             return false;
         }
         synchronized (lock) {
-            if (ejected(now) || !room.getAsBoolean()) {
+            if (ejected(now) || !mayEject.getAsBoolean()) {
                 return false;
             }
-            times = Math.min(times + 1, MAX_TIMES);
-            until = now + rules.ejection().toNanos() * times;
+            multiplier = Math.min(multiplier + 1, MAX_MULTIPLIER);
+            until = now + rules.ejection().toNanos() * multiplier;
             ejected = true;
             count = count + 1;
             failures.set(0);
@@ -95,7 +92,7 @@ final class Ejection {
         }
     }
 
-    /** The server works again, as is known from elsewhere. */
+    /** Ends the ejection: another source reports that the server works again. */
     void lift(long now) {
         synchronized (lock) {
             end(now);

@@ -7,11 +7,11 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.function.LongSupplier;
 
-/** The meters of one server, as long as it belongs to its set. */
+/** The meters of one server while it is a member of its cluster. */
 final class EndpointMeters implements AutoCloseable {
     private final ReplaceableMeters meters;
 
-    /** @param queue whether the server is asked what waits in it */
+    /** @param queue whether the server's queue depth is polled */
     EndpointMeters(MeterRegistry registry, String upstream, Replica replica, LongSupplier nanoTime, boolean queue) {
         this.meters = new ReplaceableMeters(registry);
         Tags tags = Tags.of("upstream", upstream, "endpoint", replica.label());

@@ -14,39 +14,39 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks one server from time to time whether it is ready, and each model on it. Its metadata come first, and again after it
- * was away: upstreams learn from them what their servers know. Runs on one event loop.
+ * Probes one server periodically for its readiness and that of each model. It requests the metadata first, and again
+ * after the server was away: upstreams learn the server's capabilities from them. Runs on one event loop.
  */
 final class HealthChecker implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HealthChecker.class);
 
     private final String upstream;
     private final Replica replica;
-    private final Checks rules;
-    private final ClusterResources around;
-    private final PeriodicProbe questions;
+    private final Checks checks;
+    private final ClusterResources resources;
+    private final PeriodicProbe probe;
     private final ModelHealthChecker models;
-    private final HealthThreshold streak;
+    private final HealthThreshold threshold;
     private boolean failedBefore;
 
     HealthChecker(
-            String upstream, Replica replica, Checks rules, Supplier<Set<ModelRef>> models, ClusterResources around) {
+            String upstream, Replica replica, Checks checks, Supplier<Set<ModelRef>> models, ClusterResources resources) {
         this.upstream = upstream;
         this.replica = replica;
-        this.rules = rules;
-        this.around = around;
-        this.questions = new PeriodicProbe(rules.interval(), around.loop(), around.random(), this::ask);
-        this.models = new ModelHealthChecker(replica, rules, models, around, this::call);
-        this.streak = new HealthThreshold(rules);
+        this.checks = checks;
+        this.resources = resources;
+        this.probe = new PeriodicProbe(checks.interval(), resources.loop(), resources.random(), this::ask);
+        this.models = new ModelHealthChecker(replica, checks, models, resources, this::call);
+        this.threshold = new HealthThreshold(checks);
     }
 
     void start() {
-        questions.start();
+        probe.start();
     }
 
     private Call call() {
-        long deadline = around.nanoTime().getAsLong() + rules.timeout().toNanos();
-        return new Call(new Operation.ServerReady(), deadline, Map.of(), around.loop(), around.allocator());
+        long deadline = resources.nanoTime().getAsLong() + checks.timeout().toNanos();
+        return new Call(new Operation.ServerReady(), deadline, Map.of(), resources.loop(), resources.allocator());
     }
 
     private void ask() {
@@ -61,24 +61,24 @@ final class HealthChecker implements AutoCloseable {
         replica.server().serverReady(call(), new HealthReply());
     }
 
-    /** @param answered whether it said anything at all */
-    private void note(boolean good, boolean answered, String reason) {
-        if (questions.closed()) {
+    /** @param answered whether the server responded at all */
+    private void note(boolean healthy, boolean answered, String reason) {
+        if (probe.closed()) {
             return;
         }
-        if (!good) {
-            // Another server may come in its place.
+        if (!healthy) {
+            // A different server may replace it at this address.
             replica.described(false);
         } else if (failedBefore) {
             replica.cameBack();
         }
-        failedBefore = !good;
+        failedBefore = !healthy;
         boolean first = replica.readiness().server() == ReplicaReadiness.ServerState.UNKNOWN;
-        if (streak.changedBy(good)) {
-            changed(good, reason, first);
+        if (threshold.changedBy(healthy)) {
+            changed(healthy, reason, first);
         }
         if (answered) {
-            // A server may have some of its models while it calls itself not ready.
+            // A server that reports itself not ready may still have ready models.
             models.ask();
         } else if (replica.readiness().server() == ReplicaReadiness.ServerState.NOT_READY) {
             models.forget();
@@ -93,7 +93,7 @@ final class HealthChecker implements AutoCloseable {
             return;
         }
         if (!first) {
-            replica.warmth().restart(around.nanoTime().getAsLong());
+            replica.warmth().restart(resources.nanoTime().getAsLong());
         }
         replica.readiness(before.with(ReplicaReadiness.ServerState.READY, ""));
         LOG.info("upstream '{}': {} is ready", upstream, replica.label());
@@ -101,15 +101,15 @@ final class HealthChecker implements AutoCloseable {
 
     @Override
     public void close() {
-        questions.close();
+        probe.close();
         models.close();
     }
 
     private final class ServerDescriptionReply implements Reply {
         @Override
-        public void message(ReplyMessage answer) {
+        public void message(ReplyMessage response) {
             replica.described(true);
-            answer.release();
+            response.release();
         }
 
         @Override
@@ -119,27 +119,27 @@ final class HealthChecker implements AutoCloseable {
 
         @Override
         public void fail(OipException failure) {
-            // The reason, if it still holds, is told by the answer on readiness.
+            // If the reason persists, the readiness probe reports it.
             askReady();
         }
     }
 
     private final class HealthReply implements Reply {
         @Override
-        public void message(ReplyMessage answer) {
-            note(answer instanceof ReplyMessage.Ready is && is.ready(), true, "it says that it is not ready");
-            answer.release();
+        public void message(ReplyMessage response) {
+            note(response instanceof ReplyMessage.Ready is && is.ready(), true, "the server reports that it is not ready");
+            response.release();
         }
 
         @Override
         public void complete() {
-            questions.answered();
+            probe.answered();
         }
 
         @Override
         public void fail(OipException failure) {
             note(false, false, failure.message());
-            questions.answered();
+            probe.answered();
         }
     }
 }

@@ -3,32 +3,32 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.settings.UpstreamConfig.Checks;
 import org.jspecify.annotations.Nullable;
 
-/** Judges by results in a row whether something is healthy; the first result decides at once. */
+/** Turns consecutive probe results into a health state. The first result decides at once. */
 final class HealthThreshold {
-    private final Checks rules;
+    private final Checks checks;
     private @Nullable Boolean healthy;
-    private int against;
+    private int opposite;
 
-    HealthThreshold(Checks rules) {
-        this.rules = rules;
+    HealthThreshold(Checks checks) {
+        this.checks = checks;
     }
 
-    /** Whether this result changed the judgement. */
-    boolean changedBy(boolean good) {
+    /** Whether this result changed the state. */
+    boolean changedBy(boolean result) {
         if (healthy == null) {
-            healthy = good;
+            healthy = result;
             return true;
         }
-        if (healthy == good) {
-            against = 0;
+        if (healthy == result) {
+            opposite = 0;
             return false;
         }
-        against++;
-        if (against < (good ? rules.healthyAfter() : rules.unhealthyAfter())) {
+        opposite++;
+        if (opposite < (result ? checks.healthyAfter() : checks.unhealthyAfter())) {
             return false;
         }
-        healthy = good;
-        against = 0;
+        healthy = result;
+        opposite = 0;
         return true;
     }
 

@@ -4,31 +4,33 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How long a server takes to answer: an average that follows a longer time at once, a shorter one slowly, and that fades
- * while nothing is measured, so that a slow server is tried again. Used by all event loops.
+ * Peak EWMA of a server's response latency: it rises to a higher sample at once, falls slowly, and decays while nothing
+ * is measured, so that a slow server is tried again. Thread-safe.
  */
 final class LatencyEstimate {
     private static final double DECAY_NANOS = Duration.ofSeconds(10).toNanos();
-    /** Time is kept in units of 2^20 ns, about a millisecond. */
+    /** Time is stored in units of 2^20 ns, about 1 ms. */
     private static final int UNIT_BITS = 20;
 
     private static final long NOTHING = 0;
     private static final long LOW_HALF = 0xFFFF_FFFFL;
 
-    /** Above when it was measured, below the average as the bits of a float: both change as one. */
+    /**
+     * High half: the time of the sample. Low half: the average as float bits. One word, so that both change atomically.
+     */
     private final AtomicLong measured = new AtomicLong(NOTHING);
 
     boolean known() {
         return measured.get() != NOTHING;
     }
 
-    /** Nanoseconds; 0 where nothing was measured. */
+    /** The estimate in nanoseconds; 0 if nothing was measured. */
     double at(long now) {
         long seen = measured.get();
         return seen == NOTHING ? 0 : average(seen) * fading(seen, now);
     }
 
-    /** @param mayLower false for calls that ended without an answer: they took at least this long */
+    /** @param mayLower false for calls that ended without a response: their latency is at least this */
     void measure(long nanos, boolean mayLower, long now) {
         float sample = Math.max(1, nanos);
         measured.updateAndGet(seen -> {

@@ -6,33 +6,33 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The servers that were lost while they had one request: their connection ended, or they did not answer in time and were found
- * not ready afterwards. Lives on the event loop of the call.
+ * The servers lost while they processed one request: their connection ended, or they timed out and were found not ready
+ * afterwards. Used on the event loop of the call.
  */
 final class LostReplicas {
-    /** So many may have died of the request itself. */
-    static final int ENOUGH = 2;
+    /** From this number on, the request itself is suspected. */
+    static final int LIMIT = 2;
 
     private int connections;
-    private List<Replica> late = List.of();
+    private List<Replica> timedOut = List.of();
 
-    /** A try has failed before any answer. */
+    /** Records an attempt that failed before any response. */
     void failed(Replica server, OipException failure) {
         RetryOn kind = RetryPolicy.kind(failure);
         if (kind == RetryOn.LOST) {
             connections++;
         } else if (kind == RetryOn.TIMEOUT) {
-            late = late.isEmpty() ? new ArrayList<>(2) : late;
-            late.add(server);
+            timedOut = timedOut.isEmpty() ? new ArrayList<>(2) : timedOut;
+            timedOut.add(server);
         }
     }
 
     boolean enough() {
-        return connections >= ENOUGH || (!late.isEmpty() && connections + lostSince() >= ENOUGH);
+        return connections >= LIMIT || (!timedOut.isEmpty() && connections + lostSince() >= LIMIT);
     }
 
     private long lostSince() {
-        return late.stream()
+        return timedOut.stream()
                 .filter(server -> server.readiness().server() == ReplicaReadiness.ServerState.NOT_READY)
                 .count();
     }

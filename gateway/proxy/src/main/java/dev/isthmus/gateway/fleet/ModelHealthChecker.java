@@ -13,56 +13,57 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 
 /**
- * Asks one server which models are ready on it, one after the other. Runs on one event loop. A model is not ready where
- * the server does not answer for it; what says nothing of the model, such as a refused credential, leaves it as it was.
+ * Probes which models are ready on one server, one after the other. Runs on one event loop. A model is not ready if the
+ * server cannot be reached; a failure that says nothing about the model, such as rejected credentials, leaves its state
+ * unchanged.
  */
 final class ModelHealthChecker {
     private final Replica replica;
-    private final Checks rules;
+    private final Checks checks;
     private final Supplier<Set<ModelRef>> models;
-    private final ClusterResources around;
+    private final ClusterResources resources;
     private final Supplier<Call> calls;
-    private final Map<ModelRef, HealthThreshold> streaks = new HashMap<>();
-    private boolean asking;
+    private final Map<ModelRef, HealthThreshold> thresholds = new HashMap<>();
+    private boolean probing;
     private volatile boolean closed;
 
     ModelHealthChecker(
             Replica replica,
-            Checks rules,
+            Checks checks,
             Supplier<Set<ModelRef>> models,
-            ClusterResources around,
+            ClusterResources resources,
             Supplier<Call> calls) {
         this.replica = replica;
-        this.rules = rules;
+        this.checks = checks;
         this.models = models;
-        this.around = around;
+        this.resources = resources;
         this.calls = calls;
     }
 
-    /** Asks for all models, unless that is under way. */
+    /** Probes all models, unless a round is in progress. */
     void ask() {
-        Set<ModelRef> wanted = models.get();
-        if (asking) {
+        Set<ModelRef> configured = models.get();
+        if (probing) {
             return;
         }
-        if (streaks.keySet().retainAll(wanted)) {
+        if (thresholds.keySet().retainAll(configured)) {
             publish();
         }
-        asking = true;
-        next(wanted.iterator());
+        probing = true;
+        next(configured.iterator());
     }
 
-    /** The server does not answer: nothing is known of its models until it does. */
+    /** The server does not respond: the state of its models is unknown until it does. */
     void forget() {
-        if (!streaks.isEmpty()) {
-            streaks.clear();
+        if (!thresholds.isEmpty()) {
+            thresholds.clear();
             publish();
         }
     }
 
     private void next(Iterator<ModelRef> rest) {
         if (closed || !rest.hasNext()) {
-            asking = false;
+            probing = false;
             return;
         }
         ModelRef model = rest.next();
@@ -70,14 +71,14 @@ final class ModelHealthChecker {
     }
 
     private void note(ModelRef model, boolean ready) {
-        if (streaks.computeIfAbsent(model, unseen -> new HealthThreshold(rules)).changedBy(ready)) {
+        if (thresholds.computeIfAbsent(model, unseen -> new HealthThreshold(checks)).changedBy(ready)) {
             publish();
         }
     }
 
     private void publish() {
-        Map<ModelRef, Boolean> ready = HashMap.newHashMap(streaks.size());
-        streaks.forEach((model, streak) -> ready.put(model, streak.healthy()));
+        Map<ModelRef, Boolean> ready = HashMap.newHashMap(thresholds.size());
+        thresholds.forEach((model, threshold) -> ready.put(model, threshold.healthy()));
         replica.readiness(replica.readiness().with(ready));
     }
 
@@ -108,12 +109,15 @@ final class ModelHealthChecker {
             goOn();
         }
 
-        /** Not by a call: where each reply came before its question returned, the stack would grow with the models. */
+        /**
+         * Hands over to the event loop: a direct call would deepen the stack with each model if replies arrive
+         * synchronously.
+         */
         private void goOn() {
             try {
-                around.loop().execute(() -> next(rest));
+                resources.loop().execute(() -> next(rest));
             } catch (RejectedExecutionException e) {
-                // The gateway is ending.
+                // The gateway is shutting down.
                 closed = true;
             }
         }

@@ -5,18 +5,18 @@ import dev.isthmus.gateway.call.ReplyMessage;
 import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 
-/** What one server answers when it is asked once whether a model is ready on it. */
+/** Receives a server's response to one model readiness request. */
 final class ModelReadyReply implements Reply {
     private final ModelReadyListener listener;
     private boolean answered;
     private boolean ready;
-    private boolean over;
+    private boolean ended;
 
-    /** Takes what came of it: one of the two, once, when the server has ended its answer. */
+    /** Receives the result: one of the two methods is called once, when the response has ended. */
     interface ModelReadyListener {
         void ready(boolean ready);
 
-        /** The server said nothing of the model. */
+        /** The response says nothing about the model. */
         void failed(OipException failure);
     }
 
@@ -24,32 +24,32 @@ final class ModelReadyReply implements Reply {
         this.listener = listener;
     }
 
-    /** Whether the failure means that the server cannot be reached, so that no model is ready there. */
+    /** Whether the failure means that the server cannot be reached, so that no model is ready on it. */
     static boolean unreachable(OipException failure) {
         return failure.code() == ErrorCode.UNAVAILABLE || failure.code() == ErrorCode.DEADLINE_EXCEEDED;
     }
 
     @Override
-    public void message(ReplyMessage answer) {
+    public void message(ReplyMessage response) {
         answered = true;
-        ready = answer instanceof ReplyMessage.ModelReadyState is && is.ready();
-        answer.release();
+        ready = response instanceof ReplyMessage.ModelReadyState is && is.ready();
+        response.release();
     }
 
     @Override
     public void complete() {
         if (!answered) {
             fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the server sent no answer"));
-        } else if (!over) {
-            over = true;
+        } else if (!ended) {
+            ended = true;
             listener.ready(ready);
         }
     }
 
     @Override
     public void fail(OipException failure) {
-        if (!over) {
-            over = true;
+        if (!ended) {
+            ended = true;
             listener.failed(failure);
         }
     }

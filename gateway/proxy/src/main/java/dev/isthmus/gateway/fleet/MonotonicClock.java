@@ -6,7 +6,7 @@ import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.function.LongSupplier;
 
-/** Nanoseconds since some moment as a clock, for a library that wants one: no correction of the wall clock moves it. */
+/** A {@link Clock} over {@link System#nanoTime()}, unaffected by changes of the wall clock. */
 final class MonotonicClock extends Clock {
     private final LongSupplier nanoTime;
     private final long start;

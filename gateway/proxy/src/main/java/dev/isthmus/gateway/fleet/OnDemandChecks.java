@@ -18,35 +18,35 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Asks servers at this moment whether a model is ready on them, for which active checks have no result: another version,
- * or a model that is not configured by its name. All who want to know the same at once share it, and it is kept for a
- * second. Used on one event loop.
+ * Checks on demand whether a model is ready on some servers, if active checks have no result: for another version, or
+ * for a model that is not configured by name. Concurrent callers share a check, and its result is cached for a second.
+ * Used on one event loop.
  */
 public final class OnDemandChecks {
-    private static final Duration KEEP = Duration.ofSeconds(1);
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** Questions under way at once; others wait. */
-    private static final int UNDER_WAY = 32;
+    private static final Duration RESULT_TTL = Duration.ofSeconds(1);
+    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** Requests in flight; others wait. */
+    private static final int MAX_IN_FLIGHT = 32;
 
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
     private final Consumer<String> failed;
     private final SharedLookups<List<ModelOnServer>, CheckResults> shared;
-    private final ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
+    private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
 
     /**
-     * A question.
+     * One check.
      *
-     * @param model as it is called there
+     * @param model the model's name on that server
      */
     public record ModelOnServer(Upstream server, ModelRef model) {}
 
     /**
-     * What servers answered.
+     * The servers' responses.
      *
-     * @param ready on how many the model is ready
-     * @param answered how many said whether it is
-     * @param failures of those that said nothing of it
+     * @param ready the number of servers on which the model is ready
+     * @param answered the number of servers that reported the model's state
+     * @param failures of the servers that did not
      */
     public record CheckResults(int ready, int answered, List<OipException> failures) {
 
@@ -54,7 +54,7 @@ public final class OnDemandChecks {
             failures = List.copyOf(failures);
         }
 
-        /** Whether nobody answered, for another reason than that a server could not be reached. */
+        /** Whether no server reported a state, for a reason other than being unreachable. */
         public boolean unknown() {
             return answered == 0 && !failures.isEmpty() && failures.stream().noneMatch(ModelReadyReply::unreachable);
         }
@@ -62,8 +62,8 @@ public final class OnDemandChecks {
 
     /**
      * @param loop an event loop
-     * @param nanoTime how old results are
-     * @param failed counts questions that failed, by the name of the upstream
+     * @param nanoTime determines the age of results
+     * @param failed counts failed requests, by the name of the upstream
      */
     public OnDemandChecks(EventLoop loop, ByteBufAllocator allocator, LongSupplier nanoTime, Consumer<String> failed) {
         this.loop = loop;
@@ -73,10 +73,10 @@ public final class OnDemandChecks {
     }
 
     /**
-     * Asks each of them, or joins who does so already. Questions wait five seconds at most and carry no client's
+     * Checks each server, or joins a check in progress. A request times out after five seconds and carries no client
      * headers.
      *
-     * @param then gets what they answered; UNAVAILABLE where too many questions are under way
+     * @param then receives the results; UNAVAILABLE if too many checks are in progress
      */
     public void check(List<ModelOnServer> servers, Consumer<LookupResult<CheckResults>> then) {
         var known = shared.known(servers);
@@ -87,17 +87,17 @@ public final class OnDemandChecks {
         }
     }
 
-    /** Models were loaded or unloaded: everything is asked anew. */
+    /** Drops all cached results, since models were loaded or unloaded. */
     public void forgetAll() {
         shared.forgetAll();
     }
 
-    /** One question to each of some servers. */
+    /** One request to each of some servers. */
     private final class Round {
         private final List<ModelOnServer> servers;
         private final Consumer<LookupResult<CheckResults>> found;
         private final List<OipException> failures = new ArrayList<>();
-        private int open;
+        private int pending;
         private int ready;
         private int answered;
 
@@ -107,16 +107,16 @@ public final class OnDemandChecks {
         }
 
         void begin() {
-            open = servers.size();
-            if (open == 0) {
+            pending = servers.size();
+            if (pending == 0) {
                 end();
             }
-            servers.forEach(server -> lane.ask(() -> ask(server)));
+            servers.forEach(server -> limiter.ask(() -> ask(server)));
         }
 
         private void ask(ModelOnServer at) {
             Operation operation = new Operation.ModelReady(at.model());
-            Call call = new Call(operation, System.nanoTime() + PATIENCE_NANOS, Map.of(), loop, allocator);
+            Call call = new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
             at.server().modelReady(call, at.model(), new ModelReadyReply(new ModelReadyReply.ModelReadyListener() {
                 @Override
                 public void ready(boolean isReady) {
@@ -127,7 +127,7 @@ public final class OnDemandChecks {
 
                 @Override
                 public void failed(OipException failure) {
-                    // That it has no such model, or nothing of the kind, is an answer.
+                    // NOT_FOUND and UNIMPLEMENTED are valid results.
                     if (failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
                         failed.accept(at.server().name());
                     }
@@ -138,15 +138,15 @@ public final class OnDemandChecks {
         }
 
         private void one() {
-            lane.ended();
-            open--;
-            if (open == 0) {
+            limiter.ended();
+            pending--;
+            if (pending == 0) {
                 end();
             }
         }
 
         private void end() {
-            found.accept(new LookupResult.Value<>(new CheckResults(ready, answered, failures), KEEP));
+            found.accept(new LookupResult.Value<>(new CheckResults(ready, answered, failures), RESULT_TTL));
         }
     }
 }

@@ -8,7 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** Asks something again and again, never twice at the same time, and not all servers in the same moment. */
+/**
+ * Runs a probe periodically, never concurrently with itself, and jittered so that servers are not all probed at once.
+ */
 final class PeriodicProbe implements AutoCloseable {
     private static final long FIRST_WITHIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final double JITTER = 0.1;
@@ -16,21 +18,21 @@ final class PeriodicProbe implements AutoCloseable {
     private final long interval;
     private final ScheduledExecutorService loop;
     private final RandomGenerator random;
-    private final Runnable question;
-    private boolean asking;
+    private final Runnable probe;
+    private boolean inProgress;
     private volatile boolean closed;
     private volatile @Nullable ScheduledFuture<?> next;
 
     /**
-     * Nothing is asked before {@link #start()}.
+     * Does nothing before {@link #start()}.
      *
-     * @param question run on the loop; {@link #answered()} follows, on the loop, too
+     * @param probe run on the loop; must call {@link #answered()} on the loop when it is done
      */
-    PeriodicProbe(Duration interval, ScheduledExecutorService loop, RandomGenerator random, Runnable question) {
+    PeriodicProbe(Duration interval, ScheduledExecutorService loop, RandomGenerator random, Runnable probe) {
         this.interval = interval.toNanos();
         this.loop = loop;
         this.random = random;
-        this.question = question;
+        this.probe = probe;
     }
 
     void start() {
@@ -38,7 +40,7 @@ final class PeriodicProbe implements AutoCloseable {
     }
 
     void answered() {
-        asking = false;
+        inProgress = false;
     }
 
     boolean closed() {
@@ -50,9 +52,9 @@ final class PeriodicProbe implements AutoCloseable {
             return;
         }
         schedule((long) (interval * (1 - JITTER + 2 * JITTER * random.nextDouble())));
-        if (!asking) {
-            asking = true;
-            question.run();
+        if (!inProgress) {
+            inProgress = true;
+            probe.run();
         }
     }
 
@@ -60,7 +62,7 @@ final class PeriodicProbe implements AutoCloseable {
         try {
             next = loop.schedule(this::ask, nanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
-            // The gateway is ending.
+            // The gateway is shutting down.
             closed = true;
         }
     }

@@ -3,16 +3,16 @@ package dev.isthmus.gateway.fleet;
 import dev.isthmus.gateway.settings.Endpoint;
 import java.util.function.LongConsumer;
 
-/** Asks servers how many requests wait in them. */
+/** Reads how many requests are queued in a server. */
 @FunctionalInterface
 public interface QueueDepthSource {
-    /** What is answered where the server cannot say it. */
+    /** The queue depth could not be read. */
     long UNKNOWN = -1;
 
     /**
-     * Asks once.
+     * Reads the queue depth once.
      *
-     * @param metrics where the server tells its metrics; no name
+     * @param metrics address of the server's metrics endpoint, never a host name
      * @param answer called exactly once, within a bounded time
      */
     void ask(Endpoint metrics, LongConsumer answer);

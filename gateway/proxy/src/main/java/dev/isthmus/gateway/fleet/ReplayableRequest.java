@@ -13,62 +13,64 @@ import dev.isthmus.transcoder.InferMessage;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** What a server is asked, as often as it is tried. Owns its body until {@link #release()} or its last sending. */
+/**
+ * A request that can be sent to several servers in turn. Owns its body until {@link #release()} or the last attempt.
+ */
 interface ReplayableRequest {
 
-    /** Whether it may be asked again. */
+    /** Whether it may be sent again after a server may have processed it. */
     enum RepeatSafety {
         NEVER,
-        /** Where the server has not begun it, or the configuration says so. */
+        /** If the server has not begun to process it, or if the configuration allows it. */
         INFERENCE,
-        /** It changes nothing, however often it is asked. */
+        /** Idempotent: it changes nothing. */
         ALWAYS
     }
 
-    /** The model that is asked; its name is empty where it is the server. */
+    /** The requested model; its name is empty for requests about the server. */
     ModelRef model();
 
     RepeatSafety repeat();
 
-    /** Whether the answer may take as long as it wants. */
+    /** Whether the response may last indefinitely. */
     default boolean endless() {
         return false;
     }
 
-    /** What it takes to keep it for another try, in bytes. */
+    /** The memory it takes to keep the request for a retry, in bytes. */
     default long bytes() {
         return 0;
     }
 
-    /** Whether all of it is here, or still to come, so that it can be sent again. */
+    /** Whether no part of the request was consumed yet, so that it can be sent again. */
     default boolean complete() {
         return true;
     }
 
-    /** Whether a server has taken all that the client has given of it, and more is to come. */
+    /** Whether the server has received all that the client has sent, and more is to come. */
     default boolean waitsForClient() {
         return false;
     }
 
-    /** Whether more of it is to come. */
+    /** Whether more of the request is to come from the client. */
     default boolean clientSends() {
         return false;
     }
 
     /**
-     * Sends it.
+     * Sends the request.
      *
-     * @param last whether it is not sent again, so that the body goes with it
+     * @param last whether this is the last attempt, which takes the body
      */
     Subscription send(Upstream server, Call call, Reply reply, boolean last);
 
-    /** Gives back what it keeps of the body. Idempotent. */
+    /** Releases the body, if it is kept. Idempotent. */
     default void release() {}
 
-    /** A question without a body, which is always safe to ask. */
+    /** A request without a body; always safe to repeat. */
     record BodilessRequest(ModelRef model, Sending sending) implements ReplayableRequest {
 
-        /** Asks it. */
+        /** Sends the request to one server. */
         @FunctionalInterface
         interface Sending {
             Subscription send(Upstream server, Call call, Reply reply);
@@ -85,7 +87,7 @@ interface ReplayableRequest {
         }
     }
 
-    /** An inference. */
+    /** A buffered inference request. */
     final class InferenceRequest implements ReplayableRequest {
         private final ModelRef model;
         private final boolean events;
@@ -100,7 +102,7 @@ interface ReplayableRequest {
             this.bytes = switch (message) {
                 case InferMessage.RestMessage rest -> rest.body().content().readableBytes();
                 case InferMessage.ProtobufMessage protobuf -> protobuf.message().readableBytes();
-                // Decoded ones go to the local backend, which is no cluster.
+                // Decoded requests go to the local backend, which is not a cluster.
                 case InferMessage.DecodedRequest request -> Long.MAX_VALUE;
                 case InferMessage.Response response -> Long.MAX_VALUE;
             };
@@ -128,8 +130,8 @@ interface ReplayableRequest {
 
         @Override
         public Subscription send(Upstream server, Call call, Reply reply, boolean last) {
-            InferMessage own = requireNonNull(message);
-            InferMessage sent = last ? own : own.retained();
+            InferMessage kept = requireNonNull(message);
+            InferMessage sent = last ? kept : kept.retained();
             if (last) {
                 message = null;
             }
@@ -147,8 +149,8 @@ interface ReplayableRequest {
     }
 
     /**
-     * An inference whose request comes in parts once a server takes them. Nothing is kept of it: it may be asked again until
-     * the first of them went on.
+     * An inference request that is forwarded in parts as the server reads them. Nothing is kept: it can be repeated
+     * until the first part was forwarded.
      */
     final class StreamedInference implements ReplayableRequest {
         private final ModelRef model;
@@ -156,7 +158,7 @@ interface ReplayableRequest {
         private @Nullable RequestSink server;
         private boolean begun;
         private boolean ended;
-        /** Whether the server took no more when it was asked last. */
+        /** Whether the server was not ready at the last check. */
         private boolean full;
 
         private int sendings;
@@ -188,7 +190,7 @@ interface ReplayableRequest {
             int sending = ++sendings;
             RequestSink opened = to.inferParts(call, model, length, reply);
             if (sending == sendings) {
-                // Otherwise it failed at once, and went to another one meanwhile.
+                // Otherwise the attempt failed at once, and send() was called for another server meanwhile.
                 server = opened;
                 if (opened.isReady()) {
                     reply.onReady();
@@ -209,13 +211,13 @@ interface ReplayableRequest {
             }
         }
 
-        /** Whether there is a server that takes the next part. */
+        /** Whether a server is ready for the next part. */
         boolean writable() {
             full = server == null || !server.isReady();
             return !full;
         }
 
-        /** Bytes that the server was given and that have not gone out to it. */
+        /** Bytes forwarded to the server's connection but not yet written to its socket. */
         long held() {
             return server == null ? 0 : server.held();
         }
@@ -242,7 +244,7 @@ interface ReplayableRequest {
         }
     }
 
-    /** A body that is passed on unread. */
+    /** A request whose body is forwarded unread. */
     final class PassThroughRequest implements ReplayableRequest {
         private final Operation operation;
         private final ModelRef model;
@@ -294,8 +296,8 @@ interface ReplayableRequest {
 
         @Override
         public Subscription send(Upstream server, Call call, Reply reply, boolean last) {
-            ByteBuf own = requireNonNull(body);
-            ByteBuf sent = last ? own : own.retainedDuplicate();
+            ByteBuf kept = requireNonNull(body);
+            ByteBuf sent = last ? kept : kept.retainedDuplicate();
             if (last) {
                 body = null;
             }

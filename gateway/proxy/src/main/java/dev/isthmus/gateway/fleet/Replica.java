@@ -6,7 +6,7 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One server of a cluster and what is known of it. Used by all event loops. */
+/** One server of a cluster and its state. Thread-safe. */
 final class Replica {
     private static final Logger LOG = LoggerFactory.getLogger(Replica.class);
 
@@ -15,27 +15,27 @@ final class Replica {
     private final Upstream server;
     private final LongSupplier nanoTime;
     private final Ejection ejection;
-    private final SlowStart warmth;
+    private final SlowStart slowStart;
     private final ReplicaLoad load = new ReplicaLoad();
     private final LatencyEstimate latency = new LatencyEstimate();
     private volatile ReplicaReadiness readiness = ReplicaReadiness.UNKNOWN;
     private volatile boolean described;
 
-    /** @param label address and port: for logs and metrics, and what calls of one affinity go by; never for clients */
-    Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, SlowStart warmth) {
+    /** @param label address and port: for logs and metrics, and the key of consistent hashing; never sent to clients */
+    Replica(String label, Upstream server, LongSupplier nanoTime, Ejection ejection, SlowStart slowStart) {
         this.label = label;
         this.hash = ConsistentHash.of(label);
         this.server = server;
         this.nanoTime = nanoTime;
         this.ejection = ejection;
-        this.warmth = warmth;
+        this.slowStart = slowStart;
     }
 
     String label() {
         return label;
     }
 
-    /** Of the label: the same in every gateway. */
+    /** The hash of the label, the same in every gateway. */
     long hash() {
         return hash;
     }
@@ -57,7 +57,7 @@ final class Replica {
     }
 
     SlowStart warmth() {
-        return warmth;
+        return slowStart;
     }
 
     ReplicaReadiness readiness() {
@@ -68,7 +68,7 @@ final class Replica {
         readiness = seen;
     }
 
-    /** Whether its metadata were asked for since it was last away. */
+    /** Whether its metadata were requested since it was last away. */
     boolean described() {
         return described;
     }
@@ -77,7 +77,7 @@ final class Replica {
         described = now;
     }
 
-    /** Whether it gets calls. */
+    /** Whether it is eligible for calls. */
     boolean usable(long now) {
         return readiness.server() != ReplicaReadiness.ServerState.NOT_READY && !ejection.ejected(now);
     }
@@ -86,12 +86,12 @@ final class Replica {
         return load.underWay();
     }
 
-    /** A call goes out; {@link #ended} follows exactly once. */
+    /** Records the start of a request; {@link #ended} follows exactly once. */
     void started() {
         load.started();
     }
 
-    /** @param nanos from the start to the first answer, or to the failure */
+    /** @param nanos from the start to the first response message, or to the failure */
     void ended(CallOutcome outcome, long nanos) {
         load.ended();
         long now = nanoTime.getAsLong();
@@ -104,23 +104,23 @@ final class Replica {
     }
 
     private void failed(long now) {
-        // Another server may have come in its place.
+        // A different server may replace it at this address.
         described = false;
         if (ejection.failed(now)) {
             LOG.warn(
-                    "upstream '{}': {} is ejected for {} s, since its calls fail",
+                    "upstream '{}': {} is ejected for {} s because its calls fail",
                     server.name(),
                     label,
                     TimeUnit.NANOSECONDS.toSeconds(ejection.until() - now));
-            warmth.restart(ejection.until());
+            slowStart.restart(ejection.until());
         }
     }
 
-    /** The server was seen to work after it had failed. */
+    /** A health check succeeded after failures: ends an ejection. */
     void cameBack() {
         long now = nanoTime.getAsLong();
         if (ejection.ejected(now)) {
-            warmth.restart(now);
+            slowStart.restart(now);
         }
         ejection.lift(now);
     }

@@ -5,45 +5,45 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** What one server has to do: calls of ours under way, and what it says that waits in it. Used by all event loops. */
+/** The load of one server: our calls in flight, and the queue depth it reports. Thread-safe. */
 final class ReplicaLoad {
-    /** A reading that is older says nothing. */
+    /** Older readings are ignored. */
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger inFlight = new AtomicInteger();
     private final AtomicLong sent = new AtomicLong();
     private volatile @Nullable QueueReading reading;
 
     private record QueueReading(long pending, long sentBefore, long time) {}
 
     int underWay() {
-        return underWay.get();
+        return inFlight.get();
     }
 
-    /** Calls that were ever sent. */
+    /** The number of calls ever sent. */
     long sent() {
         return sent.get();
     }
 
     void started() {
-        underWay.incrementAndGet();
+        inFlight.incrementAndGet();
         sent.incrementAndGet();
     }
 
     void ended() {
-        underWay.decrementAndGet();
+        inFlight.decrementAndGet();
     }
 
     /**
-     * The server says what waits in it.
+     * Records the queue depth that the server reported.
      *
-     * @param sentBefore {@link #sent()} when it was asked
+     * @param sentBefore {@link #sent()} when the queue depth was requested
      */
     void read(long pending, long sentBefore, long now) {
         reading = new QueueReading(pending, sentBefore, now);
     }
 
-    /** What waits in the server: as it said last, and what was sent since; -1 where it said nothing lately. */
+    /** The estimated queue depth: the last reading plus the calls sent since; -1 without a fresh reading. */
     long pending(long now) {
         QueueReading last = reading;
         if (last == null || now - last.time > FRESH_NANOS) {

@@ -17,19 +17,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Which servers belong to a set. Those that stay keep their state; those that go are closed when their calls have ended.
- * Changed under its lock, read without.
+ * The members of a replica set. Servers that remain keep their state; servers that leave are closed when their calls
+ * have ended. Written under its lock, read without.
  */
 final class ReplicaMembership implements AutoCloseable {
-    /** Longer than it takes from the choice of a server to the start of the call. */
+    /** Longer than the time between choosing a server and the start of the call. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final String upstream;
     private final UpstreamConfig config;
-    private final ReplicaFactory opening;
+    private final ReplicaFactory factory;
     private final Supplier<Set<ModelRef>> models;
-    private final ClusterResources around;
-    private final Object ejecting = new Object();
+    private final ClusterResources resources;
+    private final Object ejectionLock = new Object();
     private final Set<WatchedAddress> leaving = new HashSet<>();
     private Map<Endpoint, WatchedAddress> members = Map.of();
     private volatile List<Replica> replicas = List.of();
@@ -38,89 +38,89 @@ final class ReplicaMembership implements AutoCloseable {
     ReplicaMembership(
             String upstream,
             UpstreamConfig config,
-            ReplicaFactory opening,
+            ReplicaFactory factory,
             Supplier<Set<ModelRef>> models,
-            ClusterResources around) {
+            ClusterResources resources) {
         this.upstream = upstream;
         this.config = config;
-        this.opening = opening;
+        this.factory = factory;
         this.models = models;
-        this.around = around;
+        this.resources = resources;
     }
 
-    /** The servers now; another list when they change. */
+    /** The current servers; a new list when they change. */
     List<Replica> replicas() {
         return replicas;
     }
 
     /**
-     * These are the servers from now on.
+     * Replaces the members.
      *
-     * @param joining whether new ones join others that have served before, and start slowly
+     * @param joining whether new servers join others that already serve calls, and so slow-start
      */
     synchronized void update(List<DiscoveredServer> found, boolean joining) {
         if (closed) {
             return;
         }
-        Map<Endpoint, WatchedAddress> before = new HashMap<>(members);
-        Map<Endpoint, WatchedAddress> now = new LinkedHashMap<>();
+        Map<Endpoint, WatchedAddress> removed = new HashMap<>(members);
+        Map<Endpoint, WatchedAddress> current = new LinkedHashMap<>();
         for (DiscoveredServer each : found) {
-            WatchedAddress stays = before.remove(each.address());
-            if (stays != null) {
-                now.put(each.address(), stays);
+            WatchedAddress existing = removed.remove(each.address());
+            if (existing != null) {
+                current.put(each.address(), existing);
             } else {
-                now.computeIfAbsent(each.address(), address -> open(address, each.authority(), joining));
+                current.computeIfAbsent(each.address(), address -> open(address, each.authority(), joining));
             }
         }
-        members = now;
-        replicas = now.values().stream().map(WatchedAddress::replica).toList();
-        before.values().forEach(this::leave);
+        members = current;
+        replicas = current.values().stream().map(WatchedAddress::replica).toList();
+        removed.values().forEach(this::leave);
     }
 
     private WatchedAddress open(Endpoint address, String authority, boolean joining) {
-        Upstream server = opening.open(address, authority);
-        long now = around.nanoTime().getAsLong();
+        Upstream server = factory.open(address, authority);
+        long now = resources.nanoTime().getAsLong();
         var window = config.balance().slowStart();
         Replica replica = new Replica(
                 address.authority(),
                 server,
-                around.nanoTime(),
-                new Ejection(config.outliers(), ejecting, this::oneMoreMayBeEjected),
+                resources.nanoTime(),
+                new Ejection(config.outliers(), ejectionLock, this::oneMoreMayBeEjected),
                 joining ? SlowStart.joining(window, now) : SlowStart.full(window, now));
         boolean queue = config.balance().policy() == BalancePolicy.QUEUE_AWARE;
-        HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, around);
+        HealthChecker checker = new HealthChecker(upstream, replica, config.checks(), models, resources);
         checker.start();
-        QueueDepthProbe watch = new QueueDepthProbe(
-                replica, new Endpoint(address.host(), config.balance().metricsPort()), around);
+        QueueDepthProbe queueProbe = new QueueDepthProbe(
+                replica, new Endpoint(address.host(), config.balance().metricsPort()), resources);
         if (queue) {
-            watch.start();
+            queueProbe.start();
         }
-        var meters = new EndpointMeters(around.meters(), upstream, replica, around.nanoTime(), queue);
-        return new WatchedAddress(replica, checker, watch, meters);
+        var meters = new EndpointMeters(resources.meters(), upstream, replica, resources.nanoTime(), queue);
+        return new WatchedAddress(replica, checker, queueProbe, meters);
     }
 
     private boolean oneMoreMayBeEjected() {
-        return Ejection.room(replicas, config.outliers(), around.nanoTime().getAsLong());
+        return Ejection.room(replicas, config.outliers(), resources.nanoTime().getAsLong());
     }
 
     private void leave(WatchedAddress member) {
         leaving.add(member);
         member.forget();
-        closeWhenIdle(member, around.nanoTime().getAsLong() + config.timeout().toNanos());
+        closeWhenIdle(member, resources.nanoTime().getAsLong() + config.timeout().toNanos());
     }
 
-    /** Calls that last longer than a call may, as streams do, end with it. */
+    /** Calls that outlast the configured timeout, as streams may, end when the server is closed. */
     private void closeWhenIdle(WatchedAddress member, long deadline) {
         try {
-            around.loop().schedule(() -> closeIfIdle(member, deadline), GRACE_NANOS, TimeUnit.NANOSECONDS);
+            resources.loop().schedule(() -> closeIfIdle(member, deadline), GRACE_NANOS, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
-            // The gateway is ending.
+            // The gateway is shutting down.
             member.close();
         }
     }
 
     private synchronized void closeIfIdle(WatchedAddress member, long deadline) {
-        boolean late = around.nanoTime().getAsLong() - deadline >= 0;
+        boolean late = resources.nanoTime().getAsLong() - deadline >= 0;
         if (late || member.replica().underWay() == 0) {
             leaving.remove(member);
             member.close();

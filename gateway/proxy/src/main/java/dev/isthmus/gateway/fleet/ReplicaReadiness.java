@@ -4,13 +4,13 @@ import dev.isthmus.oip.ModelRef;
 import java.util.Map;
 
 /**
- * What the active checks of one server found last.
+ * The latest results of one server's active checks.
  *
- * @param reason why it is not ready; empty where it is
- * @param models those that were asked for, and whether each is ready on this server
+ * @param reason why it is not ready; empty if it is
+ * @param models the checked models, and whether each is ready on this server
  */
 record ReplicaReadiness(ServerState server, String reason, Map<ModelRef, Boolean> models) {
-    /** Nothing was asked yet: the server counts as usable, so that a fresh gateway serves at once. */
+    /** Not checked yet: the server counts as usable, so that a gateway that has just started serves at once. */
     static final ReplicaReadiness UNKNOWN = new ReplicaReadiness(ServerState.UNKNOWN, "", Map.of());
 
     /** Whether a server is ready. */
@@ -24,7 +24,7 @@ record ReplicaReadiness(ServerState server, String reason, Map<ModelRef, Boolean
         models = Map.copyOf(models);
     }
 
-    /** False where the model is known not to be ready. A version that is not asked for itself is as the model is. */
+    /** False if the model is known not to be ready. A version that is not checked itself has the state of the model. */
     boolean mayServe(ModelRef model) {
         Boolean ready = models.get(model);
         if (ready == null && !model.version().isEmpty()) {

@@ -8,21 +8,21 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.random.RandomGenerator;
 
-/** The servers of a set that a call may go to, before the policy chooses one of them. Used by all event loops. */
+/** Narrows a set to the servers eligible for a call, before the balancer chooses one of them. Thread-safe. */
 final class ReplicaSelection {
     private final double panicThreshold;
     private final RandomGenerator random;
 
-    /** @param panicThreshold where less than this share of the servers is usable, all are used */
+    /** @param panicThreshold if less than this share of the servers is usable, all of them are eligible */
     ReplicaSelection(double panicThreshold, RandomGenerator random) {
         this.panicThreshold = panicThreshold;
         this.random = random;
     }
 
     /**
-     * One or more of the servers, as long as there are any.
+     * The eligible servers; not empty unless the set is.
      *
-     * @param tried passed over as long as there is another
+     * @param tried servers to avoid if there is another
      */
     List<Replica> of(List<Replica> all, Call call, ModelRef model, Collection<Replica> tried, long now) {
         List<Replica> serving = someOf(all, replica -> replica.readiness().mayServe(model));
@@ -30,7 +30,7 @@ final class ReplicaSelection {
         if (usable.isEmpty() || usable.size() < panicThreshold * serving.size()) {
             usable = serving;
         }
-        // One that is not ready may still be better than one that has just failed.
+        // A server that is not ready may still be better than one that has just failed.
         List<Replica> untried = tried.isEmpty() ? usable : only(usable, replica -> !tried.contains(replica));
         if (untried.isEmpty()) {
             untried = someOf(serving, replica -> !tried.contains(replica));
@@ -38,7 +38,7 @@ final class ReplicaSelection {
         return someOf(untried, replica -> warm(replica, call, now));
     }
 
-    /** A server in its slow start takes part in its share of the calls; calls of one affinity come to it for good. */
+    /** A server in slow start gets a growing share of calls; a call with an affinity that has moved to it stays. */
     private boolean warm(Replica replica, Call call, long now) {
         double share = replica.warmth().share(now);
         if (share >= 1) {
@@ -55,18 +55,18 @@ final class ReplicaSelection {
         return some.isEmpty() ? replicas : some;
     }
 
-    /** The same list where all are wanted, as is the rule. */
+    /** The same list if all match, which is the usual case. */
     private static List<Replica> only(List<Replica> replicas, Predicate<Replica> wanted) {
-        List<Replica> only = null;
+        List<Replica> result = null;
         for (int i = 0; i < replicas.size(); i++) {
             Replica replica = replicas.get(i);
             boolean kept = wanted.test(replica);
-            if (!kept && only == null) {
-                only = new ArrayList<>(replicas.subList(0, i));
-            } else if (kept && only != null) {
-                only.add(replica);
+            if (!kept && result == null) {
+                result = new ArrayList<>(replicas.subList(0, i));
+            } else if (kept && result != null) {
+                result.add(replica);
             }
         }
-        return only == null ? replicas : only;
+        return result == null ? replicas : result;
     }
 }

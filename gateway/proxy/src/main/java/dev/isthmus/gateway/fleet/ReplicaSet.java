@@ -14,72 +14,75 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The servers of a cluster, and the choice among them. Used by all event loops. */
+/** The servers of a cluster, and the choice among them. Thread-safe. */
 public final class ReplicaSet implements AutoCloseable {
     private final ReplicaMembership membership;
-    private final ReplicaSelection candidates;
+    private final ReplicaSelection selection;
     private final Balancer balancer;
-    private final ClusterResources around;
-    private final List<DiscoveredServer> literal = new ArrayList<>();
-    private final Discovery.@Nullable Registration names;
+    private final ClusterResources resources;
+    private final List<DiscoveredServer> literalAddresses = new ArrayList<>();
+    private final Discovery.@Nullable Registration registration;
 
-    private ReplicaSet(ReplicaMembership membership, UpstreamConfig config, ClusterResources around) {
+    private ReplicaSet(ReplicaMembership membership, UpstreamConfig config, ClusterResources resources) {
         this.membership = membership;
-        this.candidates = new ReplicaSelection(config.outliers().panicThreshold(), around.random());
-        this.balancer = Balancer.of(config.balance().policy(), around.random());
-        this.around = around;
+        this.selection = new ReplicaSelection(config.outliers().panicThreshold(), resources.random());
+        this.balancer = Balancer.of(config.balance().policy(), resources.random());
+        this.resources = resources;
         List<ServerAddress> named = new ArrayList<>();
         for (ServerAddress address : config.endpoints()) {
             if (address instanceof ServerAddress.HostAddress at
                     && !at.endpoint().address().isUnresolved()) {
-                literal.add(new DiscoveredServer(at.endpoint(), at.endpoint().authority()));
+                literalAddresses.add(new DiscoveredServer(at.endpoint(), at.endpoint().authority()));
             } else {
                 named.add(address);
             }
         }
-        membership.update(literal, false);
-        names = named.isEmpty() ? null : around.discovery().watch(named, config.dnsRefresh(), this::found);
+        membership.update(literalAddresses, false);
+        registration = named.isEmpty() ? null : resources.discovery().watch(named, config.dnsRefresh(), this::found);
     }
 
     /**
-     * A set whose servers are looked up, asked how they are and measured from now on, until {@link #close()}.
+     * A set whose servers are resolved, checked and measured until {@link #close()}.
      *
-     * @param models those that are asked for on each server; asked again for each round of checks, on the loop
+     * @param models the models checked on each server; read again for each round of checks, on the loop
      */
     public static ReplicaSet start(
             String upstream,
             UpstreamConfig config,
-            ReplicaFactory opening,
+            ReplicaFactory factory,
             Supplier<Set<ModelRef>> models,
-            ClusterResources around) {
-        return new ReplicaSet(new ReplicaMembership(upstream, config, opening, models, around), config, around);
+            ClusterResources resources) {
+        return new ReplicaSet(new ReplicaMembership(upstream, config, factory, models, resources), config, resources);
     }
 
-    /** Servers that join while the first look-ups are under way belong to the start, and start at full share. */
+    /** Servers found by the first look-ups start at full share; later ones slow-start. */
     private void found(List<DiscoveredServer> servers) {
-        Discovery.Registration watch = names;
-        List<DiscoveredServer> all = new ArrayList<>(literal);
+        Discovery.Registration watching = registration;
+        List<DiscoveredServer> all = new ArrayList<>(literalAddresses);
         all.addAll(servers);
-        membership.update(all, watch != null && watch.first().isDone());
+        membership.update(all, watching != null && watching.first().isDone());
     }
 
-    /** Ends when the names among the endpoints were looked up once, with success or without; at once without names. */
+    /**
+     * Completes when each host name among the endpoints has been resolved or has failed to resolve once; at once
+     * without host names.
+     */
     public CompletableFuture<Void> lookedUp() {
-        return names == null ? CompletableFuture.completedFuture(null) : names.first();
+        return registration == null ? CompletableFuture.completedFuture(null) : registration.first();
     }
 
-    /** Whether the gateway is being stopped. */
+    /** Whether the gateway is shutting down. */
     BooleanSupplier ending() {
-        return around.ending();
+        return resources.ending();
     }
 
     List<Replica> all() {
         return membership.replicas();
     }
 
-    /** The servers as others see them now. */
+    /** The servers and their current state. */
     List<ReplicaStatus> members(String upstream) {
-        long now = around.nanoTime().getAsLong();
+        long now = resources.nanoTime().getAsLong();
         return all().stream().map(replica -> member(upstream, replica, now)).toList();
     }
 
@@ -97,10 +100,10 @@ public final class ReplicaSet implements AutoCloseable {
     }
 
     /**
-     * The server for a call.
+     * Chooses a server for a call.
      *
-     * @param tried those that the call was sent to already, which are passed over as long as there is another
-     * @return null where there is none: the names were not found yet
+     * @param tried servers to avoid if there is another
+     * @return null if there is none because no name has been resolved yet
      */
     @Nullable
     Replica pick(Call call, ModelRef model, Collection<Replica> tried) {
@@ -108,14 +111,14 @@ public final class ReplicaSet implements AutoCloseable {
         if (all.size() < 2) {
             return all.isEmpty() ? null : all.getFirst();
         }
-        long now = around.nanoTime().getAsLong();
-        return balancer.choose(candidates.of(all, call, model, tried, now), call, now);
+        long now = resources.nanoTime().getAsLong();
+        return balancer.choose(selection.of(all, call, model, tried, now), call, now);
     }
 
     @Override
     public void close() {
-        if (names != null) {
-            names.close();
+        if (registration != null) {
+            registration.close();
         }
         membership.close();
     }

@@ -9,16 +9,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * One server of a cluster as others see it, at one time.
+ * A snapshot of one server of a cluster.
  *
  * @param upstream the cluster's name
  * @param label host and port as configured and resolved: for operators, never for clients
- * @param server takes questions meant for this server alone
- * @param asked whether it was asked at all
- * @param ready whether it said so when it was last asked; true before that
- * @param reason why it is not ready; empty where it is
- * @param models which of the configured models are ready on it, as far as they were asked for
- * @param ejected whether it gets no calls for a while because its calls failed
+ * @param server sends requests to this server only
+ * @param asked whether it was checked at all
+ * @param ready the result of the last check; true before the first
+ * @param reason why it is not ready; empty if it is
+ * @param models which of the checked models are ready on it
+ * @param ejected whether it is ejected because its calls failed
  */
 public record ReplicaStatus(
         String upstream,
@@ -35,10 +35,10 @@ public record ReplicaStatus(
     }
 
     /**
-     * The servers of an upstream, on any thread: what active checks found of those of a cluster; a server in this process
-     * as it is now.
+     * The servers of an upstream, on any thread: for a cluster, the results of active checks; for an in-process server,
+     * its current state.
      *
-     * @param checked the models that are configured by name, as a server in this process knows them
+     * @param checked the models configured by name, as known to an in-process server
      */
     public static List<ReplicaStatus> of(Upstream upstream, Set<ModelRef> checked) {
         return switch (upstream) {
@@ -52,7 +52,7 @@ public record ReplicaStatus(
         Map<ModelRef, Boolean> models = HashMap.newHashMap(checked.size());
         checked.forEach(model -> models.put(model, server.ready(model)));
         boolean ready = server.ready();
-        String reason = ready ? "" : "it says that it is not ready";
+        String reason = ready ? "" : "the server reports that it is not ready";
         return new ReplicaStatus(server.name(), server.name(), server, true, ready, reason, models, false);
     }
 

@@ -5,48 +5,48 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 
 /**
- * How many further tries a cluster may be given: a share of the calls that needed none, saved up to a bound, and one a second
- * so that a quiet gateway can try again, too. Where everything fails nothing is earned: what is sent stays near what came.
- * Lock-free, for all event loops.
+ * The retry budget of a cluster: a share of the calls that succeeded at the first attempt, saved up to a bound, and one
+ * per second so that an idle gateway can retry, too. If everything fails nothing is earned, so retries barely add to
+ * the load. Lock-free and thread-safe.
  */
 final class RetryBudget {
-    private static final long ONE = 1_000_000;
-    private static final long FIRST = 10 * ONE;
-    private static final long MOST = 100 * ONE;
-    private static final long FLOOR_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long RETRY = 1_000_000;
+    private static final long INITIAL = 10 * RETRY;
+    private static final long MAX = 100 * RETRY;
+    private static final long FREE_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final long share;
     private final LongSupplier nanoTime;
     private final AtomicLong saved;
     private final AtomicLong lastFree;
 
-    /** @param share of a try that each call earns; with 0 there is none at all */
+    /** @param share of a retry that each call earns; 0 disables retries */
     RetryBudget(double share, LongSupplier nanoTime) {
-        this.share = Math.round(share * ONE);
+        this.share = Math.round(share * RETRY);
         this.nanoTime = nanoTime;
-        this.saved = new AtomicLong(this.share == 0 ? 0 : FIRST);
+        this.saved = new AtomicLong(this.share == 0 ? 0 : INITIAL);
         this.lastFree = new AtomicLong(nanoTime.getAsLong());
     }
 
-    /** A call was answered at the first try. */
+    /** Credits a call that was answered at the first attempt. */
     void earn() {
         long before = saved.get();
-        while (before < MOST && !saved.compareAndSet(before, Math.min(MOST, before + share))) {
+        while (before < MAX && !saved.compareAndSet(before, Math.min(MAX, before + share))) {
             before = saved.get();
         }
     }
 
-    /** Takes one further try; false where there is none left. */
+    /** Takes one retry; false if the budget is exhausted. */
     boolean take() {
         long before = saved.get();
-        while (before >= ONE) {
-            if (saved.compareAndSet(before, before - ONE)) {
+        while (before >= RETRY) {
+            if (saved.compareAndSet(before, before - RETRY)) {
                 return true;
             }
             before = saved.get();
         }
         long last = lastFree.get();
         long now = nanoTime.getAsLong();
-        return share > 0 && now - last >= FLOOR_NANOS && lastFree.compareAndSet(last, now);
+        return share > 0 && now - last >= FREE_INTERVAL_NANOS && lastFree.compareAndSet(last, now);
     }
 }

@@ -7,19 +7,19 @@ import dev.isthmus.oip.ErrorCode;
 import dev.isthmus.oip.OipException;
 import org.jspecify.annotations.Nullable;
 
-/** Which failures may be followed by another try. */
+/** Which failures may be retried. */
 record RetryPolicy(Retry config) {
-    /** What Triton refuses a request with that its scheduler has no room for; over REST with various statuses. */
+    /** Part of Triton's message if a scheduler queue is full; over REST its status varies. */
     private static final String QUEUE_FULL = "Exceeds maximum queue size";
 
-    /** The reason for another try after a failure that came before any answer; null where there is none. */
+    /** The reason to retry after a failure that came before any response; null if it must not be retried. */
     @Nullable
     RetryOn reason(OipException failure, RepeatSafety repeat) {
         RetryOn kind = kind(failure);
-        boolean harmless = repeat == RepeatSafety.ALWAYS && kind == RetryOn.LOST;
+        boolean idempotentLoss = repeat == RepeatSafety.ALWAYS && kind == RetryOn.LOST;
         return kind != null
                         && repeat != RepeatSafety.NEVER
-                        && (harmless || config.on().contains(kind))
+                        && (idempotentLoss || config.on().contains(kind))
                 ? kind
                 : null;
     }
@@ -29,7 +29,7 @@ record RetryPolicy(Retry config) {
         return switch (failure.processed()) {
             case NO, REFUSED -> RetryOn.UNSENT;
             case MAYBE -> timedOut ? RetryOn.TIMEOUT : RetryOn.LOST;
-            // A server that was told the deadline may say so itself, just before we do.
+            // A server that knows the deadline may report the timeout itself, just before we do.
             case YES -> timedOut ? RetryOn.TIMEOUT : refused(failure) ? RetryOn.UNAVAILABLE : null;
         };
     }
@@ -38,24 +38,24 @@ record RetryPolicy(Retry config) {
         return failure.code() == ErrorCode.UNAVAILABLE || failure.message().contains(QUEUE_FULL);
     }
 
-    /** The largest request that is kept for another try, in bytes. */
+    /** The largest request that is kept for a retry, in bytes. */
     long kept() {
         return config.retries() > 0 ? config.maxBody() : 0;
     }
 
     /**
-     * Whether a question that a server hands back unread is sent again: such a request has not failed, and may be one that
-     * must not be repeated (RFC 9113, 8.7).
+     * Whether a request that a server refused unprocessed is sent again: it has not failed, and may even be one that
+     * must not be repeated after a failure (RFC 9113, section 8.7).
      */
-    boolean resends(ReplayableRequest question) {
+    boolean resends(ReplayableRequest request) {
         return config.retries() > 0
                 && config.on().contains(RetryOn.UNSENT)
-                && question.complete()
-                && question.bytes() <= config.maxBody();
+                && request.complete()
+                && request.bytes() <= config.maxBody();
     }
 
-    /** Whether a request of this size is kept for another try. */
-    boolean keeps(ReplayableRequest question) {
-        return config.retries() > 0 && question.repeat() != RepeatSafety.NEVER && question.bytes() <= config.maxBody();
+    /** Whether this request is kept for a retry. */
+    boolean keeps(ReplayableRequest request) {
+        return config.retries() > 0 && request.repeat() != RepeatSafety.NEVER && request.bytes() <= config.maxBody();
     }
 }

@@ -4,7 +4,7 @@ import dev.isthmus.gateway.call.Call;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One after the other. */
+/** Chooses the candidates in turn. */
 final class RoundRobin implements Balancer {
     private final AtomicInteger next = new AtomicInteger();
 

@@ -15,27 +15,27 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
- * Look-ups that all who ask for the same share, and whose outcomes are kept for a while. What is known can be read on any
- * thread; look-ups happen on one loop.
+ * Look-ups that are shared by concurrent callers, and whose results are cached. Cached results can be read on any
+ * thread; look-ups run on one loop.
  *
  * @param <K> what is looked up
  * @param <V> what is found
  */
 public final class SharedLookups<K, V> {
-    /** Outcomes that are kept. */
-    static final int ENTRIES = 10_000;
-    /** Look-ups under way at once. */
-    static final int LOOK_UPS = 64;
-    /** Who wait for one look-up. */
-    private static final int WAITERS = 10_000;
+    /** Cached results. */
+    static final int MAX_ENTRIES = 10_000;
+    /** Concurrent look-ups. */
+    static final int MAX_LOOK_UPS = 64;
+    /** Callers that may wait for one look-up. */
+    private static final int MAX_WAITERS = 10_000;
 
     private final Cache<K, LookupResult<V>> known;
-    private final Map<K, List<Consumer<LookupResult<V>>>> underWay = new HashMap<>();
+    private final Map<K, List<Consumer<LookupResult<V>>>> inFlight = new HashMap<>();
 
-    /** What came of a look-up. */
+    /** The result of a look-up. */
     public sealed interface LookupResult<V> {
 
-        /** How long it may be told to others. */
+        /** How long the result may be cached. */
         Duration keep();
 
         record Value<V>(V value, Duration keep) implements LookupResult<V> {}
@@ -43,57 +43,57 @@ public final class SharedLookups<K, V> {
         record Failure<V>(OipException failure, Duration keep) implements LookupResult<V> {}
     }
 
-    /** Looks something up and tells once what came of it. */
+    /** Performs a look-up and reports its result exactly once. */
     public interface Lookup<V> {
         void begin(Consumer<LookupResult<V>> found);
     }
 
     public SharedLookups(LongSupplier nanoTime) {
         known = Caffeine.newBuilder()
-                .maximumSize(ENTRIES)
+                .maximumSize(MAX_ENTRIES)
                 .expireAfter(Expiry.<K, LookupResult<V>>writing((key, found) -> found.keep()))
                 .ticker(nanoTime::getAsLong)
                 .executor(Runnable::run)
                 .build();
     }
 
-    /** What is known, on any thread. */
+    /** The cached result; on any thread. */
     public Optional<LookupResult<V>> known(K key) {
         return Optional.ofNullable(known.getIfPresent(key));
     }
 
-    /** Looks it up, or joins who do so already. */
-    public void want(K key, Lookup<V> search, Consumer<LookupResult<V>> then) {
-        List<Consumer<LookupResult<V>>> waiters = underWay.get(key);
-        if (waiters != null && waiters.size() < WAITERS) {
+    /** Performs the look-up, or joins one in progress. */
+    public void want(K key, Lookup<V> lookup, Consumer<LookupResult<V>> then) {
+        List<Consumer<LookupResult<V>>> waiters = inFlight.get(key);
+        if (waiters != null && waiters.size() < MAX_WAITERS) {
             waiters.add(then);
-        } else if (waiters != null || underWay.size() >= LOOK_UPS) {
+        } else if (waiters != null || inFlight.size() >= MAX_LOOK_UPS) {
             then.accept(new LookupResult.Failure<>(
                     new OipException(ErrorCode.UNAVAILABLE, "too many concurrent model look-ups"), Duration.ZERO));
         } else {
             waiters = new ArrayList<>();
             waiters.add(then);
-            underWay.put(key, waiters);
-            search.begin(found -> found(key, found));
+            inFlight.put(key, waiters);
+            lookup.begin(found -> found(key, found));
         }
     }
 
     private void found(K key, LookupResult<V> found) {
         put(key, found);
-        List<Consumer<LookupResult<V>>> waiters = underWay.remove(key);
+        List<Consumer<LookupResult<V>>> waiters = inFlight.remove(key);
         if (waiters != null) {
             waiters.forEach(waiter -> waiter.accept(found));
         }
     }
 
-    /** Keeps what was found without being asked for. */
+    /** Caches a result that was found by other means. */
     public void put(K key, LookupResult<V> found) {
         if (found.keep().isPositive()) {
             known.put(key, found);
         }
     }
 
-    /** Everything has to be looked up anew. */
+    /** Drops all cached results. */
     public void forgetAll() {
         known.invalidateAll();
     }

@@ -2,9 +2,9 @@ package dev.isthmus.gateway.fleet;
 
 import java.time.Duration;
 
-/** The slow start of one server: the share of its calls that it gets grows from a tenth to all of them. */
+/** Slow start of one server: its share of calls grows from a tenth to the full share. */
 final class SlowStart {
-    /** So that a server is seen to work, and its latency is measured, from the start. */
+    /** Not 0, so that the server is seen to work and its latency is measured from the start. */
     static final double FLOOR = 0.1;
 
     private final long window;
@@ -15,22 +15,22 @@ final class SlowStart {
         this.since = since;
     }
 
-    /** Of a server that gets its full share at once, until it {@linkplain #restart starts again}. */
+    /** For a server that gets its full share at once, until it {@linkplain #restart starts again}. */
     static SlowStart full(Duration window, long now) {
         return new SlowStart(window.toNanos(), now - window.toNanos());
     }
 
-    /** Of a server that joins others which serve already. */
+    /** For a server that joins others that already serve calls. */
     static SlowStart joining(Duration window, long now) {
         return new SlowStart(window.toNanos(), now);
     }
 
-    /** The server comes back at that time, which may be still to come. */
+    /** Begins again when the server returns, which may be in the future. */
     void restart(long from) {
         since = from;
     }
 
-    /** From {@link #FLOOR} to 1. */
+    /** The share of calls at this time, from {@link #FLOOR} to 1. */
     double share(long now) {
         if (window == 0) {
             return 1;

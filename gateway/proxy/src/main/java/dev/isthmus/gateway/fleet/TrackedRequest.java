@@ -2,7 +2,10 @@ package dev.isthmus.gateway.fleet;
 
 import java.util.function.LongSupplier;
 
-/** One request at one server, as the server's record and the metrics see it: its end is told once. Lives on the call's loop. */
+/**
+ * Records one request at one server in the replica's state and in the metrics; its end is recorded once. Used on the
+ * call's loop.
+ */
 final class TrackedRequest {
     private final Replica replica;
     private final ClusterMetrics metrics;
@@ -12,7 +15,7 @@ final class TrackedRequest {
     private boolean answered;
     private boolean ended;
 
-    /** The request goes out. */
+    /** Records the start of the request. */
     TrackedRequest(Replica replica, ClusterMetrics metrics, LongSupplier nanoTime) {
         this.replica = replica;
         this.metrics = metrics;
@@ -21,12 +24,12 @@ final class TrackedRequest {
         replica.started();
     }
 
-    /** The last part of the request goes out: the time before was the client's. */
+    /** The last part of the request is sent: the time before was the client's. */
     void sent() {
         start = nanoTime.getAsLong();
     }
 
-    /** An answer has come; the first one counts. */
+    /** A response message has arrived; only the first one counts. */
     void answer() {
         if (!answered) {
             answered = true;
@@ -42,14 +45,16 @@ final class TrackedRequest {
         end(outcome, false);
     }
 
-    /** @param clientSends whether the request has not been sent, so that the time says nothing of the server */
+    /**
+     * @param clientSends whether the request was not sent completely, so that its duration is no measure of the server
+     */
     void end(CallOutcome outcome, boolean clientSends) {
         if (!ended) {
             ended = true;
-            long unanswered = clientSends ? 0 : nanoTime.getAsLong() - start;
-            long until = answered ? nanos : unanswered;
-            replica.ended(outcome, until);
-            metrics.tried(outcome, until);
+            long elapsed = clientSends ? 0 : nanoTime.getAsLong() - start;
+            long latency = answered ? nanos : elapsed;
+            replica.ended(outcome, latency);
+            metrics.tried(outcome, latency);
         }
     }
 }

@@ -9,27 +9,27 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 
-/** A stream of requests to one server, which is never moved to another. */
+/** A bidirectional stream to one server; it is never moved to another. */
 final class TrackedStream implements UpstreamStream {
     private final TrackedRequest tracked;
-    private final CircuitBreakers.CallPermit pass;
+    private final CircuitBreakers.CallPermit permit;
     private UpstreamStream stream = UpstreamStream.ENDED;
-    private boolean over;
+    private boolean ended;
 
-    private TrackedStream(TrackedRequest tracked, CircuitBreakers.CallPermit pass) {
+    private TrackedStream(TrackedRequest tracked, CircuitBreakers.CallPermit permit) {
         this.tracked = tracked;
-        this.pass = pass;
+        this.permit = permit;
     }
 
-    /** Opens a stream on a server; the reply may end before this returns. */
+    /** Opens a stream to a server; the reply may end before this returns. */
     static UpstreamStream open(
             Replica replica,
             TrackedRequest tracked,
-            CircuitBreakers.CallPermit pass,
+            CircuitBreakers.CallPermit permit,
             Call call,
             ModelRef model,
             Reply client) {
-        TrackedStream stream = new TrackedStream(tracked, pass);
+        TrackedStream stream = new TrackedStream(tracked, permit);
         UpstreamStream opened = replica.server().inferStream(call, model, stream.new TrackedReply(client));
         if (!stream.over) {
             stream.stream = opened;
@@ -38,9 +38,9 @@ final class TrackedStream implements UpstreamStream {
     }
 
     private void finish(CallOutcome outcome) {
-        over = true;
+        ended = true;
         tracked.end(outcome);
-        pass.ended(outcome);
+        permit.ended(outcome);
     }
 
     @Override
@@ -70,32 +70,32 @@ final class TrackedStream implements UpstreamStream {
 
     @Override
     public void cancel() {
-        if (!over) {
+        if (!ended) {
             finish(CallOutcome.CANCELLED);
             stream.cancel();
         }
     }
 
-    /** What the server answers. */
+    /** Receives the server's responses. */
     private final class TrackedReply extends ForwardingReply {
         TrackedReply(Reply client) {
             super(client);
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            if (over) {
-                answer.release();
+        public void message(ReplyMessage response) {
+            if (ended) {
+                response.release();
                 return;
             }
             tracked.answer();
-            pass.answered();
-            super.message(answer);
+            permit.answered();
+            super.message(response);
         }
 
         @Override
         public void complete() {
-            if (!over) {
+            if (!ended) {
                 finish(CallOutcome.ANSWERED);
                 super.complete();
             }
@@ -103,8 +103,8 @@ final class TrackedStream implements UpstreamStream {
 
         @Override
         public void fail(OipException failure) {
-            if (!over) {
-                // The deadline of a stream is its client's.
+            if (!ended) {
+                // A stream's deadline is set by its client.
                 finish(CallOutcome.of(failure, false));
                 super.fail(failure);
             }

@@ -5,20 +5,20 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * The better of two servers that are drawn by lot: nearly as even as the best of all, and gateways that know the same do
- * not all run to the same server.
+ * Power of two choices: the better of two random servers. Nearly as even as the best of all, and gateways with the same
+ * information do not all choose the same server.
  */
 final class TwoChoices implements Balancer {
-    /** A server whose latency is not known gets one call, and no other before that one has ended. */
-    private static final double UNKNOWN_COST = Double.MAX_VALUE / 1e9;
+    /** A server of unknown latency gets one call, and no other before that call has ended. */
+    private static final double UNKNOWN_LATENCY_COST = Double.MAX_VALUE / 1e9;
 
     private final RandomGenerator random;
     private final ReplicaOrder order;
 
-    /** Which of two servers is better. */
+    /** Compares two servers. */
     @FunctionalInterface
     private interface ReplicaOrder {
-        /** Negative where the first is better; 0 leaves it to the lot. */
+        /** Negative if the first is better; 0 if they are equal, and the random order decides. */
         int compare(Replica a, Replica b, long now);
     }
 
@@ -27,17 +27,17 @@ final class TwoChoices implements Balancer {
         this.order = order;
     }
 
-    /** By calls under way. */
+    /** By calls in flight. */
     static Balancer leastRequest(RandomGenerator random) {
         return new TwoChoices(random, TwoChoices::byUnderWay);
     }
 
-    /** By latency and calls under way. */
+    /** By latency and calls in flight. */
     static Balancer peakEwma(RandomGenerator random) {
         return new TwoChoices(random, (a, b, now) -> Double.compare(cost(a, now), cost(b, now)));
     }
 
-    /** By requests that wait in the server; by calls under way where one of the two does not say. */
+    /** By queue depth; by calls in flight if that of one of the two is unknown. */
     static Balancer queueAware(RandomGenerator random) {
         return new TwoChoices(random, TwoChoices::byPending);
     }
@@ -60,17 +60,17 @@ final class TwoChoices implements Balancer {
     }
 
     private static double cost(Replica replica, long now) {
-        int underWay = replica.underWay();
+        int inFlight = replica.underWay();
         if (replica.latency().known()) {
-            return replica.latency().at(now) * (underWay + 1);
+            return replica.latency().at(now) * (inFlight + 1);
         }
-        return underWay * UNKNOWN_COST;
+        return inFlight * UNKNOWN_LATENCY_COST;
     }
 
     private static int byPending(Replica a, Replica b, long now) {
-        long ofA = a.load().pending(now);
-        long ofB = b.load().pending(now);
-        int byPending = ofA < 0 || ofB < 0 ? 0 : Long.compare(ofA, ofB);
+        long pendingA = a.load().pending(now);
+        long pendingB = b.load().pending(now);
+        int byPending = pendingA < 0 || pendingB < 0 ? 0 : Long.compare(pendingA, pendingB);
         return byPending == 0 ? byUnderWay(a, b, now) : byPending;
     }
 }

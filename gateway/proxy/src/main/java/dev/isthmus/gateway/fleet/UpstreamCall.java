@@ -16,74 +16,74 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One call to a cluster: tried at one server after the other as long as that is safe, in time and within the budget. The
- * request is kept for that until the first answer. Lives on the event loop of the call.
+ * One call to a cluster: tries one server after another while that is safe, before the deadline and within the retry
+ * budget. The request is kept until the first response message. Used on the event loop of the call.
  */
 final class UpstreamCall implements Subscription {
     private static final Logger LOG = LoggerFactory.getLogger(UpstreamCall.class);
-    /** How often a request is sent again at once that servers hand back unread, beside once for each server. */
-    private static final int AT_ONCE = 3;
-    /** How often it is sent again at all, beside once for each server. */
-    private static final int MOST_RESENDS = 8;
+    /** Resends without a pause after servers refused the request unprocessed, in addition to one for each server. */
+    private static final int IMMEDIATE_RESENDS = 3;
+    /** Resends in total, in addition to one for each server. */
+    private static final int MAX_RESENDS = 8;
 
     private static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final AttemptResources shared;
     private final Call call;
-    private final ReplayableRequest question;
-    private final CircuitBreakers.@Nullable CallPermit pass;
+    private final ReplayableRequest request;
+    private final CircuitBreakers.@Nullable CallPermit permit;
     private final Reply client;
     private final Deadline deadline;
     private final List<Replica> tried = new ArrayList<>(2);
     private final LostReplicas lost = new LostReplicas();
-    /** Tries after failures, which count against {@code retries}. */
-    private int repeats;
-    /** Tries after a server had handed the request back unread. */
+    /** Attempts after failures; they count against {@code retries}. */
+    private int retries;
+    /** Attempts after a server refused the request unprocessed. */
     private int resends;
 
     private @Nullable Attempt current;
     private @Nullable Future<?> pause;
-    private boolean over;
+    private boolean ended;
 
     private UpstreamCall(
             AttemptResources shared,
             Call call,
-            ReplayableRequest question,
-            CircuitBreakers.@Nullable CallPermit pass,
+            ReplayableRequest request,
+            CircuitBreakers.@Nullable CallPermit permit,
             Reply client) {
         this.shared = shared;
         this.call = call;
-        this.question = question;
-        this.pass = pass;
+        this.request = request;
+        this.permit = permit;
         this.client = client;
         this.deadline = Deadline.of(
-                call, question.endless(), shared.timeout(), shared.nanoTime().getAsLong());
+                call, request.endless(), shared.timeout(), shared.nanoTime().getAsLong());
     }
 
     /**
      * Begins a call.
      *
-     * @param question taken
-     * @param pass of a call that is guarded; null for others
+     * @param request taken
+     * @param permit null if the call is not subject to the circuit breaker
      */
     static UpstreamCall start(
             AttemptResources shared,
             Call call,
-            ReplayableRequest question,
-            CircuitBreakers.@Nullable CallPermit pass,
+            ReplayableRequest request,
+            CircuitBreakers.@Nullable CallPermit permit,
             Reply client) {
-        UpstreamCall attempts = new UpstreamCall(shared, call, question, pass, client);
-        Replica first = attempts.pick();
+        UpstreamCall upstreamCall = new UpstreamCall(shared, call, request, permit, client);
+        Replica first = upstreamCall.pick();
         if (first == null) {
-            attempts.failed(shared.noServer(), CallOutcome.CANCELLED);
+            upstreamCall.failed(shared.noServer(), CallOutcome.CANCELLED);
         } else {
-            attempts.send(first);
+            upstreamCall.send(first);
         }
-        return attempts;
+        return upstreamCall;
     }
 
     private @Nullable Replica pick() {
-        return shared.replicas().pick(call, question.model(), tried);
+        return shared.replicas().pick(call, request.model(), tried);
     }
 
     private void send(Replica replica) {
@@ -96,9 +96,9 @@ final class UpstreamCall implements Subscription {
         TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime());
         Attempt next = new Attempt(this, client, tracked, shorter || !deadline.own(), shorter);
         current = next;
-        boolean unchanged = question.endless() || (!shorter && tried.size() == 1);
-        next.start(replica.server(), question, unchanged ? call : call.withDeadline(now + nanos), !kept());
-        if (shorter && question.endless()) {
+        boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
+        next.start(replica.server(), request, keepsDeadline ? call : call.withDeadline(now + nanos), !kept());
+        if (shorter && request.endless()) {
             next.within(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }
     }
@@ -108,47 +108,47 @@ final class UpstreamCall implements Subscription {
     }
 
     private boolean resendable() {
-        return resends < shared.replicas().all().size() + MOST_RESENDS
-                && shared.rules().resends(question);
+        return resends < shared.replicas().all().size() + MAX_RESENDS
+                && shared.retryPolicy().resends(request);
     }
 
     private boolean repeatable() {
         return !call.sequence()
-                && repeats < shared.rules().config().retries()
-                && shared.rules().keeps(question);
+                && retries < shared.retryPolicy().config().retries()
+                && shared.retryPolicy().keeps(request);
     }
 
-    /** Why a failure that came before any answer may be followed by another try; null where it may not. */
+    /** Why a failure before any response may be followed by another attempt; null if it may not. */
     @Nullable
     RetryOn reason(OipException failure) {
         if (failure.processed() == Processed.REFUSED) {
             return resendable() ? RetryOn.UNSENT : null;
         }
-        return repeatable() ? shared.rules().reason(failure, question.repeat()) : null;
+        return repeatable() ? shared.retryPolicy().reason(failure, request.repeat()) : null;
     }
 
-    /** Whether the request is still to come, and the server would take more of it. */
+    /** Whether part of the request is still to come, and the server is ready for it. */
     boolean waitsForClient() {
-        return question.waitsForClient();
+        return request.waitsForClient();
     }
 
-    /** Whether more of the request is to come. */
+    /** Whether more of the request is to come from the client. */
     boolean clientSends() {
-        return question.clientSends();
+        return request.clientSends();
     }
 
-    /** All of the request has come: from here on the time that passes is the server's. */
+    /** The request is complete: from here on, elapsed time is the server's. */
     void sent() {
         if (current != null) {
             current.sent();
         }
     }
 
-    /** The first answer has come: from here on nothing is repeated. */
+    /** The first response message has arrived: nothing is retried from here on. */
     void answered() {
-        question.release();
-        if (pass != null) {
-            pass.answered();
+        request.release();
+        if (permit != null) {
+            permit.answered();
         }
         if (tried.size() == 1) {
             shared.budget().earn();
@@ -161,7 +161,7 @@ final class UpstreamCall implements Subscription {
         client.complete();
     }
 
-    /** A try has failed before any answer. */
+    /** An attempt has failed before any response. */
     void failedUnanswered(OipException failure, CallOutcome outcome) {
         lost.failed(tried.getLast(), failure);
         RetryOn reason = reason(failure);
@@ -176,14 +176,14 @@ final class UpstreamCall implements Subscription {
             return false;
         }
         boolean unread = failure.processed() == Processed.REFUSED;
-        long wait = unread ? resendPause() : tried.contains(next) ? shared.pause(repeats + 1) : 0;
+        long wait = unread ? resendPause() : tried.contains(next) ? shared.pause(retries + 1) : 0;
         if (deadline.left(shared.nanoTime().getAsLong()) <= wait) {
             return false;
         }
         if (unread) {
             resends++;
         } else if (shared.budget().take()) {
-            repeats++;
+            retries++;
         } else {
             shared.metrics().budgetExhausted();
             return false;
@@ -198,30 +198,30 @@ final class UpstreamCall implements Subscription {
         return true;
     }
 
-    /** A sequence stays where its state is. */
+    /** A sequence stays on the server that has its state. */
     private @Nullable Replica next() {
         return call.sequence() ? tried.getLast() : pick();
     }
 
     private long resendPause() {
-        int paused = resends - shared.replicas().all().size() - AT_ONCE;
+        int paused = resends - shared.replicas().all().size() - IMMEDIATE_RESENDS;
         return paused < 0 ? 0 : shared.pause(paused + 1);
     }
 
-    /** Whether the request may be what servers die of. */
+    /** Whether the request itself may crash servers. */
     private boolean suspected() {
         if (lost.enough()) {
             LOG.warn(
-                    "upstream '{}': a request for model '{}' was lost with {} servers and is sent to no other server",
+                    "upstream '{}': {} servers were lost while they processed a request for model '{}'; it is not retried",
                     shared.failures().upstream(),
-                    question.model().name(),
-                    LostReplicas.ENOUGH);
+                    request.model().name(),
+                    LostReplicas.LIMIT);
         }
         return lost.enough();
     }
 
     private void paused(OipException failure, CallOutcome outcome) {
-        if (over) {
+        if (ended) {
             return;
         }
         Replica next = next();
@@ -240,15 +240,15 @@ final class UpstreamCall implements Subscription {
     }
 
     /**
-     * Whatever failed after the client's deadline, the client is told of the deadline. A later try that runs out of the
-     * call's time was given less than the client was.
+     * After the client's deadline, any failure is reported as exceeding the deadline. The same holds if a later attempt
+     * times out with the call: it had less time than the client allowed.
      */
     private OipException shown(OipException failure) {
         long left = deadline.left(shared.nanoTime().getAsLong());
         boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
-        boolean passed = !timedOut && deadline.own() && left <= 0;
-        boolean late = timedOut && failure.processed() == Processed.MAYBE && tried.size() > 1 && left <= SLACK_NANOS;
-        return passed || late ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
+        boolean deadlinePassed = !timedOut && deadline.own() && left <= 0;
+        boolean lastAttemptTimedOut = timedOut && failure.processed() == Processed.MAYBE && tried.size() > 1 && left <= SLACK_NANOS;
+        return deadlinePassed || lastAttemptTimedOut ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
     }
 
     private void showHeaders() {
@@ -258,16 +258,16 @@ final class UpstreamCall implements Subscription {
     }
 
     private void end(CallOutcome outcome) {
-        over = true;
-        question.release();
-        if (pass != null) {
-            pass.ended(outcome);
+        ended = true;
+        request.release();
+        if (permit != null) {
+            permit.ended(outcome);
         }
     }
 
     @Override
     public void cancel() {
-        if (over) {
+        if (ended) {
             return;
         }
         end(CallOutcome.CANCELLED);
@@ -281,7 +281,7 @@ final class UpstreamCall implements Subscription {
 
     @Override
     public void onReady() {
-        if (!over && current != null) {
+        if (!ended && current != null) {
             current.onReplyReady();
         }
     }

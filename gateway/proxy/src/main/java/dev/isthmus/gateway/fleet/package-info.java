@@ -1,5 +1,5 @@
 /**
- * The servers of each upstream as one: which of them takes a call, what is tried again, who is left out. No wires here.
+ * Load balancing, retries, circuit breaking and outlier ejection over the servers of an upstream. Knows no wire format.
  */
 @NullMarked
 package dev.isthmus.gateway.fleet;

@@ -144,7 +144,7 @@ class ChecksTest {
             watch(Set.of(), good, bad);
 
             awaitReady(true, false);
-            assertThat(seen(1).reason()).isEqualTo("it says that it is not ready");
+            assertThat(seen(1).reason()).isEqualTo("the server reports that it is not ready");
             assertThat(picked(A)).containsExactly(good.endpoint().authority());
             bad.serverReady = true;
             awaitReady(true, true);

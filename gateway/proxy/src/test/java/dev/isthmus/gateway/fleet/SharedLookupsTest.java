@@ -43,7 +43,7 @@ class SharedLookupsTest {
 
     @Test
     void lookUps_tooMany_areRefused() {
-        for (int i = 0; i < SharedLookups.LOOK_UPS; i++) {
+        for (int i = 0; i < SharedLookups.MAX_LOOK_UPS; i++) {
             shared.want("model " + i, searches::add, told::add);
         }
         assertThat(told).isEmpty();

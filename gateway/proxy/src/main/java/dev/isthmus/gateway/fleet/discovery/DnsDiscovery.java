@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
-/** Looks names up in DNS and in the hosts file, on one event loop. */
+/** Resolves names with DNS and the hosts file, on one event loop. */
 public final class DnsDiscovery implements Discovery {
     private static final long QUERY_TIMEOUT_MILLIS = TimeUnit.SECONDS.toMillis(2);
 
@@ -29,12 +29,15 @@ public final class DnsDiscovery implements Discovery {
         this.searchDomains = searchDomains;
     }
 
-    /** Asks the name servers of this machine, which reads their configuration: not to be called on a loop. */
+    /**
+     * Uses the name servers configured on this machine. Reads their configuration from files: not to be called on a
+     * loop.
+     */
     public static DnsDiscovery ofMachine(EventLoop loop) {
         return new DnsDiscovery(loop, DnsServerAddressStreamProviders.platformDefault(), List.of());
     }
 
-    /** @param searchDomains tried with names; none: those of this machine */
+    /** @param searchDomains appended to names; if empty, those of this machine */
     static DnsDiscovery asking(EventLoop loop, DnsServerAddressStreamProvider servers, List<String> searchDomains) {
         return new DnsDiscovery(loop, servers, searchDomains);
     }
@@ -46,7 +49,7 @@ public final class DnsDiscovery implements Discovery {
         return watch;
     }
 
-    /** Each name has a resolver of its own, so that it is known which records a look-up used. */
+    /** Each name has a resolver of its own, so that the TTLs of the records used by a look-up are known. */
     private NameLookup lookup(ServerAddress name) {
         TimeToLive timeToLive = new TimeToLive();
         Transport transport = Transport.of(loop);

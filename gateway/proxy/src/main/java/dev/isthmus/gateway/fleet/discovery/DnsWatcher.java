@@ -14,12 +14,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Some names that are looked up again and again. What was found last stays where a look-up fails. Runs on one event loop;
- * started and closed on any thread.
+ * Resolves some names periodically. If a look-up fails, the previous result stays. Runs on one event loop; started and
+ * closed on any thread.
  */
 final class DnsWatcher implements Registration {
     private static final Logger LOG = LoggerFactory.getLogger(DnsWatcher.class);
-    private static final long SHORTEST_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MIN_INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final int MAX_DOUBLINGS = 10;
 
     private final ScheduledExecutorService loop;
@@ -27,7 +27,7 @@ final class DnsWatcher implements Registration {
     private final long refresh;
     private final Consumer<List<DiscoveredServer>> listener;
     private final CompletableFuture<Void> first = new CompletableFuture<>();
-    private int unasked;
+    private int unresolved;
     private volatile boolean closed;
 
     DnsWatcher(
@@ -39,7 +39,7 @@ final class DnsWatcher implements Registration {
         this.names = lookups.stream().map(WatchedName::new).toList();
         this.refresh = refresh.toNanos();
         this.listener = listener;
-        this.unasked = lookups.size();
+        this.unresolved = lookups.size();
     }
 
     void start() {
@@ -57,8 +57,8 @@ final class DnsWatcher implements Registration {
         try {
             loop.execute(() -> names.forEach(name -> name.lookup.close()));
         } catch (RejectedExecutionException e) {
-            // The loop has ended, and the resolvers' channels with it.
-            LOG.debug("the loop of a look-up has ended", e);
+            // The loop has terminated and closed the resolvers' channels.
+            LOG.debug("the event loop of the DNS resolver has terminated", e);
         }
     }
 
@@ -69,21 +69,21 @@ final class DnsWatcher implements Registration {
     }
 
     private void ended(boolean firstOfName) {
-        if (firstOfName && --unasked == 0) {
+        if (firstOfName && --unresolved == 0) {
             first.complete(null);
         }
     }
 
     private long bounded(long seconds) {
         long valid = seconds > TimeUnit.NANOSECONDS.toSeconds(refresh) ? refresh : TimeUnit.SECONDS.toNanos(seconds);
-        return Math.max(SHORTEST_NANOS, valid);
+        return Math.max(MIN_INTERVAL_NANOS, valid);
     }
 
     private final class WatchedName implements NameLookup.LookupHandler {
         private final NameLookup lookup;
         private List<DiscoveredServer> servers = List.of();
         private int failures;
-        private boolean asked;
+        private boolean resolvedOnce;
 
         WatchedName(NameLookup lookup) {
             this.lookup = lookup;
@@ -111,15 +111,15 @@ final class DnsWatcher implements Registration {
                 return;
             }
             if (failures == 0) {
-                LOG.warn("'{}' was not found, {} servers stay: {}", lookup.name(), servers.size(), cause.getMessage());
+                LOG.warn("'{}' could not be resolved, its last {} servers stay in use: {}", lookup.name(), servers.size(), cause.getMessage());
             }
             failures = Math.min(failures + 1, MAX_DOUBLINGS);
-            again(Math.max(SHORTEST_NANOS, Math.min(refresh, SHORTEST_NANOS << (failures - 1))));
+            again(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));
         }
 
         private void again(long nanos) {
-            boolean firstTime = !asked;
-            asked = true;
+            boolean firstTime = !resolvedOnce;
+            resolvedOnce = true;
             ended(firstTime);
             try {
                 loop.schedule(this::ask, nanos, TimeUnit.NANOSECONDS);

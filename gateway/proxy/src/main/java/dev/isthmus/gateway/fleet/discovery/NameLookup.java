@@ -16,18 +16,18 @@ import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Looks up one name. One look-up at a time; on the event loop of the resolver. */
+/** Resolves one name. One look-up at a time, on the event loop of the resolver. */
 final class NameLookup {
     private final DnsNameResolver resolver;
     private final TimeToLive timeToLive;
     private final ServerAddress name;
 
-    /** Takes the outcome of a look-up. */
+    /** Receives the result of a look-up. */
     interface LookupHandler {
         /**
-         * Takes the servers that the name stands for.
+         * Receives the servers that the name resolves to.
          *
-         * @param seconds how long they are valid; {@link Long#MAX_VALUE} where nobody says
+         * @param seconds time to live; {@link Long#MAX_VALUE} if unknown
          */
         void found(List<DiscoveredServer> servers, long seconds);
 
@@ -58,21 +58,21 @@ final class NameLookup {
         }
     }
 
-    private void host(Endpoint endpoint, String authority, AddressCollector gathering) {
+    private void host(Endpoint endpoint, String authority, AddressCollector collector) {
         resolver.resolveAll(endpoint.host()).addListener((Future<List<InetAddress>> future) -> {
             if (future.isSuccess()) {
-                gathering.found(servers(future.getNow(), endpoint.port(), authority));
+                collector.found(servers(future.getNow(), endpoint.port(), authority));
             } else {
-                gathering.failed(future.cause());
+                collector.failed(future.cause());
             }
         });
     }
 
-    /** A host with addresses of both families is one server with two addresses: only those of IPv4 count then. */
+    /** A host with addresses of both families is one server with two addresses: only the IPv4 ones are used. */
     private static List<DiscoveredServer> servers(List<InetAddress> addresses, int port, String authority) {
-        boolean four = addresses.stream().anyMatch(Inet4Address.class::isInstance);
+        boolean hasIpv4 = addresses.stream().anyMatch(Inet4Address.class::isInstance);
         return addresses.stream()
-                .filter(address -> !four || address instanceof Inet4Address)
+                .filter(address -> !hasIpv4 || address instanceof Inet4Address)
                 .map(address -> new DiscoveredServer(new Endpoint(NetUtil.toAddressString(address), port), authority))
                 .toList();
     }
@@ -87,7 +87,7 @@ final class NameLookup {
         });
     }
 
-    /** Takes the records. */
+    /** Reads the SRV records and resolves their targets. Releases the records. */
     private void targets(List<DnsRecord> records, LookupHandler outcome) {
         List<ServiceRecord> targets;
         try {
@@ -103,14 +103,14 @@ final class NameLookup {
             outcome.failed(new UnknownHostException("no SRV record"));
             return;
         }
-        AddressCollector gathering = new AddressCollector(targets.size(), outcome);
+        AddressCollector collector = new AddressCollector(targets.size(), outcome);
         for (ServiceRecord target : targets) {
             Endpoint endpoint = new Endpoint(target.target(), target.port());
-            host(endpoint, endpoint.authority(), gathering);
+            host(endpoint, endpoint.authority(), collector);
         }
     }
 
-    /** Puts the addresses of several hosts together; hosts that are not found are left out as long as there is another. */
+    /** Collects the addresses of several hosts; hosts that cannot be resolved are left out unless all of them fail. */
     private final class AddressCollector {
         private final LookupHandler outcome;
         private final List<DiscoveredServer> servers = new ArrayList<>();
@@ -140,7 +140,7 @@ final class NameLookup {
         }
     }
 
-    /** A question whose name is tried with the search domains, too, as a host's is: it has no dot at its end. */
+    /** A question whose name has no trailing dot, so that search domains apply, as they do for hosts. */
     private static final class Relative extends DefaultDnsQuestion {
         private final String plain;
 

@@ -2,12 +2,12 @@ package dev.isthmus.gateway.fleet.discovery;
 
 import java.util.OptionalDouble;
 
-/** Metrics in Prometheus' text format. */
+/** Reads metrics in the Prometheus text format. */
 final class PrometheusText {
 
     private PrometheusText() {}
 
-    /** The sum of a metric over all its labels; empty where there is none. */
+    /** The sum of a metric over all its labels; empty if it is absent. */
     static OptionalDouble sum(String text, String metric) {
         return text.lines()
                 .filter(line -> isOf(line, metric))
@@ -27,7 +27,7 @@ final class PrometheusText {
         return next == '{' || next == ' ' || next == '\t';
     }
 
-    /** What stands behind the labels, before a time; NaN where that is no number. */
+    /** The value after the labels; a timestamp may follow. NaN if it is not a number. */
     private static double value(String line) {
         int labels = line.lastIndexOf('}');
         String rest = labels < 0 ? line.substring(line.indexOf(' ') + 1) : line.substring(labels + 1);

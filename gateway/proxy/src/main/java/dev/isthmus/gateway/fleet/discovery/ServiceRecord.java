@@ -11,12 +11,15 @@ import java.util.List;
 /**
  * One SRV record (RFC 2782).
  *
- * @param target without the dot at its end
+ * @param target without the trailing dot
  */
 record ServiceRecord(int priority, int port, String target) {
     private static final int FIXED_BYTES = 6;
 
-    /** Those of the first priority: the others are for when these are gone. Weights are left to the load balancer. */
+    /**
+     * The records of the best priority: the others are a fallback. Weights are ignored: the load balancer distributes
+     * calls.
+     */
     static List<ServiceRecord> first(List<DnsRecord> records) {
         List<ServiceRecord> all = new ArrayList<>();
         for (DnsRecord record : records) {
@@ -31,7 +34,7 @@ record ServiceRecord(int priority, int port, String target) {
 
     private static ServiceRecord read(ByteBuf content) {
         if (content.readableBytes() <= FIXED_BYTES) {
-            throw new CorruptedFrameException("an SRV record of " + content.readableBytes() + " bytes");
+            throw new CorruptedFrameException("SRV record has " + content.readableBytes() + " bytes, expected more than " + FIXED_BYTES);
         }
         int priority = content.readUnsignedShort();
         content.readUnsignedShort();

@@ -9,8 +9,8 @@ import java.net.InetAddress;
 import java.util.List;
 
 /**
- * The shortest time to live of the records that one look-up used. Sits where the resolver would keep addresses, keeps
- * none, and so sees how long each may be kept. Used on one event loop.
+ * Records the shortest TTL of the records used by one look-up. Takes the place of the resolver's cache, which shows it
+ * the TTLs, and caches nothing. Used on one event loop.
  */
 final class TimeToLive implements DnsCache {
     private static final long UNLIMITED = Long.MAX_VALUE;
@@ -22,7 +22,7 @@ final class TimeToLive implements DnsCache {
         seconds = UNLIMITED;
     }
 
-    /** {@link Long#MAX_VALUE} where no record was used, as for a name in the hosts file. */
+    /** {@link Long#MAX_VALUE} if no record was used, as for a name in the hosts file. */
     long seconds() {
         return seconds;
     }

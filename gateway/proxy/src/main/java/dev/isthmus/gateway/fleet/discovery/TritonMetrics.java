@@ -25,7 +25,7 @@ import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongConsumer;
 
-/** Reads from Triton's metrics how many requests wait in it, over a connection for each question. On one event loop. */
+/** Reads Triton's queue depth from its metrics, over a new connection each time. Runs on one event loop. */
 public final class TritonMetrics implements QueueDepthSource {
     private static final String PENDING = "nv_inference_pending_request_count";
     private static final int MAX_BYTES = 4 << 20;
@@ -107,7 +107,7 @@ public final class TritonMetrics implements QueueDepthSource {
             end(UNKNOWN);
         }
 
-        /** No metrics: the next question will be a new one. */
+        /** The queue depth stays unknown until the next poll. */
         @Override
         public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
             end(UNKNOWN);

@@ -1,6 +1,6 @@
 /**
- * What the network tells of servers: the addresses of their names, and the metrics that they publish. All of it on event
- * loops; nothing of the choice among servers.
+ * Resolves names to addresses and reads the metrics that servers publish, on event loops. Does not choose among
+ * servers.
  */
 @NullMarked
 package dev.isthmus.gateway.fleet.discovery;

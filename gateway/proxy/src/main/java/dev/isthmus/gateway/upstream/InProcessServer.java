@@ -2,12 +2,11 @@ package dev.isthmus.gateway.upstream;
 
 import dev.isthmus.oip.ModelRef;
 
-/** A server in this process: how it is can be read at any time, on any thread, and needs no checks. */
+/** A server in this process. Its state can be read at any time, on any thread, and needs no probes. */
 public interface InProcessServer extends Upstream {
 
-    /** Whether it is ready. */
     boolean ready();
 
-    /** Whether the model is ready on it; false for one that it does not have. */
+    /** Whether the model is ready; false for an unknown model. */
     boolean ready(ModelRef model);
 }

@@ -10,44 +10,44 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
- * What each event loop has of its own: its connections to one upstream. Made when a loop first asks for it.
+ * One instance per event loop, such as the loop's connections to an upstream. Created on first use.
  *
  * @param <T> used on its loop only
  */
 public final class PerLoop<T> implements AutoCloseable {
     private final Map<EventLoop, T> byLoop = new ConcurrentHashMap<>();
-    private final Function<EventLoop, T> opening;
-    private final Consumer<T> closing;
+    private final Function<EventLoop, T> factory;
+    private final Consumer<T> closer;
     private final Supplier<OipException> failure;
     private volatile boolean closed;
 
     /**
-     * Nothing yet.
+     * Creates no instance yet.
      *
-     * @param closing called on the loop of what it closes
-     * @param failure thrown when something is asked for after {@link #close()}
+     * @param closer called on the loop of the instance it closes
+     * @param failure thrown by {@link #of} after {@link #close()}
      */
-    public PerLoop(Function<EventLoop, T> opening, Consumer<T> closing, Supplier<OipException> failure) {
-        this.opening = opening;
-        this.closing = closing;
+    public PerLoop(Function<EventLoop, T> factory, Consumer<T> closer, Supplier<OipException> failure) {
+        this.factory = factory;
+        this.closer = closer;
         this.failure = failure;
     }
 
-    /** What the loop has; called on it. */
+    /** The loop's instance; called on the loop. */
     public T of(EventLoop loop) {
-        T known = closed ? null : byLoop.computeIfAbsent(loop, opening);
-        if (known == null) {
+        T instance = closed ? null : byLoop.computeIfAbsent(loop, factory);
+        if (instance == null) {
             throw failure.get();
         }
         if (closed) {
-            // Also what was made while close() went through the map.
-            closing.accept(known);
+            // Also closes an instance that was created while close() iterated over the map.
+            closer.accept(instance);
             throw failure.get();
         }
-        return known;
+        return instance;
     }
 
-    /** Does something with what every loop has; on the caller's thread. */
+    /** Runs the action for each loop's instance, on the caller's thread. */
     public void forEach(Consumer<T> action) {
         byLoop.values().forEach(action);
     }
@@ -58,12 +58,12 @@ public final class PerLoop<T> implements AutoCloseable {
         byLoop.forEach(this::close);
     }
 
-    private void close(EventLoop loop, T held) {
+    private void close(EventLoop loop, T instance) {
         try {
-            loop.execute(() -> closing.accept(held));
+            loop.execute(() -> closer.accept(instance));
         } catch (RejectedExecutionException e) {
-            // The loop has ended: nothing runs beside this thread.
-            closing.accept(held);
+            // The loop has terminated, so nothing runs concurrently.
+            closer.accept(instance);
         }
     }
 }

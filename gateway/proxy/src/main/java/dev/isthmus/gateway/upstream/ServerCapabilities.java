@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of the servers of one upstream, which are of one kind: as configured, or as their metadata say. Shared by
- * all of them and by all event loops.
+ * The capabilities of the servers of one upstream, all of one kind: as configured, or learned from their metadata.
+ * Shared by all of them; thread-safe.
  */
 public final class ServerCapabilities {
     private static final String BINARY = "binary_tensor_data";
@@ -19,11 +19,11 @@ public final class ServerCapabilities {
     private final @Nullable Dialect configured;
     private final BinaryTensorData binary;
     private final boolean sharedMemory;
-    private volatile LearnedCapabilities learnt = new LearnedCapabilities(false, Dialect.GENERIC, false, List.of());
+    private volatile LearnedCapabilities learned = new LearnedCapabilities(false, Dialect.GENERIC, false, List.of());
 
-    private record LearnedCapabilities(boolean any, Dialect dialect, boolean binary, List<String> extensions) {}
+    private record LearnedCapabilities(boolean known, Dialect dialect, boolean binary, List<String> extensions) {}
 
-    /** Nothing but what is configured. */
+    /** Starts with what is configured. */
     public ServerCapabilities(ServerDialect dialect, BinaryTensorData binary, boolean sharedMemory) {
         this.configured = dialect.dialect();
         this.binary = binary;
@@ -37,37 +37,39 @@ public final class ServerCapabilities {
 
     /** Whether a server's metadata were read. */
     public boolean complete() {
-        return learnt.any;
+        return learned.known;
     }
 
-    /** The dialect; {@link Dialect#GENERIC} as long as nothing is known. */
+    /** The dialect; {@link Dialect#GENERIC} while it is unknown. */
     public Dialect dialect() {
-        return configured != null ? configured : learnt.dialect;
+        return configured != null ? configured : learned.dialect;
     }
 
-    /** What the servers understand. */
+    /** The features that the servers support. */
     public ServerFeatures peer(Wire wire) {
         return new ServerFeatures(wire, dialect(), wire == Wire.REST && binaryTensorData(), sharedMemory);
     }
 
     private boolean binaryTensorData() {
         return switch (binary) {
-            case AUTO -> learnt.binary;
+            case AUTO -> learned.binary;
             case TRUE -> true;
             case FALSE -> false;
         };
     }
 
-    /** What the servers' metadata name, and what their dialect has without naming it. */
+    /**
+     * The extensions listed in the servers' metadata, or else those that their dialect supports without listing them.
+     */
     public List<String> extensions() {
-        List<String> named = learnt.extensions;
+        List<String> named = learned.extensions;
         return named.isEmpty() ? dialect().unnamedExtensions() : named;
     }
 
     /** Learns from a server's metadata. */
     public void learn(ServerMetadata metadata) {
-        Dialect told = Dialect.ofServer(metadata.name());
-        boolean knowsBinary = metadata.extensions().contains(BINARY) || told.unannouncedBinary(metadata.version());
-        learnt = new LearnedCapabilities(true, told, knowsBinary, metadata.extensions());
+        Dialect reported = Dialect.ofServer(metadata.name());
+        boolean knowsBinary = metadata.extensions().contains(BINARY) || reported.unannouncedBinary(metadata.version());
+        learned = new LearnedCapabilities(true, reported, knowsBinary, metadata.extensions());
     }
 }

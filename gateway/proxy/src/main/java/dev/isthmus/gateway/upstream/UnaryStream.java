@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A stream over an upstream that has none: one request after the other, in their order, so that sequences stay what they
- * are. A request that fails is reported in the stream, which goes on.
+ * A stream over an upstream that supports unary requests only: sends one request at a time, in order, so that sequences
+ * work. A failed request is reported within the stream, which continues.
  */
 public final class UnaryStream implements UpstreamStream {
     private static final int MAX_WAITING = 16;
@@ -28,13 +28,13 @@ public final class UnaryStream implements UpstreamStream {
     private final Call call;
     private final Reply reply;
     private final Deque<PendingMessage> waiting = new ArrayDeque<>();
-    private Subscription underWay = Subscription.NONE;
+    private Subscription subscription = Subscription.NONE;
     private long waitingBytes;
-    private long underWayBytes;
-    private boolean busy;
-    private boolean pumping;
+    private long inFlightBytes;
+    private boolean inFlight;
+    private boolean draining;
     private boolean ended;
-    private boolean over;
+    private boolean closed;
 
     /** A stream of calls to this upstream. */
     public UnaryStream(Upstream upstream, Call call, Reply reply) {
@@ -45,7 +45,7 @@ public final class UnaryStream implements UpstreamStream {
 
     @Override
     public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
-        if (over || ended) {
+        if (closed || ended) {
             message.release();
             return;
         }
@@ -68,50 +68,50 @@ public final class UnaryStream implements UpstreamStream {
 
     @Override
     public long keptBytes() {
-        return waitingBytes + underWayBytes;
+        return waitingBytes + inFlightBytes;
     }
 
     @Override
     public void onReady() {
-        underWay.onReady();
+        subscription.onReady();
         next();
     }
 
     @Override
     public void cancel() {
-        if (!over) {
-            over = true;
+        if (!closed) {
+            closed = true;
             waiting.forEach(left -> left.message().release());
             waiting.clear();
             waitingBytes = 0;
-            underWay.cancel();
+            subscription.cancel();
         }
     }
 
     private void next() {
-        if (pumping) {
+        if (draining) {
             return;
         }
-        // A call may be answered before it returns: not one within the other, but one after the other.
-        pumping = true;
-        // Not before the client takes the answers that it has; then comes resume().
-        while (!busy && !over && !waiting.isEmpty() && reply.isReady()) {
+        // A call may complete before inferEvents() returns: drain in a loop, not recursively.
+        draining = true;
+        // Waits until the client has read earlier responses; then onReady() continues.
+        while (!inFlight && !closed && !waiting.isEmpty() && reply.isReady()) {
             PendingMessage first = waiting.remove();
             waitingBytes -= first.bytes();
-            underWayBytes = first.bytes();
-            busy = true;
-            UnaryReply one = new UnaryReply(first);
-            Subscription started = upstream.inferEvents(call, first.model(), first.message(), one);
-            underWay = one.done ? Subscription.NONE : started;
+            inFlightBytes = first.bytes();
+            inFlight = true;
+            UnaryReply unaryReply = new UnaryReply(first);
+            Subscription started = upstream.inferEvents(call, first.model(), first.message(), unaryReply);
+            subscription = unaryReply.done ? Subscription.NONE : started;
         }
-        pumping = false;
-        if (ended && !busy && !over && waiting.isEmpty()) {
-            over = true;
+        draining = false;
+        if (ended && !inFlight && !closed && waiting.isEmpty()) {
+            closed = true;
             reply.complete();
         }
     }
 
-    /** The outcome of one request. */
+    /** Receives the response to one request. */
     private final class UnaryReply implements Reply {
         private final PendingMessage request;
         private boolean done;
@@ -126,17 +126,17 @@ public final class UnaryStream implements UpstreamStream {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            if (over) {
-                answer.release();
-            } else if (answer instanceof ReplyMessage.Inference inference
+        public void message(ReplyMessage response) {
+            if (closed) {
+                response.release();
+            } else if (response instanceof ReplyMessage.Inference inference
                     && !upstream.peer().dialect().takesId(request.id())) {
                 reply.message(new ReplyMessage.Inference(inference.message(), request.id()));
-            } else if (answer instanceof ReplyMessage.StreamError error
+            } else if (response instanceof ReplyMessage.StreamError error
                     && error.id().isEmpty()) {
                 reply.message(new ReplyMessage.StreamError(error.failure(), request.id()));
             } else {
-                reply.message(answer);
+                reply.message(response);
             }
         }
 
@@ -147,7 +147,7 @@ public final class UnaryStream implements UpstreamStream {
 
         @Override
         public void complete() {
-            if (!over && request.emptyFinal()) {
+            if (!closed && request.emptyFinal()) {
                 InferResponse last = new InferResponse(request.model(), request.id(), FINAL, List.of());
                 reply.message(new ReplyMessage.Inference(new InferMessage.Response(last)));
             }
@@ -156,11 +156,11 @@ public final class UnaryStream implements UpstreamStream {
 
         @Override
         public void fail(OipException failure) {
-            if (!over && late()) {
-                // The client's time is up for all that waits, too.
+            if (!closed && late()) {
+                // The deadline holds for all waiting requests, too.
                 UnaryStream.this.cancel();
                 reply.fail(failure);
-            } else if (!over) {
+            } else if (!closed) {
                 reply.message(new ReplyMessage.StreamError(failure, request.id()));
             }
             finished();
@@ -172,10 +172,10 @@ public final class UnaryStream implements UpstreamStream {
 
         private void finished() {
             done = true;
-            busy = false;
-            underWayBytes = 0;
-            underWay = Subscription.NONE;
-            if (!over) {
+            inFlight = false;
+            inFlightBytes = 0;
+            subscription = Subscription.NONE;
+            if (!closed) {
                 reply.onReady();
                 next();
             }

@@ -14,47 +14,48 @@ import io.netty.buffer.ByteBuf;
 import java.util.List;
 
 /**
- * A server behind the gateway, or the local backend. Calls happen on the call's event loop, and so do the reply's
- * callbacks. Every failure arrives at the reply; nothing is thrown. The call's deadline is kept here.
+ * A server behind the gateway, or the local backend. Methods are called on the call's event loop, and so are the
+ * reply's callbacks. Failures are reported to the reply, never thrown. The upstream enforces the call's deadline.
  */
 public interface Upstream extends AutoCloseable {
-    /** The name from the configuration. */
+    /** The configured name. */
     String name();
 
-    /** The extensions that the server says it has, or that its dialect is known to have; empty while nothing is known. */
+    /** The extensions that the server reports, or that its dialect is known to have; empty while unknown. */
     default List<String> extensions() {
         return List.of();
     }
 
-    /** What the server understands, as far as it is known now. {@link #infer} takes and answers on its wire. */
+    /** The server's features, as far as they are known. {@link #infer} accepts and returns messages on its wire. */
     ServerFeatures peer();
 
     /**
-     * Sends an inference request; the reply gets one {@code ReplyMessage.Inference} on the peer's wire.
+     * Sends an inference request; the reply receives one {@code ReplyMessage.Inference} on the peer's wire.
      *
-     * @param model the model and version to ask this upstream for
+     * @param model the model and version to request from this upstream
      * @param message on the peer's wire, taken
      */
     Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply);
 
     /**
-     * Requests whose encoded message is larger may be sent in parts, by {@link #inferParts}: smaller ones are kept for another
-     * try, or are not worth it. {@link Long#MAX_VALUE} where no request may.
+     * Requests whose encoded message is larger than this may be sent in parts, with {@link #inferParts}: smaller ones
+     * are kept for a retry, or are not worth it. {@link Long#MAX_VALUE} if no request may be sent in parts.
      */
     default long passesFrom() {
         return Long.MAX_VALUE;
     }
 
     /**
-     * Opens an inference whose encoded ModelInferRequest is given to the sink in parts; the reply gets what that of
-     * {@link #infer} gets. Only where {@link #passesFrom()} is not {@link Long#MAX_VALUE}, and the peer's wire is protobuf.
+     * Opens an inference whose encoded ModelInferRequest is written to the sink in parts; the reply receives the same
+     * messages as that of {@link #infer}. Only if {@link #passesFrom()} is not {@link Long#MAX_VALUE} and the peer's
+     * wire is protobuf.
      *
-     * <p>Nothing may be given to the sink before it is writable: {@link Reply#onReady()} says when it is, be it before this
-     * returns. Until then the call may be tried at another server; once a part was given it never is. The request ends with the
-     * sink's {@code end()}, which is for the caller to call after the last byte: a server is never told the end of a message of
-     * another length. The call's time counts from here.
+     * <p>Nothing may be written to the sink before it is ready: {@link Reply#onReady()} reports that, possibly before
+     * this returns. Until the first part is written, the call may be retried on another server; after that it never is.
+     * The caller ends the request with the sink's {@code end()} after the last byte: the end of a message of any other
+     * length is never sent to the server. The call's timeout starts here.
      *
-     * @param model the model and version to ask this upstream for, as the message does
+     * @param model the model and version to request from this upstream, as named in the message
      * @param length of the message in bytes
      */
     default RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
@@ -62,30 +63,34 @@ public interface Upstream extends AutoCloseable {
         return RequestSink.ENDED;
     }
 
-    /** As {@link #infer}, but the reply gets any number of answers, as they come; one where the server cannot stream. */
+    /**
+     * As {@link #infer}, but the reply receives any number of responses as they arrive; one if the server cannot
+     * stream.
+     */
     default Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
         return infer(call, model, message, reply);
     }
 
     /**
-     * What stands for the server that a call of this affinity goes to now: calls with equal ones may share a stream. For a
-     * call without affinity it is this upstream, whichever of its servers takes it.
+     * Identifies the server that serves calls of this affinity now: calls for which it is equal may share a stream. For
+     * a call without affinity it is this upstream, whichever of its servers is chosen.
      */
     default Object server(Call call, ModelRef model) {
         return this;
     }
 
     /**
-     * Opens a stream of requests to one model and of their answers.
+     * Opens a stream of requests to one model.
      *
-     * @param model the one that its requests name, by which a server is chosen
+     * @param model named by the requests; a server is chosen by it
      */
     default UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         return new UnaryStream(this, call, reply);
     }
 
     /**
-     * Asks the generate extension; the reply gets one {@code ReplyMessage.Document}, or {@code ReplyMessage.Events} for a stream.
+     * Sends a request of the generate extension; the reply receives one {@code ReplyMessage.Document}, or {@code
+     * ReplyMessage.Events} for a stream.
      *
      * @param body JSON, taken
      */
@@ -98,7 +103,7 @@ public interface Upstream extends AutoCloseable {
     }
 
     /**
-     * Asks a management extension; the reply gets one {@code ReplyMessage.Document}.
+     * Sends a request of a management extension; the reply receives one {@code ReplyMessage.Document}.
      *
      * @param manage its {@code json} is whether the peer's wire is REST
      * @param body JSON or a protobuf message, taken
@@ -109,28 +114,28 @@ public interface Upstream extends AutoCloseable {
         return Subscription.NONE;
     }
 
-    /** The reply gets one {@code ReplyMessage.Ready}: whether the server is ready. */
+    /** The reply receives one {@code ReplyMessage.Ready}: whether the server is ready. */
     Subscription serverReady(Call call, Reply reply);
 
-    /** The reply gets one {@code ReplyMessage.Server}. */
+    /** The reply receives one {@code ReplyMessage.Server}. */
     Subscription serverMetadata(Call call, Reply reply);
 
-    /** The reply gets one {@code ReplyMessage.ModelReadyState}; a model unknown to the server is not ready. */
+    /** The reply receives one {@code ReplyMessage.ModelReadyState}; a model unknown to the server is not ready. */
     Subscription modelReady(Call call, ModelRef model, Reply reply);
 
-    /** The reply gets one {@code ReplyMessage.Model}, or NOT_FOUND. */
+    /** The reply receives one {@code ReplyMessage.Model}, or NOT_FOUND. */
     Subscription modelMetadata(Call call, ModelRef model, Reply reply);
 
     /**
-     * Asks for the names of the server's models where it has no repository index but such a list; the reply gets one
-     * {@code ReplyMessage.Document}: KServe's {@code {"models": [...]}}.
+     * Requests the names of the server's models, for servers that have such a list but no repository index; the reply
+     * receives one {@code ReplyMessage.Document}: KServe's {@code {"models": [...]}}.
      */
     default Subscription modelNames(Call call, Reply reply) {
         reply.fail(unable(ErrorCode.UNIMPLEMENTED, "is not known to list its models"));
         return Subscription.NONE;
     }
 
-    /** Closes connections; calls under way fail with UNAVAILABLE. */
+    /** Closes connections; calls in flight fail with UNAVAILABLE. */
     @Override
     void close();
 

@@ -10,51 +10,51 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The failures that arise between the gateway and one upstream. Their texts go to clients where those may see the names
- * of upstreams: no address is in them.
+ * Failures between the gateway and one upstream. Clients that may see upstream names see these messages, so they
+ * contain no address.
  *
- * @param ending whether the gateway is being stopped
+ * @param ending whether the gateway is shutting down
  */
 public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long MILLISECOND = TimeUnit.MILLISECONDS.toNanos(1);
 
-    /** No connection could be made. */
+    /** No connection could be established. */
     public OipException unreachable(@Nullable Throwable cause) {
         return failure(ErrorCode.UNAVAILABLE, "is not reachable", cause, Processed.NO);
     }
 
-    /** The server refused the request unread: it is going away, or has too many. */
+    /** The server refused the request unprocessed: it is shutting down, or has reached its limit. */
     public OipException refused(@Nullable Throwable cause) {
         return failure(ErrorCode.UNAVAILABLE, "accepts no more requests", cause, Processed.REFUSED);
     }
 
-    /** The connection ended before the answer did. */
+    /** The connection ended before the response did. */
     public OipException connectionClosed(@Nullable Throwable cause) {
         return failure(ErrorCode.UNAVAILABLE, "closed the connection", cause, Processed.MAYBE);
     }
 
-    /** The server broke the protocol, or our limits, and we closed the connection for it. */
+    /** The server violated the protocol or our limits, so we closed the connection. */
     public OipException brokeProtocol(@Nullable Throwable cause) {
         return failure(ErrorCode.UNAVAILABLE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
     }
 
-    /** The server did not answer a PING, and we closed the connection for it. */
-    public OipException silent(Duration patience) {
+    /** The server did not answer a PING, so we closed the connection. */
+    public OipException silent(Duration timeout) {
         return failure(
                 ErrorCode.UNAVAILABLE,
-                "did not answer a ping within " + duration(patience.toNanos()),
+                "did not answer a ping within " + duration(timeout.toNanos()),
                 null,
                 Processed.MAYBE);
     }
 
-    /** The upstream was closed on our side, before the request went out. */
+    /** The upstream was closed on our side before the request was sent. */
     public OipException closed() {
         return closedHere(Processed.NO);
     }
 
-    /** The upstream was closed on our side, while the request was under way. */
+    /** The upstream was closed on our side while the request was in flight. */
     public OipException closedUnderWay() {
         return closedHere(Processed.MAYBE);
     }
@@ -65,28 +65,28 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
                 : failure(ErrorCode.UNAVAILABLE, "was taken out of service", null, processed);
     }
 
-    /** Every connection is in use and the queue for them is full. */
+    /** All connections are in use and the queue for them is full. */
     public OipException overloaded(int connections) {
         return failure(
                 ErrorCode.UNAVAILABLE, "is busy on all of its " + connections + " connections", null, Processed.NO);
     }
 
-    /** The deadline passed before the answer ended. */
+    /** The deadline passed before the response ended. */
     public OipException timedOut(long nanos, @Nullable Throwable cause) {
         return failure(ErrorCode.DEADLINE_EXCEEDED, "did not answer within " + duration(nanos), cause, Processed.MAYBE);
     }
 
-    /** The answer is larger than configured. */
+    /** The response exceeds the configured limit. */
     public OipException answerTooLarge(long limit, @Nullable Throwable cause) {
         return badAnswer("sent an answer of more than " + limit + " bytes", cause);
     }
 
-    /** The answer is not the protocol's. */
+    /** The response violates the protocol. */
     public OipException badAnswer(String what, @Nullable Throwable cause) {
         return failure(ErrorCode.BAD_UPSTREAM_ANSWER, what, cause);
     }
 
-    /** A failure whose text is "upstream 'name' " and {@code what}. */
+    /** A failure with the message "upstream 'name' " followed by {@code what}. */
     public OipException failure(ErrorCode code, String what, @Nullable Throwable cause) {
         return failure(code, what, cause, Processed.YES);
     }
@@ -95,7 +95,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
         return new OipException(code, "upstream '" + upstream + "' " + what, cause, processed).confidential();
     }
 
-    /** Whole seconds from ten on, tenths below, milliseconds below a second: "60 s", "2.5 s", "250 ms". */
+    /** Whole seconds from ten seconds on, tenths below, milliseconds below one second: "60 s", "2.5 s", "250 ms". */
     private static String duration(long nanos) {
         long positive = Math.max(nanos, 0);
         if (positive < SECOND) {

@@ -9,16 +9,16 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * What every remote server is configured with.
+ * The settings of every remote server.
  *
  * @param name of its upstream
- * @param endpoint its address; no name
- * @param authority host and port as the server is to be called
- * @param timeout from sending the request to the end of the answer, for calls without a deadline of their own
- * @param maxMessageBytes the largest answer that is taken
- * @param returnedHeaders the headers of answers that clients are to see
- * @param abuse what a server may cost on one HTTP/2 connection
- * @param ending whether the gateway is being stopped, which is then why connections close
+ * @param endpoint an IP address and port, never a host name
+ * @param authority host and port to send as the authority
+ * @param timeout from sending the request to the end of the response, for calls without a deadline of their own
+ * @param maxMessageBytes limit of a response
+ * @param returnedHeaders response headers that are passed to clients
+ * @param abuse limits for HTTP/2 abuse by the server
+ * @param ending whether the gateway is shutting down, which then explains why connections close
  */
 public record UpstreamSettings(
         String name,
@@ -43,7 +43,7 @@ public record UpstreamSettings(
         }
     }
 
-    /** Settings of a server whose headers nobody is to see. */
+    /** Settings that pass no response headers to clients. */
     public static UpstreamSettings of(
             String name, Endpoint endpoint, Duration timeout, Duration connectTimeout, long maxMessageBytes) {
         return new UpstreamSettings(
@@ -58,17 +58,20 @@ public record UpstreamSettings(
                 () -> false);
     }
 
-    /** Nanoseconds that a call has left: of its own deadline, or else of the timeout. Negative when it is late. */
+    /** The nanoseconds a call has left: until its own deadline, or else the timeout. Negative after the deadline. */
     public long nanosLeft(Call call) {
         return call.hasDeadline() ? call.deadlineNanos() - System.nanoTime() : timeout.toNanos();
     }
 
-    /** As {@link #nanosLeft}, for a stream, which lasts as long as its client wants: {@link Long#MAX_VALUE} for ever. */
+    /**
+     * As {@link #nanosLeft}, for a stream, which lasts as long as its client wants: {@link Long#MAX_VALUE} without a
+     * deadline.
+     */
     public long nanosLeftOfStream(Call call) {
         return call.hasDeadline() ? nanosLeft(call) : Long.MAX_VALUE;
     }
 
-    /** The connect timeout in the form that channels take. */
+    /** The connect timeout as {@code CONNECT_TIMEOUT_MILLIS} expects it. */
     public int connectTimeoutMillis() {
         return Math.clamp(connectTimeout.toMillis(), 1, Integer.MAX_VALUE);
     }

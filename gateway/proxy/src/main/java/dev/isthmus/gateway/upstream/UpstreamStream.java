@@ -5,12 +5,12 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.transcoder.InferMessage;
 
 /**
- * A stream of requests to one model of an upstream, whose answers arrive at the reply it was opened with. The reply's
- * {@code readMore()} says that a stream which was not {@link #isReady()} is again.
+ * A stream of requests to one model of an upstream, whose responses arrive at the reply it was opened with. When a
+ * stream that was not {@link #isReady()} becomes ready, the reply's {@code onReady()} is called.
  */
 public interface UpstreamStream extends Subscription {
 
-    /** A stream that has failed before it began. */
+    /** A stream that failed before it began. */
     UpstreamStream ENDED = new UpstreamStream() {
         @Override
         public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
@@ -32,21 +32,21 @@ public interface UpstreamStream extends Subscription {
     /**
      * Sends a request.
      *
-     * @param id of the request, for the report of its failure
-     * @param emptyFinal whether the last answer is to be followed by one without tensors; where the server does it, it reads so
-     *     in the message
+     * @param id of the request, for reporting its failure
+     * @param emptyFinal whether a final response without tensors must follow the last response; if the server sends it
+     *     itself, the message says so
      * @param message on the upstream's wire, taken
      */
     void send(ModelRef model, String id, boolean emptyFinal, InferMessage message);
 
-    /** No more requests come; the reply ends when the last answer has come. */
+    /** Ends the requests; the reply completes after the last response. */
     void end();
 
-    /** Bytes of the requests that are kept. */
+    /** Bytes of requests that are queued. */
     default long keptBytes() {
         return 0;
     }
 
-    /** Whether requests go out at once; those that are sent all the same are kept. */
+    /** Whether requests are sent at once; requests sent while not ready are queued. */
     boolean isReady();
 }

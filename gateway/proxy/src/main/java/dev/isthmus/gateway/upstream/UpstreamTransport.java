@@ -9,14 +9,14 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.resolver.NoopAddressResolverGroup;
 
-/** How connections to servers are made, whatever is spoken on them. */
+/** Channel options of connections to servers, independent of the protocol. */
 public final class UpstreamTransport {
     private static final PackedReadAllocator READS =
             new PackedReadAllocator(new AdaptiveRecvByteBufAllocator(1024, 16 * 1024, 512 * 1024));
 
     private UpstreamTransport() {}
 
-    /** Connections to a server from one event loop, complete but for the handler. */
+    /** A bootstrap for connections to a server from one event loop, complete except for the handler. */
     public static Bootstrap of(UpstreamSettings settings, EventLoop loop, ByteBufAllocator allocator) {
         return new Bootstrap()
                 .group(loop)

@@ -1,6 +1,6 @@
 /**
- * What a server behind the gateway looks like from inside: {@link dev.isthmus.gateway.upstream.Upstream}. Its
- * implementations are the packages below; none of them knows ingress.
+ * A server behind the gateway: {@link dev.isthmus.gateway.upstream.Upstream}. The packages below implement it; none of
+ * them knows ingress.
  */
 @NullMarked
 package dev.isthmus.gateway.upstream;

@@ -4,13 +4,16 @@ import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
 
-/** Hears of one call, on its event loop. Exactly one of {@link #ended} and {@link #failed} is the last that it hears. */
+/**
+ * Receives the events of one call, on its event loop. Exactly one of {@link #ended} and {@link #failed} is the last
+ * event.
+ */
 interface CallListener {
 
-    /** There is a stream now, or it takes more messages again. */
+    /** The stream was opened, or became writable again. */
     void becameWritable();
 
-    /** The head of the answer. */
+    /** The response headers. */
     void headers(Http2Headers headers);
 
     /**
@@ -20,16 +23,19 @@ interface CallListener {
      */
     void message(ByteBuf message);
 
-    /** Whether the next message, which is large, may come in parts: {@link #opened} says so, then come its {@link #part}s. */
+    /**
+     * Whether the next message, which is large, may be delivered in parts: {@link #opened} announces it, then its
+     * {@link #part}s follow.
+     */
     default boolean takesParts() {
         return false;
     }
 
-    /** A message of so many bytes comes in parts from here on. */
+    /** A message of this many bytes follows in parts. */
     default void opened(long length) {}
 
     /**
-     * The next part of the message that is open.
+     * The next part of the current message.
      *
      * @param part taken
      */
@@ -37,21 +43,21 @@ interface CallListener {
         part.release();
     }
 
-    /** Whether it takes a message, or a part of one, now; where not, {@link GrpcCall#resume()} goes on. */
+    /** Whether it is ready for a message or a part; if not, {@link GrpcCall#resume()} continues delivery. */
     default boolean takesMessages() {
         return true;
     }
 
     /**
-     * Bytes of messages have come that it was not given yet, because none of them is complete or it takes none.
+     * This many bytes of messages are buffered: a message is incomplete, or the listener is not ready.
      *
-     * @throws OipException where there is no memory for them
+     * @throws OipException if there is no memory for them
      */
     default void gathered(long bytes) {}
 
-    /** The server has ended the call, well or not. */
+    /** The server has ended the call, with success or failure. */
     void ended(ServerStatus status);
 
-    /** The call has ended without a word of the server. */
+    /** The call ended without a status from the server. */
     void failed(OipException failure);
 }

@@ -25,9 +25,9 @@ final class CallMetadata {
     private CallMetadata() {}
 
     /**
-     * The head to send. Names that only gRPC itself may send are left out, and so are values that are not printable ASCII.
+     * The request headers to send. Leaves out names reserved for gRPC and values that are not printable ASCII.
      *
-     * @throws IllegalArgumentException for a name that HTTP/2 does not know, or a binary value that is not Base64
+     * @throws IllegalArgumentException for an invalid header name, or a binary value that is not Base64
      */
     static HeaderFieldList of(HeaderFieldList head, Map<String, String> headers) {
         if (headers.isEmpty()) {
@@ -48,7 +48,7 @@ final class CallMetadata {
             return head;
         }
         if (name.isEmpty() || !name.chars().allMatch(CallMetadata::inNames)) {
-            throw new IllegalArgumentException("metadata named '" + name + "'");
+            throw new IllegalArgumentException("metadata name '" + name + "' must consist of a-z, 0-9, '-', '_' and '.'");
         }
         if (name.endsWith(GrpcNames.BINARY_SUFFIX)) {
             return withBinary(head, name, value);
@@ -73,7 +73,7 @@ final class CallMetadata {
         return fields;
     }
 
-    /** Shows the client what of an answer's headers or trailers it is to see. */
+    /** Passes the allowed response headers or trailers to the client. */
     static void show(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
         Map<String, String> shown = returned(metadata, allowed);
         if (!shown.isEmpty()) {
@@ -81,7 +81,7 @@ final class CallMetadata {
         }
     }
 
-    /** What of an answer's headers or trailers the client is to see; binary values as base64. */
+    /** The response headers or trailers that may be passed to the client; binary values in Base64. */
     static Map<String, String> returned(Http2Headers metadata, HeaderAllowList allowed) {
         if (allowed.isEmpty()) {
             return Map.of();
@@ -92,13 +92,13 @@ final class CallMetadata {
             String value = allowed.contains(name) ? value(name, field.getValue()) : null;
             if (value != null) {
                 found = found.isEmpty() ? new LinkedHashMap<>() : found;
-                found.merge(name, value, (before, more) -> before + "," + more);
+                found.merge(name, value, (first, next) -> first + "," + next);
             }
         }
         return found;
     }
 
-    /** Null where a binary value is none. */
+    /** Null if a binary value is not Base64. */
     private static @Nullable String value(String name, CharSequence value) {
         if (!name.endsWith(GrpcNames.BINARY_SUFFIX)) {
             return value.toString();

@@ -20,17 +20,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call on one HTTP/2 stream: the rules of gRPC over HTTP/2, and the call's deadline. It waits in its pool until there is
- * a connection for it. Lives on the event loop of the call.
+ * One call on one HTTP/2 stream: gRPC over HTTP/2, and the call's deadline. It waits in its pool until a connection is
+ * available. Used on the event loop of the call.
  */
 final class GrpcCall implements StreamListener {
-    /** Of what a listener that was slow to take it is given at once. */
-    private static final int PART = 256 * 1024;
+    /** The part size delivered to a listener that was not ready, in bytes. */
+    private static final int PART_BYTES = 256 * 1024;
 
-    /** What a server may send on a stream at most before it is taken, in bytes. */
+    /** The largest stream window: what a server may send before it is read, in bytes. */
     private static final int WINDOW = 1 << 20;
 
-    /** Sockets and the client's window take so much of an answer that nobody reads, in bytes: no reason for a larger window. */
+    /** Bytes of a response that socket buffers and the client's window absorb unread: no reason to widen the window. */
     private static final int UNREAD = 2 << 20;
 
     private final GrpcConnectionPool pool;
@@ -39,24 +39,24 @@ final class GrpcCall implements StreamListener {
     private final CallListener listener;
     private @Nullable ScheduledFuture<?> timer;
     private @Nullable Http2Stream stream;
-    /** There once the response's head has come. */
+    /** Created when the response headers arrive. */
     private @Nullable GrpcDeframer deframer;
-    /** What has come and was not given back to the server's window. */
-    private int withheld;
-    /** What was given back to it. */
-    private long taken;
-    /** Whether it is one of the pool's calls with a large window. */
+    /** Received bytes not yet returned to the server's window. */
+    private int unacknowledged;
+    /** Bytes returned to the server's window. */
+    private long consumed;
+    /** Whether it holds one of the pool's permits for a large window. */
     private boolean largeWindow;
-    /** What to say when the messages that have come are taken. */
+    /** How the call ends once the received messages are delivered. */
     private @Nullable Runnable ending;
 
-    private boolean over;
+    private boolean finished;
 
     /**
-     * What a call may last.
+     * The timeout of a call.
      *
-     * @param nanos {@link Long#MAX_VALUE} for ever
-     * @param inHead whether the head says so already
+     * @param nanos {@link Long#MAX_VALUE} for none
+     * @param inHead whether the request headers already contain it
      */
     record CallTimeout(long nanos, boolean inHead) {
         boolean endless() {
@@ -64,7 +64,7 @@ final class GrpcCall implements StreamListener {
         }
     }
 
-    /** A call that nobody knows of yet. */
+    /** A call that has not started. */
     GrpcCall(GrpcConnectionPool pool, HeaderFieldList head, CallTimeout timeout, CallListener listener) {
         this.pool = pool;
         this.head = head;
@@ -72,7 +72,7 @@ final class GrpcCall implements StreamListener {
         this.listener = listener;
     }
 
-    /** Looks for a connection. The listener may hear of it, and of the call's end, before this returns. */
+    /** Acquires a connection. The listener may be called before this returns, even with the call's end. */
     void start() {
         if (timeout.nanos() <= 0) {
             timedOut();
@@ -88,7 +88,7 @@ final class GrpcCall implements StreamListener {
         fail(pool.texts().failures().timedOut(timeout.nanos(), null));
     }
 
-    /** Goes out on this connection; false where that takes no more. */
+    /** Opens a stream on this connection; false if the connection accepts no more streams. */
     boolean carriedBy(Http2Connection connection) {
         Http2Stream opened = connection.open(timedHead(), false, this);
         if (opened == null) {
@@ -105,23 +105,23 @@ final class GrpcCall implements StreamListener {
                 : head.with(GrpcNames.TIMEOUT, GrpcTimeout.value(timer.getDelay(TimeUnit.NANOSECONDS)));
     }
 
-    /** Whether there is a stream. */
+    /** Whether the call has a stream. */
     boolean open() {
         return stream != null;
     }
 
-    /** Whether a message goes out at once, or nearly so. */
+    /** Whether a message would be sent without much queueing. */
     boolean writable() {
         return stream != null && stream.isWritable();
     }
 
-    /** Bytes that were sent and wait for the server's windows, or for the socket. */
+    /** Bytes queued for the server's windows or the socket. */
     long queued() {
         return stream == null ? 0 : stream.queued();
     }
 
     /**
-     * Sends a message, which needs a stream.
+     * Sends a message; requires a stream.
      *
      * @param message taken
      * @param last whether it ends the request
@@ -131,17 +131,17 @@ final class GrpcCall implements StreamListener {
     }
 
     /**
-     * Sends the first part of a message, which needs a stream.
+     * Sends the first part of a message; requires a stream.
      *
      * @param part taken
-     * @param length of the whole message
+     * @param length of the complete message
      */
     void begin(ByteBuf part, long length) {
         write(MessagePrefix.before(part, length, pool.allocator()), false);
     }
 
     /**
-     * Sends the next part of the message that was begun.
+     * Sends the next part of the current message.
      *
      * @param part taken
      */
@@ -162,30 +162,30 @@ final class GrpcCall implements StreamListener {
         stream.data(data, last);
     }
 
-    /** The listener takes messages again. */
+    /** The listener is ready again. */
     void resume() {
-        if (!over && deframer != null) {
+        if (!finished && deframer != null) {
             deliver(deframer);
         }
     }
 
-    /** Nobody waits for it any more; the listener hears nothing more. */
+    /** Cancels the call; the listener is not called again. */
     void cancel() {
-        if (!over) {
+        if (!finished) {
             finish();
         }
     }
 
-    /** Ends the call from this side. */
+    /** Fails the call from this side. */
     void fail(OipException failure) {
-        if (!over) {
+        if (!finished) {
             finish();
             listener.failed(failure);
         }
     }
 
     private void finish() {
-        over = true;
+        finished = true;
         stopTimer();
         if (largeWindow) {
             pool.largeWindowEnded();
@@ -196,7 +196,7 @@ final class GrpcCall implements StreamListener {
         if (stream == null) {
             pool.forget(this);
         } else {
-            // Without effect where both sides have ended it.
+            // No effect if both sides have ended it.
             stream.reset(Http2Error.CANCEL.code());
         }
     }
@@ -209,7 +209,7 @@ final class GrpcCall implements StreamListener {
 
     @Override
     public void headers(Http2Headers headers, boolean end) {
-        if (over) {
+        if (finished) {
             return;
         }
         if (end) {
@@ -236,9 +236,9 @@ final class GrpcCall implements StreamListener {
 
     private void open(Http2Headers headers) {
         CharSequence encoding = headers.get(GrpcNames.ENCODING);
-        boolean plain = encoding == null || "identity".contentEquals(encoding);
-        ContentCoding coding = plain ? null : ContentCoding.of(encoding.toString());
-        if (!plain && coding == null) {
+        boolean identity = encoding == null || "identity".contentEquals(encoding);
+        ContentCoding coding = identity ? null : ContentCoding.of(encoding.toString());
+        if (!identity && coding == null) {
             fail(pool.texts().notGrpc(null));
             return;
         }
@@ -258,20 +258,23 @@ final class GrpcCall implements StreamListener {
     private void ended(ServerStatus status) {
         if (status.code() == null && deframer != null && deframer.partial()) {
             fail(pool.texts().notGrpc(null));
-        } else if (!over) {
+        } else if (!finished) {
             finish();
             listener.ended(status);
         }
     }
 
-    /** What has come is taken first, but for a part of a message that will not be complete, or does not count. */
-    private void ending(boolean well, Runnable how) {
-        if (deframer == null || (!well && deframer.missing() > 0)) {
-            how.run();
+    /**
+     * Delivers what was received before ending, except for part of a message that will not be completed or no longer
+     * counts.
+     */
+    private void ending(boolean success, Runnable action) {
+        if (deframer == null || (!success && deframer.missing() > 0)) {
+            action.run();
         } else {
-            ending = how;
+            ending = action;
             if (deframer.missing() > 0) {
-                // The server is done: what is left is the listener's time.
+                // The server has finished: from here on only the listener takes time.
                 stopTimer();
             }
             deliver(deframer);
@@ -281,23 +284,23 @@ final class GrpcCall implements StreamListener {
     @Override
     public void data(ByteBuf data, boolean end) {
         GrpcDeframer to = deframer;
-        if (over || to == null) {
+        if (finished || to == null) {
             data.release();
             fail(pool.texts().notGrpc(null));
             return;
         }
-        withheld += data.readableBytes();
+        unacknowledged += data.readableBytes();
         to.add(data);
         if (end) {
             ending = () -> fail(pool.texts().noStatus());
         }
         deliver(to);
-        if (!over) {
+        if (!finished) {
             try {
-                // All of it at once: of answers that wait for each other's room none would ever be complete.
+                // Reserve the complete message: responses that wait for each other's memory would never complete.
                 listener.gathered(Math.max(to.bytes(), to.announced()));
                 if (stream != null && to.missing() == 0 && to.announced() > 0) {
-                    // There is room for all of it.
+                    // There is memory for all of it.
                     stream.widen(WINDOW);
                 }
             } catch (OipException refused) {
@@ -307,7 +310,7 @@ final class GrpcCall implements StreamListener {
     }
 
     private void deliver(GrpcDeframer from) {
-        while (!over) {
+        while (!finished) {
             boolean part;
             ByteBuf next;
             try {
@@ -315,7 +318,7 @@ final class GrpcCall implements StreamListener {
                 if (!listener.takesMessages()) {
                     return;
                 }
-                next = part ? from.part(PART) : from.next();
+                next = part ? from.part(PART_BYTES) : from.next();
             } catch (OipException refusal) {
                 fail(pool.texts().ofMessage(refusal));
                 return;
@@ -332,7 +335,7 @@ final class GrpcCall implements StreamListener {
         }
     }
 
-    /** Whether a message is open now: its parts come next. */
+    /** Whether a message is open now: its parts follow. */
     private boolean open(GrpcDeframer from) {
         if (from.missing() == 0 && listener.takesParts()) {
             long length = from.open(GrpcDeframer.LARGE);
@@ -351,23 +354,23 @@ final class GrpcCall implements StreamListener {
         if (ending != null) {
             ending.run();
         } else if (stream != null) {
-            taken += withheld;
-            stream.widen((int) Math.min(WINDOW, (taken - UNREAD) / 2));
-            stream.consumed(withheld);
-            withheld = 0;
+            consumed += unacknowledged;
+            stream.widen((int) Math.min(WINDOW, (consumed - UNREAD) / 2));
+            stream.consumed(unacknowledged);
+            unacknowledged = 0;
         }
     }
 
     @Override
     public void writabilityChanged() {
-        if (!over) {
+        if (!finished) {
             listener.becameWritable();
         }
     }
 
     @Override
     public void closed(StreamEnd end) {
-        if (over || ending != null) {
+        if (finished || ending != null) {
             return;
         }
         if (late()) {
@@ -377,7 +380,7 @@ final class GrpcCall implements StreamListener {
         }
     }
 
-    /** Whether the time is up, which a server that was told of it may have seen before us. */
+    /** Whether the deadline has passed, which a server that knows the deadline may notice before us. */
     private boolean late() {
         return timer != null && timer.getDelay(TimeUnit.NANOSECONDS) <= 0;
     }

@@ -16,15 +16,15 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection to a server, and the watch over it: calls are sent once its SETTINGS have come, and while they are under way
- * a server that is silent for long must answer a ping. Lives on the event loop of its pool.
+ * One connection to a server and its keepalive: streams are opened once its SETTINGS have arrived, and while calls are
+ * active a server that is silent for long must answer a PING. Used on the event loop of its pool.
  */
 final class GrpcConnection implements ConnectionListener {
-    /** At first; {@link GrpcCall} widens it. */
+    /** The initial stream window; {@link GrpcCall} widens it. */
     private static final int STREAM_WINDOW = 64 << 10;
 
     private static final int CONNECTION_WINDOW = 4 << 20;
-    /** Large, so that large tensors come in few parts. */
+    /** Large, so that large tensors arrive in few frames. */
     private static final int MAX_FRAME = 1 << 20;
 
     private static final int MAX_HEAD = 16 * 1024;
@@ -34,11 +34,11 @@ final class GrpcConnection implements ConnectionListener {
     private final AbusePolicy abuse;
     private final Http2Connection http2;
     private @Nullable Channel channel;
-    /** Of what is awaited: SETTINGS, the end of a silence, or the answer to a ping. */
+    /** For SETTINGS, the idle time before a PING, or the PING's acknowledgement. */
     private @Nullable Future<?> timer;
 
-    private boolean heard;
-    private boolean settled;
+    private boolean received;
+    private boolean settingsReceived;
     private boolean used;
 
     GrpcConnection(GrpcConnectionPool pool, ConnectionRules rules, AbusePolicy abuse) {
@@ -59,16 +59,16 @@ final class GrpcConnection implements ConnectionListener {
         return pool.loop();
     }
 
-    /** The channel is connected. */
+    /** The channel is connected: starts the timeout for SETTINGS. */
     void awaitSettings() {
-        if (!settled) {
-            timer = loop().schedule(http2::close, rules.patience().toNanos(), TimeUnit.NANOSECONDS);
+        if (!settingsReceived) {
+            timer = loop().schedule(http2::close, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 
     @Override
     public void ready() {
-        settled = true;
+        settingsReceived = true;
         stopTimer();
         pool.ready(this);
     }
@@ -80,7 +80,7 @@ final class GrpcConnection implements ConnectionListener {
         }
     }
 
-    /** Whether the call is on its way. */
+    /** Opens a stream for the call; false if the connection accepts no more streams. */
     boolean carries(GrpcCall call) {
         if (!http2.takesStreams() || !call.carriedBy(http2)) {
             return false;
@@ -98,8 +98,8 @@ final class GrpcConnection implements ConnectionListener {
     }
 
     private void watch() {
-        heard = false;
-        timer = loop().schedule(this::silent, rules.silence().toNanos(), TimeUnit.NANOSECONDS);
+        received = false;
+        timer = loop().schedule(this::silent, rules.pingIdle().toNanos(), TimeUnit.NANOSECONDS);
     }
 
     private void silent() {
@@ -107,18 +107,18 @@ final class GrpcConnection implements ConnectionListener {
         if (http2.openStreams() == 0) {
             return;
         }
-        if (heard || !http2.ping(this::answered)) {
+        if (received || !http2.ping(this::answered)) {
             watch();
         } else {
-            timer = loop().schedule(this::unanswered, rules.patience().toNanos(), TimeUnit.NANOSECONDS);
+            timer = loop().schedule(this::unanswered, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 
     private void unanswered() {
-        if (heard) {
+        if (received) {
             watch();
         } else {
-            http2.closeWith(pool.texts().failures().silent(rules.patience()));
+            http2.closeWith(pool.texts().failures().silent(rules.pingTimeout()));
         }
     }
 
@@ -131,7 +131,7 @@ final class GrpcConnection implements ConnectionListener {
 
     @Override
     public void goingAway(long errorCode) {
-        if (settled) {
+        if (settingsReceived) {
             pool.drains(this);
             http2.goAway();
         } else {
@@ -157,16 +157,16 @@ final class GrpcConnection implements ConnectionListener {
         pool.gone(this, cause);
     }
 
-    /** @param why what the calls on it fail with */
+    /** @param why the failure of the calls on it */
     void close(OipException why) {
         http2.closeWith(why);
     }
 
-    /** Hears whatever the server sends. */
+    /** Notes that the server has sent something. */
     private final class ServerListener extends ChannelInboundHandlerAdapter {
         @Override
         public void channelRead(ChannelHandlerContext context, Object bytes) {
-            heard = true;
+            received = true;
             context.fireChannelRead(bytes);
         }
     }

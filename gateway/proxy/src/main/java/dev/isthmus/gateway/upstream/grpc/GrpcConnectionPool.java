@@ -18,12 +18,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connections to one server from one event loop; used on that loop only. One carries all calls as long as the server
- * lets it; another is made where it does not. One attempt to connect is made at a time, and the calls that wait for it fail
- * with it where there is no other connection.
+ * The connections to one server from one event loop; used on that loop only. All calls share one connection unless the
+ * server's stream limit requires more. Connections are established one at a time; if that fails and there is no other
+ * connection, the waiting calls fail.
  */
 final class GrpcConnectionPool {
-    /** So many calls at once have a large window before their clients have taken anything. */
+    /** Calls that may have a large window from the start, before their clients have read anything. */
     private static final int LARGE_WINDOWS = 2;
 
     private final StatusText texts;
@@ -32,9 +32,9 @@ final class GrpcConnectionPool {
     private final ByteBufAllocator allocator;
     private final Bootstrap bootstrap;
     private final AbusePolicy abuse;
-    /** Those that take calls, or will when others have ended. */
+    /** Connections that accept streams, or will when others have ended. */
     private final List<GrpcConnection> ready = new ArrayList<>();
-    /** Those whose calls end, and nothing more. */
+    /** Connections that accept no more streams and close when theirs have ended. */
     private final Set<GrpcConnection> draining = new LinkedHashSet<>();
 
     private final LinkedHashSet<GrpcCall> waiting = new LinkedHashSet<>();
@@ -66,14 +66,14 @@ final class GrpcConnectionPool {
         return new GrpcConnectionPool(texts, rules, loop, allocator, settings);
     }
 
-    /** Whether one more call may have a large window at once; it says when it has ended. */
+    /** Acquires a permit for a large window, if one is free; {@link #largeWindowEnded} releases it. */
     boolean largeWindow() {
         boolean free = largeWindows < LARGE_WINDOWS;
         largeWindows += free ? 1 : 0;
         return free;
     }
 
-    /** A call that had a large window at once has ended. */
+    /** Releases a permit for a large window. */
     void largeWindowEnded() {
         largeWindows--;
     }
@@ -90,7 +90,7 @@ final class GrpcConnectionPool {
         return allocator;
     }
 
-    /** Sends the call on its way, or lets it wait for one. */
+    /** Opens a stream for the call, or queues it. */
     void acquire(GrpcCall call) {
         if (carried(call)) {
             return;
@@ -112,7 +112,7 @@ final class GrpcConnectionPool {
         return false;
     }
 
-    /** The call needs no connection any more. */
+    /** Removes a call from the queue. */
     void forget(GrpcCall call) {
         waiting.remove(call);
     }
@@ -130,7 +130,7 @@ final class GrpcConnectionPool {
                 .addListener(future -> connected((ChannelFuture) future, next));
     }
 
-    /** Whether the server has a connection on which it takes no call at all: another would not help. */
+    /** Whether the server has a connection on which it accepts no stream at all: another one would not help. */
     private boolean unwilling() {
         for (GrpcConnection connection : ready) {
             if (!connection.used()) {
@@ -150,7 +150,7 @@ final class GrpcConnectionPool {
         }
     }
 
-    /** The server speaks HTTP/2. */
+    /** The connection is established and its SETTINGS have arrived. */
     void ready(GrpcConnection connection) {
         if (connecting != connection) {
             return;
@@ -160,7 +160,7 @@ final class GrpcConnectionPool {
         serveWaiting();
     }
 
-    /** There may be room on a connection. */
+    /** A connection may accept streams again. */
     void serveWaiting() {
         while (!waiting.isEmpty()) {
             GrpcCall first = waiting.removeFirst();
@@ -172,7 +172,7 @@ final class GrpcConnectionPool {
         }
     }
 
-    /** The connection takes no more calls. */
+    /** The connection accepts no more streams. */
     void drains(GrpcConnection connection) {
         if (ready.remove(connection)) {
             draining.add(connection);
@@ -180,7 +180,7 @@ final class GrpcConnectionPool {
         }
     }
 
-    /** The connection has ended, or never came about. */
+    /** The connection has ended, or could not be established. */
     void gone(GrpcConnection connection, @Nullable Throwable cause) {
         draining.remove(connection);
         if (connecting == connection) {
@@ -191,7 +191,7 @@ final class GrpcConnectionPool {
         }
     }
 
-    /** One that was of no use is not replaced at once: the server would be asked in a circle. */
+    /** A connection that never carried a call is not replaced at once, to avoid a reconnect loop. */
     private void replace(GrpcConnection connection, @Nullable Throwable cause) {
         if (connection.used()) {
             connect();
@@ -213,7 +213,7 @@ final class GrpcConnectionPool {
         all.forEach(call -> call.fail(failure.get()));
     }
 
-    /** Ends all calls. */
+    /** Fails all calls and closes all connections. */
     void close() {
         closed = true;
         failWaiting(texts.failures()::closed);
@@ -226,7 +226,6 @@ final class GrpcConnectionPool {
         all.forEach(connection -> connection.close(why));
     }
 
-    /** The channel's handlers. */
     private static final class GrpcChannelInitializer extends ChannelInitializer<Channel> {
         private final GrpcConnection connection;
 

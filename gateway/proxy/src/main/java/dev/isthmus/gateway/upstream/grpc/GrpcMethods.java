@@ -10,7 +10,7 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
 
-/** The methods of {@code inference.GRPCInferenceService} at one server: the heads of requests, made once. */
+/** The request headers for the methods of {@code inference.GRPCInferenceService} at one server, created once. */
 record GrpcMethods(
         MethodHead modelInfer,
         MethodHead modelStreamInfer,
@@ -24,10 +24,10 @@ record GrpcMethods(
     private static final String ACCEPTED = "identity,gzip";
 
     /**
-     * One method's head.
+     * The request headers of one method.
      *
      * @param plain without a timeout
-     * @param timed with the upstream's own, which is the same for all calls without a deadline
+     * @param timed with the upstream's timeout, the same for all calls without a deadline
      */
     record MethodHead(HeaderFieldList plain, HeaderFieldList timed) {}
 
@@ -51,7 +51,7 @@ record GrpcMethods(
         return Objects.requireNonNull(extensions.get(extension));
     }
 
-    /** What they have in common. */
+    /** The headers that all methods share. */
     private record CommonHeaders(String authority, Duration timeout) {
         MethodHead of(String name) {
             HeaderFieldList plain = HeaderFieldList.of(

@@ -6,23 +6,23 @@ import dev.isthmus.oip.ErrorCode;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the answer of one operation. */
+/** Reads the response message of one operation. */
 @FunctionalInterface
 interface GrpcResponseReader {
 
     /**
-     * The answer that a message holds.
+     * Reads a response message.
      *
-     * @param message taken; only when this returns
+     * @param message taken, unless this throws
      */
     ReplyMessage read(ByteBuf message) throws InvalidProtocolBufferException;
 
-    /** Whether a large message may also be passed on as it comes, unread. */
+    /** Whether a large message may be forwarded unread, in parts. */
     default boolean passesParts() {
         return false;
     }
 
-    /** The answer that a failure of the server stands for; null when it is a failure. */
+    /** The response that replaces a failure reported by the server; null to fail. */
     default @Nullable ReplyMessage instead(ErrorCode serverFailure) {
         return null;
     }

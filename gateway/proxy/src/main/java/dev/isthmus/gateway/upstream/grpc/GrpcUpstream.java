@@ -39,9 +39,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that is spoken to in gRPC, in the clear. Each event loop has its own connections, so that a call never leaves
- * the loop it came on. Model name and version of an inference stand in its message: the {@code model} argument is not
- * looked at. The reply may come before the method returns.
+ * A server that speaks plaintext gRPC. Each event loop has its own connections, so that a call never leaves its loop.
+ * An inference message names its model and version: the {@code model} argument is ignored. The reply may be called
+ * before the method returns.
  */
 public final class GrpcUpstream implements Upstream {
     private static final GrpcResponseReader INFERENCE = new InferenceReader();
@@ -50,29 +50,29 @@ public final class GrpcUpstream implements Upstream {
     private final UpstreamFailures failures;
     private final StatusText texts;
     private final GrpcMethods methods;
-    private final ServerCapabilities knowledge;
+    private final ServerCapabilities capabilities;
     private final PerLoop<GrpcConnectionPool> pools;
 
     /**
-     * A server without connections; the first call of each event loop makes them.
+     * Opens no connection: the first call of each event loop does.
      *
-     * @param knowledge shared with the other servers of the upstream
+     * @param capabilities shared with the other servers of the upstream
      * @param allocator of the connections' buffers
      */
-    public GrpcUpstream(UpstreamSettings settings, ServerCapabilities knowledge, ByteBufAllocator allocator) {
-        this(settings, knowledge, ConnectionRules.of(settings.timeout()), allocator);
+    public GrpcUpstream(UpstreamSettings settings, ServerCapabilities capabilities, ByteBufAllocator allocator) {
+        this(settings, capabilities, ConnectionRules.of(settings.timeout()), allocator);
     }
 
     GrpcUpstream(
             UpstreamSettings settings,
-            ServerCapabilities knowledge,
+            ServerCapabilities capabilities,
             ConnectionRules rules,
             ByteBufAllocator allocator) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
         this.texts = new StatusText(failures, settings.maxMessageBytes());
         this.methods = GrpcMethods.of(settings.authority(), settings.timeout());
-        this.knowledge = knowledge;
+        this.capabilities = capabilities;
         this.pools = new PerLoop<>(
                 loop -> GrpcConnectionPool.open(settings, texts, rules, loop, allocator),
                 GrpcConnectionPool::close,
@@ -86,12 +86,12 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public List<String> extensions() {
-        return knowledge.extensions();
+        return capabilities.extensions();
     }
 
     @Override
     public ServerFeatures peer() {
-        return knowledge.peer(Wire.PROTOBUF);
+        return capabilities.peer(Wire.PROTOBUF);
     }
 
     @Override
@@ -133,7 +133,7 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (!knowledge.dialect().streams()) {
+        if (!capabilities.dialect().streams()) {
             return infer(call, model, message, reply);
         }
         UpstreamStream stream = inferStream(call, model, reply);
@@ -144,14 +144,14 @@ public final class GrpcUpstream implements Upstream {
 
     @Override
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
-        if (!knowledge.dialect().streams()) {
+        if (!capabilities.dialect().streams()) {
             return new UnaryStream(this, call, reply);
         }
         try {
             GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeftOfStream(call), false);
             HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
             StreamCall stream =
-                    new StreamCall(pool(call), head, timeout, knowledge.dialect(), settings.returnedHeaders(), reply);
+                    new StreamCall(pool(call), head, timeout, capabilities.dialect(), settings.returnedHeaders(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {
@@ -176,7 +176,7 @@ public final class GrpcUpstream implements Upstream {
     public Subscription serverMetadata(Call call, Reply reply) {
         GrpcResponseReader reader = message -> {
             var metadata = MetadataReader.server(parse(ServerMetadataResponse.parser(), message));
-            knowledge.learn(metadata);
+            capabilities.learn(metadata);
             return new ReplyMessage.Server(metadata);
         };
         return ask(call, methods.serverMetadata(), ServerMetadataRequest.getDefaultInstance(), reader, reply);
@@ -202,7 +202,7 @@ public final class GrpcUpstream implements Upstream {
         return ask(call, methods.modelMetadata(), request, reader, reply);
     }
 
-    /** Servers disagree on what an unknown model is: Triton says "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
+    /** Servers disagree about an unknown model: Triton answers "not ready", KServe NOT_FOUND, MLServer UNKNOWN. */
     private record ModelReadyReader(ModelRef model) implements GrpcResponseReader {
         @Override
         public ReplyMessage read(ByteBuf message) throws InvalidProtocolBufferException {
@@ -220,7 +220,7 @@ public final class GrpcUpstream implements Upstream {
         }
     }
 
-    /** Reads a small message; copies it where it lies in several pieces. */
+    /** Parses a small message and releases it; copies it unless it is contiguous. */
     private static <T> T parse(Parser<T> parser, ByteBuf message) throws InvalidProtocolBufferException {
         T parsed = parser.parseFrom(message.nioBuffer());
         message.release();
@@ -232,7 +232,7 @@ public final class GrpcUpstream implements Upstream {
         return send(call, method, Unpooled.wrappedBuffer(request.toByteArray()), reader, reply);
     }
 
-    /** Takes the message. */
+    /** Sends a unary request. The message is taken. */
     private Subscription send(
             Call call, GrpcMethods.MethodHead method, ByteBuf message, GrpcResponseReader reader, Reply reply) {
         UnaryCall unary = open(call, method, message, reader, reply);
@@ -244,18 +244,18 @@ public final class GrpcUpstream implements Upstream {
         return unary;
     }
 
-    /** A call that is not under way yet, which takes the message; null where it has failed. */
+    /** A call that has not started. The message is taken; null if it has failed. */
     private @Nullable UnaryCall open(
             Call call,
             GrpcMethods.MethodHead method,
             @Nullable ByteBuf message,
             GrpcResponseReader reader,
             Reply reply) {
-        boolean own = call.hasDeadline();
+        boolean ownDeadline = call.hasDeadline();
         try {
-            HeaderFieldList head = head(call, own ? method.plain() : method.timed());
+            HeaderFieldList head = head(call, ownDeadline ? method.plain() : method.timed());
             GrpcConnectionPool pool = pool(call);
-            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeft(call), !own);
+            GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeft(call), !ownDeadline);
             return new UnaryCall(
                     pool, head, timeout, message, reader, settings.returnedHeaders(), call.memory(), reply);
         } catch (OipException e) {

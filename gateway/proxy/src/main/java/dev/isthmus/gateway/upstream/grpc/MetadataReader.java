@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Metadata messages as values. */
+/** Converts metadata messages to values. */
 final class MetadataReader {
 
     private MetadataReader() {}
@@ -47,7 +47,7 @@ final class MetadataReader {
         return parameters;
     }
 
-    /** A parameter without a value, which is what a field unknown to us looks like, is left out. */
+    /** Leaves out a parameter without a value: its type is unknown to us. */
     private static void putParameter(Map<String, Parameter> parameters, String name, InferParameter message) {
         switch (message.getParameterChoiceCase()) {
             case BOOL_PARAM -> parameters.put(name, new Parameter.Bool(message.getBoolParam()));

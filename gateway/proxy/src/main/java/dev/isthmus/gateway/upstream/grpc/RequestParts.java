@@ -6,8 +6,8 @@ import dev.isthmus.oip.OipException;
 import io.netty.buffer.ByteBuf;
 
 /**
- * The request of a call that is given in parts. The server is told the length with the first one, and the end of the message
- * only where as many bytes have come. Lives on the event loop of the call.
+ * The request of a call, written in parts. The length is sent with the first part, and the end of the message only if
+ * exactly that many bytes were written. Used on the event loop of the call.
  */
 final class RequestParts implements RequestSink {
     private final UnaryCall call;
@@ -16,9 +16,9 @@ final class RequestParts implements RequestSink {
     private long missing;
 
     /**
-     * A request of which nothing was given.
+     * A request without any part yet.
      *
-     * @param stream the one of the call
+     * @param stream the call's stream
      */
     RequestParts(UnaryCall call, GrpcCall stream, long length) {
         this.call = call;

@@ -7,16 +7,16 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a server ended a call.
+ * The status with which a server ended a call.
  *
- * @param code of the failure; null where there is none
- * @param message empty where the server gives none
- * @param trailers where it stands
+ * @param code of the failure; null for success
+ * @param message empty if the server sent none
+ * @param trailers that contain it
  */
 record ServerStatus(@Nullable ErrorCode code, String message, Http2Headers trailers) {
     private static final int MAX_DIGITS = 3;
 
-    /** The status in these trailers; null where there is none. */
+    /** The status in these trailers; null if there is none. */
     static @Nullable ServerStatus in(Http2Headers trailers) {
         CharSequence status = trailers.get(GrpcNames.STATUS);
         if (status == null) {
@@ -30,7 +30,7 @@ record ServerStatus(@Nullable ErrorCode code, String message, Http2Headers trail
         return new ServerStatus(code, message == null ? "" : StatusMessage.decoded(message), trailers);
     }
 
-    /** Negative for what is no number. */
+    /** Negative if it is not a number. */
     private static int number(CharSequence status) {
         boolean digits = !status.isEmpty()
                 && status.length() <= MAX_DIGITS

@@ -8,8 +8,8 @@ import io.netty.handler.codec.http2.Http2Error;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the ways in which a call can fail become. A status of the server's own keeps code and description, but for what gRPC's
- * libraries say of messages that are too large: it is no overload, and does not go by if one tries again.
+ * Maps the ways a call can fail to errors. A server's own status keeps its code and message, except for what gRPC
+ * libraries report for messages that are too large: that is no overload, and retrying does not help.
  */
 record StatusText(UpstreamFailures failures, long maxMessageBytes) {
 
@@ -21,10 +21,10 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     }
 
     /**
-     * Whether it is the limit of a message's size: "Received message larger than max (9 vs. 8)" and "Sent message …" of
-     * gRPC's C core, which grpc-go and grpc-js say alike, "gRPC message exceeds maximum size 8: 9" of grpc-java, "message
-     * exceeds the maximum configured message size" of grpc-dotnet, "message length too large: found 9 bytes" of tonic, which
-     * says OUT_OF_RANGE.
+     * Whether it is the message size limit: "Received message larger than max (9 vs. 8)" and "Sent message …" of gRPC's
+     * C core, likewise grpc-go and grpc-js, "gRPC message exceeds maximum size 8: 9" of grpc-java, "message exceeds the
+     * maximum configured message size" of grpc-dotnet, "message length too large: found 9 bytes" of tonic, with
+     * OUT_OF_RANGE.
      */
     private static boolean tooLarge(ErrorCode code, String message) {
         return switch (code) {
@@ -37,7 +37,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         };
     }
 
-    /** A stream that ended without a status. */
+    /** The stream ended without a status. */
     OipException of(StreamEnd end) {
         return switch (end.kind()) {
             case REFUSED -> failures.refused(end.cause());
@@ -48,15 +48,15 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     }
 
     private OipException lost(StreamEnd end) {
-        if (end.cause() instanceof OipException ours) {
-            return ours;
+        if (end.cause() instanceof OipException own) {
+            return own;
         }
         return end.peerBrokeRules() ? failures.brokeProtocol(end.cause()) : failures.connectionClosed(end.cause());
     }
 
     /**
-     * The mapping of gRPC over HTTP/2, "Errors", with the texts and codes that such failures have here. A refusal after the
-     * answer began does not say that nothing was done.
+     * The mapping of gRPC over HTTP/2, "Errors", with this gateway's messages and codes. A refusal after the response
+     * began does not imply that the request was not processed.
      */
     private OipException ofReset(StreamEnd end) {
         Http2Error code = Http2Error.valueOf(end.errorCode());
@@ -76,7 +76,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         };
     }
 
-    /** A response without a gRPC status: of something between, or of a server that does not speak gRPC. */
+    /** A response without a gRPC status: from an intermediary, or from a server that does not speak gRPC. */
     OipException ofHttp(CharSequence status) {
         return switch (status.toString()) {
             case "429", "502", "503", "504" ->
@@ -85,7 +85,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         };
     }
 
-    /** A message that could not be taken. */
+    /** A message that could not be read. */
     OipException ofMessage(OipException refusal) {
         return refusal.code() == ErrorCode.PAYLOAD_TOO_LARGE
                 ? failures.answerTooLarge(maxMessageBytes, refusal)

@@ -17,8 +17,8 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 
 /**
- * One ModelStreamInfer call. The next answer is taken only when the client takes more, and requests beyond what the server
- * takes are kept until it does. Lives on the event loop of the call.
+ * One ModelStreamInfer call. The next response is delivered only when the client is ready, and requests are queued
+ * while the server is not ready. Used on the event loop of the call.
  */
 final class StreamCall implements UpstreamStream, CallListener {
     private final GrpcCall call;
@@ -27,9 +27,9 @@ final class StreamCall implements UpstreamStream, CallListener {
     private final HeaderAllowList returned;
     private final Reply reply;
     private final Deque<ByteBuf> waiting = new ArrayDeque<>();
-    private boolean endAsked;
+    private boolean endRequested;
     private boolean endSent;
-    private boolean over;
+    private boolean finished;
 
     StreamCall(
             GrpcConnectionPool pool,
@@ -51,7 +51,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void send(ModelRef model, String id, boolean emptyFinal, InferMessage message) {
-        if (over || endAsked || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
+        if (finished || endRequested || !(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
             return;
         }
@@ -61,7 +61,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void end() {
-        endAsked = true;
+        endRequested = true;
         flush();
     }
 
@@ -81,20 +81,20 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void becameWritable() {
-        boolean kept = !waiting.isEmpty();
+        boolean queued = !waiting.isEmpty();
         flush();
-        if (kept && waiting.isEmpty() && !over) {
+        if (queued && waiting.isEmpty() && !finished) {
             reply.onReady();
         }
     }
 
     private void flush() {
-        while (!over && !waiting.isEmpty() && call.writable()) {
+        while (!finished && !waiting.isEmpty() && call.writable()) {
             ByteBuf next = waiting.remove();
-            endSent = endAsked && waiting.isEmpty();
+            endSent = endRequested && waiting.isEmpty();
             call.send(next, endSent);
         }
-        if (!over && endAsked && !endSent && waiting.isEmpty() && call.open()) {
+        if (!finished && endRequested && !endSent && waiting.isEmpty() && call.open()) {
             endSent = true;
             call.end();
         }
@@ -102,21 +102,21 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void onReady() {
-        if (!over) {
+        if (!finished) {
             call.resume();
         }
     }
 
     @Override
     public void cancel() {
-        if (!over) {
+        if (!finished) {
             finish();
             call.cancel();
         }
     }
 
     private void finish() {
-        over = true;
+        finished = true;
         waiting.forEach(ByteBuf::release);
         waiting.clear();
     }
@@ -133,14 +133,14 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void message(ByteBuf message) {
-        ReplyMessage answer;
+        ReplyMessage response;
         try {
-            answer = answer(message);
+            response = answer(message);
         } catch (OipException e) {
-            call.fail(texts.failures().badAnswer("sent a message that is not the protocol's", e));
+            call.fail(texts.failures().badAnswer("sent a message that violates the protocol", e));
             return;
         }
-        reply.message(answer);
+        reply.message(response);
     }
 
     private ReplyMessage answer(ByteBuf message) {
@@ -168,7 +168,7 @@ final class StreamCall implements UpstreamStream, CallListener {
         }
     }
 
-    /** Triton's errors in the midst of a stream are texts without a status; these are the ones it is known by. */
+    /** Triton's errors within a stream are messages without a status; these patterns identify the status. */
     private static ErrorCode code(String error) {
         if (error.startsWith("Request for unknown model")) {
             return ErrorCode.NOT_FOUND;
@@ -181,7 +181,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void ended(ServerStatus status) {
-        if (over) {
+        if (finished) {
             return;
         }
         finish();
@@ -196,7 +196,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void failed(OipException failure) {
-        if (!over) {
+        if (!finished) {
             finish();
             reply.fail(failure);
         }

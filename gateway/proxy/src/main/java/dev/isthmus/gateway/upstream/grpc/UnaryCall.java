@@ -16,8 +16,8 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its one answer, which is kept until the status tells whether it counts, or, where it is large and the reply
- * takes that, passed on as it comes. Lives on the event loop of the call.
+ * One request and its single response. The response is kept until the status arrives, or, if it is large and the reply
+ * accepts parts, forwarded as it arrives. Used on the event loop of the call.
  */
 final class UnaryCall implements CallListener, Subscription {
     private final GrpcCall call;
@@ -26,18 +26,18 @@ final class UnaryCall implements CallListener, Subscription {
     private final HeaderAllowList returned;
     private final MemoryBudget.MemoryReservation memory;
     private final Reply reply;
-    /** Until there is a stream for it. */
+    /** Kept until there is a stream for it. */
     private @Nullable ByteBuf request;
-    /** What has come, until the status tells whether it counts. */
+    /** The response message, kept until the status arrives. */
     private @Nullable ByteBuf message;
-    /** Of an answer that is passed on as it comes; 0 for any other. */
+    /** The length of a response that is forwarded in parts; 0 for any other. */
     private long length;
-    /** What was not passed on of it. */
-    private long left;
+    /** Bytes of it that were not forwarded yet. */
+    private long remaining;
 
-    private boolean over;
+    private boolean finished;
 
-    /** @param request taken; null where it is given in {@link #parts} */
+    /** @param request taken; null if it is written with {@link #parts} */
     UnaryCall(
             GrpcConnectionPool pool,
             HeaderFieldList head,
@@ -56,13 +56,12 @@ final class UnaryCall implements CallListener, Subscription {
         this.reply = reply;
     }
 
-    /** Sends the request. */
     void start() {
         call.start();
     }
 
     /**
-     * What its request is given to in parts.
+     * Receives the request in parts.
      *
      * @param length of the message
      */
@@ -70,14 +69,14 @@ final class UnaryCall implements CallListener, Subscription {
         return new RequestParts(this, call, length);
     }
 
-    /** Whether it has ended. */
+    /** Whether the call has ended. */
     boolean over() {
-        return over;
+        return finished;
     }
 
     @Override
     public void cancel() {
-        if (!over) {
+        if (!finished) {
             finish();
             call.cancel();
         }
@@ -85,13 +84,13 @@ final class UnaryCall implements CallListener, Subscription {
 
     @Override
     public void onReady() {
-        if (!over) {
+        if (!finished) {
             call.resume();
         }
     }
 
     private void finish() {
-        over = true;
+        finished = true;
         if (request != null) {
             request.release();
             request = null;
@@ -120,7 +119,7 @@ final class UnaryCall implements CallListener, Subscription {
 
     @Override
     public void message(ByteBuf part) {
-        if (over || message != null || length > 0) {
+        if (finished || message != null || length > 0) {
             part.release();
             call.fail(texts.failures().badAnswer("answered with more than one message", null));
         } else {
@@ -130,8 +129,8 @@ final class UnaryCall implements CallListener, Subscription {
 
     @Override
     public void gathered(long bytes) {
-        // Of what is passed on ingress counts what its client does not take; the rest is bounded by the server's
-        // window.
+        // For a forwarded response, ingress counts what its client has not read; the rest is bounded by the
+        // server's window.
         if (length == 0) {
             memory.answer(bytes + (message == null ? 0 : message.readableBytes()));
         }
@@ -148,24 +147,24 @@ final class UnaryCall implements CallListener, Subscription {
     @Override
     public void opened(long bytes) {
         length = bytes;
-        left = bytes;
+        remaining = bytes;
     }
 
     @Override
     public boolean takesMessages() {
-        // What is passed on waits for the client, all else does not.
-        return left == 0 || reply.isReady();
+        // Only a forwarded response waits for the client.
+        return remaining == 0 || reply.isReady();
     }
 
     @Override
     public void part(ByteBuf part) {
-        left -= part.readableBytes();
+        remaining -= part.readableBytes();
         reply.message(new ReplyMessage.Part(part, length));
     }
 
     @Override
     public void ended(ServerStatus status) {
-        if (over) {
+        if (finished) {
             return;
         }
         CallMetadata.show(status.trailers(), returned, reply);
@@ -204,7 +203,7 @@ final class UnaryCall implements CallListener, Subscription {
             read = reader.read(answer);
         } catch (InvalidProtocolBufferException e) {
             answer.release();
-            reply.fail(texts.failures().badAnswer("sent a message that is not the protocol's", e));
+            reply.fail(texts.failures().badAnswer("sent a message that violates the protocol", e));
             return;
         }
         reply.only(read);
@@ -212,7 +211,7 @@ final class UnaryCall implements CallListener, Subscription {
 
     @Override
     public void failed(OipException failure) {
-        if (!over) {
+        if (!finished) {
             finish();
             reply.fail(failure);
         }

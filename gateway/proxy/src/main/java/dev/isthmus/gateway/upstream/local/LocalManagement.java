@@ -34,9 +34,9 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 
-/** The management extensions that the local backend has, in protobuf: index, load, unload, statistics, configuration. */
+/** The management extensions of the local backend, in protobuf: index, load, unload, statistics, configuration. */
 final class LocalManagement {
-    /** By the names that Triton gives them. */
+    /** Triton's names for them. */
     static final List<String> EXTENSIONS = List.of(
             Extension.REPOSITORY_INDEX.advertisedName(),
             Extension.MODEL_CONFIG.advertisedName(),
@@ -69,7 +69,7 @@ final class LocalManagement {
             case REPOSITORY_INDEX -> {
                 requireNoRepository(manage.resource());
                 boolean ready = RepositoryIndexRequest.parseFrom(content).getReady();
-                backend.index(new LocalReply<>(call.loop(), reply, lines -> index(lines, ready)));
+                backend.index(new LocalReply<>(call.loop(), reply, models -> index(models, ready)));
             }
             case REPOSITORY_LOAD -> {
                 requireNoRepository(manage.resource());
@@ -100,7 +100,7 @@ final class LocalManagement {
         }
     }
 
-    /** Triton takes configurations and files with the request; here what is in the repository counts. */
+    /** Triton accepts configurations and files with the request; here only the repository counts. */
     private static void requireNoParameters(RepositoryModelLoadRequest request) {
         if (request.getParametersCount() > 0) {
             throw OipException.invalid(
@@ -115,27 +115,27 @@ final class LocalManagement {
         return new ReplyMessage.Document(Unpooled.wrappedBuffer(content));
     }
 
-    private static Message index(List<ModelStatus> lines, boolean readyOnly) {
+    private static Message index(List<ModelStatus> models, boolean readyOnly) {
         RepositoryIndexResponse.Builder index = RepositoryIndexResponse.newBuilder();
-        for (ModelStatus line : lines) {
-            if (!readyOnly || line.state() == State.READY) {
+        for (ModelStatus model : models) {
+            if (!readyOnly || model.state() == State.READY) {
                 index.addModelsBuilder()
-                        .setName(line.name())
-                        .setVersion(line.version())
-                        .setState(line.state().name())
-                        .setReason(line.reason());
+                        .setName(model.name())
+                        .setVersion(model.version())
+                        .setState(model.state().name())
+                        .setReason(model.reason());
             }
         }
         return index.build();
     }
 
     private Message statistics(ModelRef model) {
-        List<LocalStatistics> all = backend.statistics(model);
-        if (all.isEmpty() && !model.name().isEmpty()) {
+        List<LocalStatistics> statistics = backend.statistics(model);
+        if (statistics.isEmpty() && !model.name().isEmpty()) {
             throw backend.notFound(model);
         }
         ModelStatisticsResponse.Builder response = ModelStatisticsResponse.newBuilder();
-        for (LocalStatistics each : all) {
+        for (LocalStatistics each : statistics) {
             response.addModelStats(ModelStatistics.newBuilder()
                     .setName(each.model().name())
                     .setVersion(each.model().version())
@@ -164,13 +164,13 @@ final class LocalManagement {
         return ModelConfigResponse.newBuilder().setConfig(encoded).build().toByteArray();
     }
 
-    /** Hands what the backend tells to the call's loop; a loop that is gone takes nothing. */
-    private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> answer)
+    /** Passes the backend's result to the call's loop, unless the loop has terminated. */
+    private record LocalReply<T>(Executor loop, Reply reply, Function<T, Message> encoder)
             implements LocalBackend.Outcome<T> {
 
         @Override
         public void done(T value) {
-            byte[] content = answer.apply(value).toByteArray();
+            byte[] content = encoder.apply(value).toByteArray();
             handOver(() -> reply.only(document(content)));
         }
 
@@ -183,7 +183,7 @@ final class LocalManagement {
             try {
                 loop.execute(task);
             } catch (RejectedExecutionException closed) {
-                // The client's connection is gone with its loop: there is nobody to tell.
+                // The loop has terminated, and the client's connection with it.
             }
         }
     }

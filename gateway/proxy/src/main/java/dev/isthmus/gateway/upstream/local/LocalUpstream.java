@@ -20,9 +20,9 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
-/** The local backend as an upstream: results come on its worker threads and are handed to the call's loop. */
+/** The local backend as an upstream: results arrive on its worker threads and are passed to the call's loop. */
 public final class LocalUpstream implements InProcessServer {
-    /** The upstream's name in the configuration. */
+    /** The upstream's configured name. */
     public static final String NAME = "local";
 
     private final LocalBackend backend;
@@ -90,7 +90,7 @@ public final class LocalUpstream implements InProcessServer {
         return Subscription.NONE;
     }
 
-    /** @param manage in protobuf, but for a model's configuration, which is answered in the client's form */
+    /** @param manage in protobuf, except for a model's configuration, which is returned in the client's format */
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         management.ask(call, manage, body, reply);
@@ -111,7 +111,7 @@ public final class LocalUpstream implements InProcessServer {
         backend.close();
     }
 
-    /** Hands a run's outcome to the call's loop; a loop that is gone takes nothing. */
+    /** Passes an execution's result to the call's loop, unless the loop has terminated. */
     private record RunReply(Executor loop, Reply reply) implements InferCallback {
 
         @Override
@@ -129,7 +129,7 @@ public final class LocalUpstream implements InProcessServer {
             try {
                 loop.execute(() -> reply.fail(failure));
             } catch (RejectedExecutionException closed) {
-                // The client's connection is gone with its loop: there is nobody to tell.
+                // The loop has terminated, and the client's connection with it.
             }
         }
     }

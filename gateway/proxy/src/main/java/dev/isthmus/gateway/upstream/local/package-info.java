@@ -1,6 +1,4 @@
-/**
- * The local backend as an upstream.
- */
+/** The local backend as an upstream. */
 @NullMarked
 package dev.isthmus.gateway.upstream.local;
 

@@ -12,14 +12,16 @@ import io.netty.buffer.Unpooled;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Server-sent events that go on as they came. None does before all of it has come, and its data was seen to be one JSON
- * object.
+ * Forwards server-sent events unchanged. An event is forwarded once it has arrived completely and its data is checked
+ * to be one JSON object.
  */
 final class CheckedEvents implements PartReader {
     private static final ByteBuf LINE_BREAK = Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(new byte[] {'\n'}));
     private static final byte[] DATA = {'d', 'a', 't', 'a'};
 
-    /** What of a line has come: its field's name, which may be {@code data}, the value of that, or any other field. */
+    /**
+     * Position in the current line: in the field name, which may be {@code data}, in its value, or in any other field.
+     */
     private enum Line {
         NAME,
         DATA_BEGINS,
@@ -33,15 +35,15 @@ final class CheckedEvents implements PartReader {
     private final long maxBytes;
     private Line line = Line.NAME;
     private int nameLength;
-    private boolean afterReturn;
-    /** Of the data of the event that is open; null where none has come. */
+    private boolean afterCr;
+    /** Checks the data of the current event; null if none has arrived. */
     private @Nullable JsonCheck check;
-    /** Where the last complete event ends in the part that is looked at. */
-    private int complete;
-    /** Of the event that is open. */
+    /** Where the last complete event ends in the current part. */
+    private int completeEnd;
+    /** The incomplete event. */
     private @Nullable ByteBuf held;
 
-    /** @param maxBytes of one event */
+    /** @param maxBytes limit of one event */
     CheckedEvents(Call call, Reply reply, UpstreamFailures failures, long maxBytes) {
         this.call = call;
         this.reply = reply;
@@ -52,14 +54,14 @@ final class CheckedEvents implements PartReader {
     @Override
     public void part(ByteBuf part) {
         int from = part.readerIndex();
-        complete = from;
+        completeEnd = from;
         try {
             try {
                 look(part);
             } finally {
-                // Also those before one that is wrong.
-                if (complete > from) {
-                    pass(part.readRetainedSlice(complete - from));
+                // Also the events before an invalid one.
+                if (completeEnd > from) {
+                    pass(part.readRetainedSlice(completeEnd - from));
                 }
             }
             int open = part.readableBytes() + (held == null ? 0 : held.readableBytes());
@@ -82,7 +84,7 @@ final class CheckedEvents implements PartReader {
         }
     }
 
-    /** Gives the client what was held, and this. */
+    /** Forwards the buffered bytes and this part. */
     private void pass(ByteBuf part) {
         hold(part);
         ByteBuf events = held;
@@ -95,25 +97,25 @@ final class CheckedEvents implements PartReader {
     private void look(ByteBuf part) {
         int data = part.readerIndex();
         for (int at = data; at < part.writerIndex(); at++) {
-            byte octet = part.getByte(at);
-            boolean ofPair = octet == '\n' && afterReturn;
-            afterReturn = octet == '\r';
-            if (ofPair) {
-                complete = complete == at ? at + 1 : complete;
-            } else if (octet == '\n' || octet == '\r') {
+            byte b = part.getByte(at);
+            boolean secondOfCrLf = b == '\n' && afterCr;
+            afterCr = b == '\r';
+            if (secondOfCrLf) {
+                completeEnd = completeEnd == at ? at + 1 : completeEnd;
+            } else if (b == '\n' || b == '\r') {
                 if (line == Line.DATA) {
                     json(part, data, at);
                 }
                 if (line == Line.NAME && nameLength == 0) {
                     endEvent();
-                    complete = at + 1;
+                    completeEnd = at + 1;
                 }
                 endLine();
             } else if (line == Line.DATA_BEGINS) {
                 line = Line.DATA;
-                data = octet == ' ' ? at + 1 : at;
+                data = b == ' ' ? at + 1 : at;
             } else if (line == Line.NAME) {
-                name(octet);
+                name(b);
             }
         }
         if (line == Line.DATA) {
@@ -121,10 +123,10 @@ final class CheckedEvents implements PartReader {
         }
     }
 
-    private void name(byte octet) {
-        if (octet == ':' && nameLength == DATA.length) {
+    private void name(byte b) {
+        if (b == ':' && nameLength == DATA.length) {
             line = Line.DATA_BEGINS;
-        } else if (nameLength < DATA.length && octet == DATA[nameLength]) {
+        } else if (nameLength < DATA.length && b == DATA[nameLength]) {
             nameLength++;
         } else {
             line = Line.OTHER;
@@ -132,11 +134,11 @@ final class CheckedEvents implements PartReader {
     }
 
     private void endLine() {
-        boolean ofData = line == Line.DATA || line == Line.DATA_BEGINS;
+        boolean dataLine = line == Line.DATA || line == Line.DATA_BEGINS;
         line = Line.NAME;
         nameLength = 0;
-        if (ofData && check != null) {
-            // As a client puts the lines together.
+        if (dataLine && check != null) {
+            // A client joins data lines with a line feed.
             JsonCheck open = check;
             wellFormed(() -> open.feed(LINE_BREAK.duplicate()));
         }
@@ -166,7 +168,7 @@ final class CheckedEvents implements PartReader {
         }
     }
 
-    /** What follows the last event is passed on where its data is complete. */
+    /** An event without its final blank line is forwarded if its data is complete. */
     @Override
     public void end() {
         endEvent();

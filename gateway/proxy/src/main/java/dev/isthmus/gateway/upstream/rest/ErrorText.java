@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The text of an error, out of the forms in which servers, frameworks and proxies send it. */
+/** Extracts the message of an error from the formats of servers, frameworks and proxies. */
 final class ErrorText {
     private static final int MAX_READ = 64 * 1024;
     private static final int MAX_JSON_TEXT = 2000;
@@ -18,9 +18,9 @@ final class ErrorText {
     private ErrorText() {}
 
     /**
-     * The text to show a client; empty where the body has none.
+     * The message to show to a client; empty if the body has none.
      *
-     * @param body borrowed, its indices are not moved
+     * @param body borrowed; its indices are not changed
      */
     static String of(ByteBuf body) {
         int length = Math.min(body.readableBytes(), MAX_READ);
@@ -42,7 +42,7 @@ final class ErrorText {
         } catch (JsonProcessingException e) {
             return "";
         }
-        // The protocol's own, FastAPI's, and that of grpc-gateway and of most frameworks.
+        // The protocol's field, FastAPI's, and that of grpc-gateway and most frameworks.
         for (String field : List.of("error", "detail", "message")) {
             String message = message(error.path(field));
             if (!message.isEmpty()) {
@@ -59,22 +59,22 @@ final class ErrorText {
         if (value.isObject()) {
             return value.path("message").asText("").strip();
         }
-        List<String> problems = new ArrayList<>();
+        List<String> messages = new ArrayList<>();
         for (JsonNode problem : value) {
-            problems.add(problem(problem));
+            messages.add(problem(problem));
         }
-        return String.join("; ", problems);
+        return String.join("; ", messages);
     }
 
-    /** One of pydantic's problems: where it is and what it is. */
+    /** One of pydantic's errors: location and message. */
     private static String problem(JsonNode problem) {
         List<String> location = new ArrayList<>();
-        problem.path("loc").forEach(step -> location.add(step.asText()));
+        problem.path("loc").forEach(element -> location.add(element.asText()));
         String message = problem.path("msg").asText(problem.asText());
         return location.isEmpty() ? message : String.join(".", location) + ": " + message;
     }
 
-    /** Without control characters, cut at a whole character. */
+    /** Removes control characters and truncates at a character boundary. */
     private static String shortened(String text, int max) {
         String plain = text.replaceAll("\\p{Cntrl}+", " ");
         if (plain.length() <= max) {

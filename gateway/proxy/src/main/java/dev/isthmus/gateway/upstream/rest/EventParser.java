@@ -6,8 +6,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes the data of events out of a stream of server-sent events (WHATWG HTML, "Server-sent events"). Other fields and
- * comments are stepped over.
+ * Extracts the data of events from a stream of server-sent events (WHATWG HTML, "Server-sent events"). Skips comments
+ * and other fields.
  */
 final class EventParser {
     private static final byte[] DATA = {'d', 'a', 't', 'a'};
@@ -17,14 +17,14 @@ final class EventParser {
     private final Runnable tooLarge;
     private @Nullable ByteBuf line;
     private @Nullable ByteBuf data;
-    private boolean afterReturn;
+    private boolean afterCr;
     private boolean released;
 
     /**
      * A parser at the start of a stream.
      *
-     * @param maxBytes of one event
-     * @param tooLarge called for an event that is larger; it must throw
+     * @param maxBytes limit of one event
+     * @param tooLarge called for a larger event; must throw
      */
     EventParser(ByteBufAllocator allocator, long maxBytes, Runnable tooLarge) {
         this.allocator = allocator;
@@ -33,25 +33,25 @@ final class EventParser {
     }
 
     /**
-     * Takes the next bytes.
+     * Parses the next bytes.
      *
      * @param part borrowed
-     * @param events gets the data of each event that is complete, and owns it; it may release this parser
+     * @param events receives and owns the data of each complete event; it may release this parser
      */
     void feed(ByteBuf part, Consumer<ByteBuf> events) {
         int from = part.readerIndex();
         for (int at = from; at < part.writerIndex() && !released; at++) {
             byte b = part.getByte(at);
             if (b == '\n' || b == '\r') {
-                boolean ofPair = b == '\n' && afterReturn && at == from && line == null;
-                afterReturn = b == '\r';
-                if (!ofPair) {
+                boolean secondOfCrLf = b == '\n' && afterCr && at == from && line == null;
+                afterCr = b == '\r';
+                if (!secondOfCrLf) {
                     keep(part, from, at);
                     endLine(events);
                 }
                 from = at + 1;
             } else {
-                afterReturn = false;
+                afterCr = false;
             }
         }
         keep(part, from, part.writerIndex());
@@ -112,7 +112,7 @@ final class EventParser {
         return line.readableBytes() == DATA.length || line.getByte(line.readerIndex() + DATA.length) == ':';
     }
 
-    /** Gives back what is held; what comes after that is not read. */
+    /** Releases the incomplete event; later input is ignored. */
     void release() {
         released = true;
         if (line != null) {

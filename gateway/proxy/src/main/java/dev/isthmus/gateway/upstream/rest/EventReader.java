@@ -14,7 +14,7 @@ import io.netty.buffer.ByteBufAllocator;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
-/** Server-sent events, each an inference answer or an error. */
+/** Reads server-sent events, each an inference response or an error. */
 final class EventReader implements PartReader {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final byte[] ERROR = "{\"error\"".getBytes(StandardCharsets.US_ASCII);
@@ -52,7 +52,7 @@ final class EventReader implements PartReader {
             String text = error.isTextual() ? error.textValue() : error.toString();
             reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNKNOWN, text).confidential(), ""));
         } catch (IOException e) {
-            throw failures.badAnswer("sent an event that is not the protocol's", e);
+            throw failures.badAnswer("sent an event that violates the protocol", e);
         } finally {
             data.release();
         }

@@ -20,37 +20,37 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request and its response. Lives on the event loop of the call. Only a safe request (RFC 9110, section 9.2.2) is written a
- * second time, when the connection that it was written to had carried others before and ends without an answer.
+ * One request and its response. Used on the event loop of the call. Only a safe request (RFC 9110, section 9.2.2) is
+ * sent a second time, if its connection had carried others before and ends without a response.
  */
 final class Exchange implements Subscription {
     private final RestConnectionPool pool;
-    private final RestRequestSpec question;
-    private final RestResponseHandler reader;
+    private final RestRequestSpec request;
+    private final RestResponseHandler handler;
     private final Reply reply;
     private final UpstreamFailures failures;
     private final ResponseCollector response;
     private @Nullable ScheduledFuture<?> deadline;
     private @Nullable RestConnection connection;
-    private final HeaderAllowList returned;
-    private boolean repeatable;
-    private boolean repeated;
+    private final HeaderAllowList returnedHeaders;
+    private boolean retryable;
+    private boolean retried;
     private boolean ended;
 
     Exchange(
             RestConnectionPool pool,
-            RestRequestSpec question,
-            RestResponseHandler reader,
+            RestRequestSpec request,
+            RestResponseHandler handler,
             Reply reply,
             UpstreamFailures failures,
             UpstreamSettings settings,
             MemoryBudget.MemoryReservation memory) {
         this.pool = pool;
-        this.question = question;
-        this.reader = reader;
+        this.request = request;
+        this.handler = handler;
         this.reply = reply;
         this.failures = failures;
-        this.returned = settings.returnedHeaders();
+        this.returnedHeaders = settings.returnedHeaders();
         this.response = new ResponseCollector(failures, settings.maxMessageBytes(), memory, new ResponseReaders());
     }
 
@@ -70,18 +70,18 @@ final class Exchange implements Subscription {
         return ended;
     }
 
-    /** Whether it changes nothing, however often it is sent. */
+    /** Whether the request's method is safe. */
     boolean safe() {
-        return question.safe();
+        return request.safe();
     }
 
-    /** Goes out on a connection. */
+    /** Sends the request on a connection. */
     void carriedBy(RestConnection carrier) {
         connection = carrier;
-        repeatable = !repeated && safe() && carrier.used();
-        carrier.send(question, this);
-        if (!repeatable) {
-            question.release();
+        retryable = !retried && safe() && carrier.used();
+        carrier.send(request, this);
+        if (!retryable) {
+            request.release();
         }
     }
 
@@ -110,12 +110,12 @@ final class Exchange implements Subscription {
     private final class ResponseReaders implements ResponseCollector.Readers {
         @Override
         public @Nullable PartReader parts(HttpResponse head) {
-            return begun(head, reader.parts(head.status().code(), head.headers(), reply));
+            return begun(head, handler.parts(head.status().code(), head.headers(), reply));
         }
 
         @Override
         public @Nullable PartReader passed(HttpResponse head, long length) {
-            PartReader parts = begun(head, reader.passed(head.status().code(), head.headers(), length, reply));
+            PartReader parts = begun(head, handler.passed(head.status().code(), head.headers(), length, reply));
             if (parts != null && connection != null) {
                 connection.readLittle();
             }
@@ -124,13 +124,13 @@ final class Exchange implements Subscription {
 
         private @Nullable PartReader begun(HttpResponse head, @Nullable PartReader parts) {
             if (parts != null) {
-                reply.headers(ReturnedHeaders.of(head.headers(), returned));
+                reply.headers(ReturnedHeaders.of(head.headers(), returnedHeaders));
             }
             return parts;
         }
     }
 
-    /** No more is read as long as the client does not take it. */
+    /** Stops reading until the client is ready. */
     private void awaitClient() {
         if (connection != null && !reply.isReady()) {
             connection.read(false);
@@ -156,10 +156,10 @@ final class Exchange implements Subscription {
             reply.complete();
             return;
         }
-        reply.headers(ReturnedHeaders.of(head.headers(), returned));
-        ReplyMessage answer;
+        reply.headers(ReturnedHeaders.of(head.headers(), returnedHeaders));
+        ReplyMessage message;
         try {
-            answer = reader.read(head.status().code(), head.headers(), response.takeBody());
+            message = handler.read(head.status().code(), head.headers(), response.takeBody());
         } catch (OipException e) {
             reply.fail(e);
             return;
@@ -167,34 +167,35 @@ final class Exchange implements Subscription {
             reply.fail(failures.badAnswer("sent an answer that cannot be read", e));
             return;
         } catch (OutOfMemoryError e) {
-            // Of memory outside the heap.
+            // Out of direct memory.
             reply.fail(new OipException(ErrorCode.OVERLOADED, "out of memory for the response", e));
             return;
         }
-        reply.only(answer);
+        reply.only(message);
     }
 
     /**
-     * Whether the server goes on with the connection. After a 500 it may not, whatever it says: uvicorn closes it once it has
-     * logged the exception, and what was sent meanwhile is lost without our knowing whether it was begun.
+     * Whether the connection can be reused. After a 500 it is not, whatever the server says: uvicorn closes the
+     * connection once it has logged the exception, and a request sent meanwhile is lost with no way to know whether it
+     * was processed.
      */
     private static boolean keepsAlive(HttpResponse head) {
         return HttpUtil.isKeepAlive(head) && !head.status().equals(HttpResponseStatus.INTERNAL_SERVER_ERROR);
     }
 
     void connectFailed(@Nullable Throwable cause) {
-        fail(repeated ? failures.connectionClosed(cause) : failures.unreachable(cause));
+        fail(retried ? failures.connectionClosed(cause) : failures.unreachable(cause));
     }
 
-    /** The connection ended before the response. */
+    /** The connection ended before the response did. */
     void connectionLost(@Nullable Throwable cause) {
         connection = null;
         if (ended) {
             return;
         }
-        if (repeatable && !response.started() && !pool.closed()) {
-            repeatable = false;
-            repeated = true;
+        if (retryable && !response.started() && !pool.closed()) {
+            retryable = false;
+            retried = true;
             pool.acquireFresh(this);
             return;
         }
@@ -234,7 +235,7 @@ final class Exchange implements Subscription {
     private void end() {
         ended = true;
         response.endParts();
-        question.release();
+        request.release();
         if (deadline != null) {
             deadline.cancel(false);
         }

@@ -5,16 +5,18 @@ import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.util.UncheckedBooleanSupplier;
 
-/** Has one channel read as it does usually, or no more than {@link #MOST} bytes at once. For the channel's event loop. */
+/** Optionally limits a channel's reads to {@link #MAX_READ} bytes each. Used on the channel's event loop. */
 final class LimitedReadAllocator implements RecvByteBufAllocator {
-    /** Of what waits for a client, in bytes: what is read is kept as a whole until all of it has gone. */
-    private static final int MOST = 128 * 1024;
+    /**
+     * The read size while a slow client is waited for, in bytes: a read buffer is kept until all of it was forwarded.
+     */
+    private static final int MAX_READ = 128 * 1024;
 
-    private final RecvByteBufAllocator usual;
+    private final RecvByteBufAllocator delegate;
     private boolean limited;
 
-    LimitedReadAllocator(RecvByteBufAllocator usual) {
-        this.usual = usual;
+    LimitedReadAllocator(RecvByteBufAllocator delegate) {
+        this.delegate = delegate;
     }
 
     void limit(boolean on) {
@@ -22,9 +24,9 @@ final class LimitedReadAllocator implements RecvByteBufAllocator {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // it is what channels call
+    @SuppressWarnings("deprecation") // channels call it
     public Handle newHandle() {
-        return new LimitedReadHandle((ExtendedHandle) usual.newHandle());
+        return new LimitedReadHandle((ExtendedHandle) delegate.newHandle());
     }
 
     @SuppressWarnings("deprecation") // see above
@@ -43,7 +45,7 @@ final class LimitedReadAllocator implements RecvByteBufAllocator {
 
         @Override
         public int guess() {
-            return limited ? Math.min(handle.guess(), MOST) : handle.guess();
+            return limited ? Math.min(handle.guess(), MAX_READ) : handle.guess();
         }
 
         @Override

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Metadata as JSON. What is null or missing is empty: KServe writes null for what it does not know. */
+/** Reads metadata from JSON. Null or missing fields are empty: KServe writes null for unknown values. */
 final class MetadataJson {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final BigInteger UINT64_MAX = BigInteger.TWO.pow(64).subtract(BigInteger.ONE);
@@ -26,7 +26,7 @@ final class MetadataJson {
     private MetadataJson() {}
 
     /**
-     * Server metadata.
+     * Reads server metadata.
      *
      * @param body borrowed
      */
@@ -36,7 +36,7 @@ final class MetadataJson {
     }
 
     /**
-     * Model metadata.
+     * Reads model metadata.
      *
      * @param body borrowed
      */
@@ -57,7 +57,7 @@ final class MetadataJson {
             json = JSON.readTree((InputStream) stream);
         }
         if (!json.isObject()) {
-            throw new JsonParseException(null, "metadata must be an object, are " + json.getNodeType());
+            throw new JsonParseException(null, "metadata must be a JSON object, got " + json.getNodeType());
         }
         return json;
     }
@@ -85,7 +85,7 @@ final class MetadataJson {
         return tensors;
     }
 
-    /** Extents, also those that a bridge made of protobuf's JSON form: strings. */
+    /** Extents; also accepts strings, as in protobuf's JSON format, which some bridges send. */
     private static Shape shape(JsonNode json) throws IOException {
         long[] extents = new long[json.size()];
         for (int i = 0; i < extents.length; i++) {
@@ -93,7 +93,7 @@ final class MetadataJson {
             try {
                 extents[i] = Long.parseLong(extent.asText());
             } catch (NumberFormatException e) {
-                throw new JsonParseException(null, "an extent must be an integer, is " + extent, e);
+                throw new JsonParseException(null, "extent must be an integer, got " + extent, e);
             }
         }
         return Shape.of(extents);
@@ -107,7 +107,7 @@ final class MetadataJson {
         return parameters;
     }
 
-    /** The parameter; none for what a parameter cannot be: null, arrays, objects, integers of more than 64 bits. */
+    /** The parameter; empty for values a parameter cannot have: null, arrays, objects, integers beyond 64 bits. */
     private static Optional<Parameter> parameter(JsonNode value) {
         return switch (value.getNodeType()) {
             case BOOLEAN -> Optional.of(new Parameter.Bool(value.booleanValue()));

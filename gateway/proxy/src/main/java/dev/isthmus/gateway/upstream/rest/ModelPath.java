@@ -5,16 +5,16 @@ import dev.isthmus.oip.ModelRef;
 import dev.isthmus.oip.OipException;
 import java.nio.charset.StandardCharsets;
 
-/** Paths of the protocol, made from parsed names and never from a client's path. */
+/** Paths of the protocol, built from parsed names and never from a client's path. */
 final class ModelPath {
     private static final String HEX = "0123456789ABCDEF";
 
     private ModelPath() {}
 
     /**
-     * The path of a model or of one of its versions.
+     * The path of a model or one of its versions.
      *
-     * @throws OipException for a name that a server would not read as one segment
+     * @throws OipException for a name that is not a valid path segment
      */
     static String of(ModelRef model) {
         StringBuilder path = new StringBuilder("/v2/models/");
@@ -26,9 +26,9 @@ final class ModelPath {
     }
 
     /**
-     * A name as one segment of a path.
+     * A name as one path segment.
      *
-     * @throws OipException for a name that a server would not read as one segment
+     * @throws OipException for a name that is not a valid path segment
      */
     static String segment(String what, String name) {
         StringBuilder path = new StringBuilder();

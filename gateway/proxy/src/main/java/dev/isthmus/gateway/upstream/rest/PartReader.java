@@ -2,24 +2,24 @@ package dev.isthmus.gateway.upstream.rest;
 
 import io.netty.buffer.ByteBuf;
 
-/** Takes a response's body part by part and makes answers of it. */
+/** Receives a response's body in parts and passes it to the reply. */
 interface PartReader {
 
     /**
      * The next part.
      *
      * @param part taken
-     * @throws dev.isthmus.oip.OipException when it is not the protocol's
+     * @throws dev.isthmus.oip.OipException if it violates the protocol
      */
     void part(ByteBuf part);
 
     /**
-     * The last part has come.
+     * The body is complete.
      *
-     * @throws dev.isthmus.oip.OipException when something is missing
+     * @throws dev.isthmus.oip.OipException if it is incomplete
      */
     default void end() {}
 
-    /** Gives back what is held; called once, after the last part or when nobody waits any more. */
+    /** Releases buffered data; called once, at the end or when the response is abandoned. */
     void release();
 }

@@ -3,11 +3,11 @@ package dev.isthmus.gateway.upstream.rest;
 import java.time.Duration;
 
 /**
- * Bounds of the connections to one endpoint from one event loop.
+ * Limits of the connections to one endpoint from one event loop.
  *
- * @param connections open at the same time, which is also the number of requests under way
+ * @param connections open at the same time, which also limits the requests in flight
  * @param waiting requests that may wait for a connection
- * @param idle how long a connection is kept that nobody uses
+ * @param idle how long an unused connection is kept
  */
 public record PoolLimits(int connections, int waiting, Duration idle) {
 
@@ -15,8 +15,8 @@ public record PoolLimits(int connections, int waiting, Duration idle) {
 
     public PoolLimits {
         if (connections < 1 || waiting < 0 || !idle.isPositive()) {
-            throw new IllegalArgumentException("a pool of " + connections + " connections, " + waiting
-                    + " waiting requests and " + idle + " of idleness");
+            throw new IllegalArgumentException("connections must be at least 1, got " + connections
+                    + "; waiting requests at least 0, got " + waiting + "; idle time positive, got " + idle);
         }
     }
 }

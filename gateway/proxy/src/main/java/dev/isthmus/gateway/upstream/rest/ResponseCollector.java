@@ -21,12 +21,12 @@ import io.netty.handler.codec.http.LastHttpContent;
 import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
-/** Puts one response together from what the codec makes of it, without copying any but small parts. */
+/** Assembles one response from the codec's parts, copying only small parts. */
 final class ResponseCollector {
-    /** More of them to one request are of no use to anybody, and cost time until the deadline. */
-    private static final int MOST_INTERIM = 32;
+    /** More interim responses serve no purpose and would only use up the deadline. */
+    private static final int MAX_INTERIM = 32;
 
-    /** A body that is not longer is not worth passing on in parts, in bytes. */
+    /** Larger bodies may be forwarded in parts, in bytes. */
     private static final int LARGE = 64 << 10;
 
     private final UpstreamFailures failures;
@@ -35,35 +35,35 @@ final class ResponseCollector {
     private @Nullable HttpResponse head;
     private @Nullable ByteBuf body;
     private long length;
-    /** What is counted of a large answer that is gathered, before it has come. */
+    /** Memory reserved for a large buffered response before it has arrived. */
     private long reserved;
 
     private boolean informational;
     private int interim;
     private final Readers readers;
     private @Nullable PartReader parts;
-    /** Whether it was asked if what is large is passed on. */
-    private boolean asked;
+    /** Whether the readers were asked to forward the body. */
+    private boolean passOffered;
 
-    /** Who takes a response's body part by part; null where it is gathered. */
+    /** Selects the receiver of a response's body in parts; null to buffer the body. */
     interface Readers {
-        /** Of a response with this head. */
+        /** For a response with these headers. */
         @Nullable
         PartReader parts(HttpResponse head);
 
         /**
-         * Of a response that is large, of which not all has come.
+         * For a large response that is still arriving.
          *
-         * @param length {@link ReplyMessage.Part#UNKNOWN} where it is not known
+         * @param length {@link ReplyMessage.Part#UNKNOWN} if unknown
          */
         @Nullable
         PartReader passed(HttpResponse head, long length);
     }
 
     /**
-     * A response of which nothing has come.
+     * An empty response.
      *
-     * @param memory counts what is gathered of its body
+     * @param memory reserves memory for the buffered body
      */
     ResponseCollector(
             UpstreamFailures failures, long maxBytes, MemoryBudget.MemoryReservation memory, Readers readers) {
@@ -74,11 +74,11 @@ final class ResponseCollector {
     }
 
     /**
-     * Takes the next part.
+     * Adds the next part.
      *
      * @param part taken
      * @return whether the response is complete
-     * @throws OipException when it is not what can be taken
+     * @throws OipException if the response is invalid or too large
      */
     boolean add(HttpObject part) {
         if (part.decoderResult().isFailure()) {
@@ -98,8 +98,8 @@ final class ResponseCollector {
                 throw failures.badAnswer("answered 101", null);
             }
             interim++;
-            if (interim > MOST_INTERIM) {
-                throw failures.badAnswer("sent more than " + MOST_INTERIM + " interim responses to a request", null);
+            if (interim > MAX_INTERIM) {
+                throw failures.badAnswer("sent more than " + MAX_INTERIM + " interim responses to a request", null);
             }
             informational = true;
             return;
@@ -111,7 +111,7 @@ final class ResponseCollector {
         }
         String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
-            throw failures.badAnswer("answered with a content encoding that was not asked for", null);
+            throw failures.badAnswer("answered with content encoding '" + encoding + "', which was not requested", null);
         }
     }
 
@@ -124,7 +124,7 @@ final class ResponseCollector {
         }
         ByteBuf bytes = content.content();
         PartReader streaming = parts;
-        if (streaming != null && !asked) {
+        if (streaming != null && !passOffered) {
             streaming.part(bytes);
             if (last) {
                 streaming.end();
@@ -150,17 +150,17 @@ final class ResponseCollector {
         return last;
     }
 
-    /** Has a large body passed on from here on, where somebody takes it so. */
+    /** Offers a large body to the readers, to be forwarded from here on. */
     private void pass() {
-        HttpResponse begun = head();
-        long announced = HttpUtil.getContentLength(begun, ReplyMessage.Part.UNKNOWN);
-        if (!asked && Math.max(announced, length) > LARGE) {
-            asked = true;
-            parts = readers.passed(begun, announced);
+        HttpResponse response = head();
+        long announced = HttpUtil.getContentLength(response, ReplyMessage.Part.UNKNOWN);
+        if (!passOffered && Math.max(announced, length) > LARGE) {
+            passOffered = true;
+            parts = readers.passed(response, announced);
             if (parts != null) {
                 parts.part(takeBody());
             } else {
-                // All of it at once: of answers that wait for each other's room none would ever be complete.
+                // Reserve the complete body: responses that wait for each other's memory would never complete.
                 reserved = Math.clamp(announced, 0, maxBytes);
                 memory.answer(Math.max(length, reserved));
             }
@@ -172,29 +172,29 @@ final class ResponseCollector {
         body = before == null ? bytes : SmallParts.join(before.alloc(), before, bytes);
     }
 
-    /** Whether the body goes elsewhere part by part. */
+    /** Whether the body is delivered in parts. */
     boolean streamed() {
         return parts != null;
     }
 
-    /** Ends the reading part by part. */
+    /** Releases the receiver of the parts. */
     void endParts() {
         if (parts != null) {
             parts.release();
         }
     }
 
-    /** Whether anything of the final response has come. */
+    /** Whether the headers of the final response have arrived. */
     boolean started() {
         return head != null;
     }
 
-    /** The head of the complete response. */
+    /** The headers of the response; only once it has started. */
     HttpResponse head() {
         return requireNonNull(head);
     }
 
-    /** The body so far, which is the caller's from here on. */
+    /** The body so far; the caller becomes its owner. */
     ByteBuf takeBody() {
         ByteBuf taken = body;
         body = null;

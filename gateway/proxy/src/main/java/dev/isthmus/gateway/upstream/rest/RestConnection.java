@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** One HTTP/1.1 connection, which carries one exchange at a time. The last handler of its channel. */
-@SuppressWarnings("FutureReturnValueIgnored") // of close(): it ends in channelInactive, which is where we look
+@SuppressWarnings("FutureReturnValueIgnored") // of close(): channelInactive handles the result
 final class RestConnection extends ChannelInboundHandlerAdapter {
     private static final long STALE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -33,12 +33,12 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         this.reads = reads;
     }
 
-    /** Whether it has carried an exchange before the next one, so that the server may have closed it meanwhile. */
+    /** Whether it has carried an exchange, so that the server may have closed it meanwhile. */
     boolean used() {
         return exchanges > 0;
     }
 
-    /** Whether nobody used it for so long that the server may just have closed it. */
+    /** Whether it was idle for so long that the server may have closed it. */
     boolean stale() {
         return used() && pool.nanoTime() - idleSince >= STALE_NANOS;
     }
@@ -51,12 +51,12 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         return channel.isActive();
     }
 
-    /** Begins an exchange. The question stays the exchange's. */
-    void send(RestRequestSpec question, Exchange next) {
+    /** Begins an exchange, which keeps ownership of the request. */
+    void send(RestRequestSpec request, Exchange next) {
         exchange = next;
         exchanges++;
         written = false;
-        question.write(channel, pool.authority()).addListener(future -> written((ChannelFuture) future));
+        request.write(channel, pool.authority()).addListener(future -> written((ChannelFuture) future));
     }
 
     private void written(ChannelFuture future) {
@@ -75,8 +75,9 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     }
 
     /**
-     * The exchange is over: back to the pool, or closed where its end is not clean. Not before all that was read has been
-     * looked at: what a server sends beyond its response must not become the response to another request.
+     * The exchange is complete: returns the connection to the pool, or closes it if it cannot be reused. Only after
+     * everything read was processed: what a server sends beyond its response must not become the response to another
+     * request.
      */
     void finished(boolean keepAlive) {
         exchange = null;
@@ -97,23 +98,23 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
         }
     }
 
-    /** Goes on reading from the server, or stops. */
+    /** Resumes or stops reading. */
     void read(boolean on) {
         channel.config().setAutoRead(on);
     }
 
-    /** Reads little at once until the exchange is over, because each read waits for a client that may be slow. */
+    /** Limits the read size until the exchange ends, because each buffer waits for a client that may be slow. */
     void readLittle() {
         reads.limit(true);
     }
 
-    /** Nobody waits for what is under way here any more. */
+    /** Abandons the exchange and closes the connection. */
     void drop() {
         exchange = null;
         channel.close();
     }
 
-    /** Closes; an exchange under way fails. */
+    /** Closes the connection; an active exchange fails. */
     void close() {
         channel.close();
     }
@@ -133,10 +134,10 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     public void channelInactive(ChannelHandlerContext context) {
         returning = false;
         pool.gone(this);
-        Exchange left = exchange;
+        Exchange unfinished = exchange;
         exchange = null;
-        if (left != null) {
-            left.connectionLost(failure);
+        if (unfinished != null) {
+            unfinished.connectionLost(failure);
         }
     }
 

@@ -23,11 +23,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connections to one endpoint from one event loop; used on that loop only. The connection that was used last is used
- * first, so that those which are not needed grow old.
+ * The connections to one endpoint from one event loop; used on that loop only. Reuses the most recently used connection
+ * first, so that surplus ones become idle and close.
  */
 final class RestConnectionPool {
-    /** So that a body comes in buffers as large as they were read. */
+    /** Large, so that a body's parts are as large as the read buffers. */
     private static final int MAX_CHUNK = 1 << 20;
 
     private static final int MAX_HEAD = 16 * 1024;
@@ -43,7 +43,7 @@ final class RestConnectionPool {
     private int connecting;
     private boolean closed;
 
-    /** @param bootstrap with everything but handler and address */
+    /** @param bootstrap complete except for the handler */
     private RestConnectionPool(
             UpstreamSettings settings,
             Bootstrap bootstrap,
@@ -81,16 +81,16 @@ final class RestConnectionPool {
         return closed;
     }
 
-    /** Sends the exchange on an idle connection, on a new one, or later. */
+    /** Sends the exchange on an idle or a new connection, or queues it. */
     void acquire(Exchange exchange) {
-        RestConnection kept = idle.pollLast();
-        while (kept != null && !kept.active()) {
-            kept = idle.pollLast();
+        RestConnection idleConnection = idle.pollLast();
+        while (idleConnection != null && !idleConnection.active()) {
+            idleConnection = idle.pollLast();
         }
-        if (kept != null && kept.stale() && !exchange.safe()) {
-            sendIfStillOpen(kept, exchange);
-        } else if (kept != null) {
-            exchange.carriedBy(kept);
+        if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
+            sendIfStillOpen(idleConnection, exchange);
+        } else if (idleConnection != null) {
+            exchange.carriedBy(idleConnection);
         } else if (full() && waiting.size() >= limits.waiting()) {
             exchange.fail(failures.overloaded(limits.connections()));
         } else if (full()) {
@@ -101,26 +101,26 @@ final class RestConnectionPool {
     }
 
     /**
-     * Sends the exchange after the loop has polled the sockets once more: servers close connections that were idle for long,
-     * and a request that was written to one of those cannot be sent again, since nobody knows whether it was read.
+     * Sends the exchange after the loop has polled the sockets once more: servers close idle connections, and a request
+     * written to a closed one cannot be retried since it may have been processed.
      */
-    private void sendIfStillOpen(RestConnection kept, Exchange exchange) {
-        EventLoop loop = kept.loop();
-        // A task that is scheduled by a task runs after the next poll.
-        loop.execute(() -> loop.schedule(() -> polled(kept, exchange), 1, TimeUnit.NANOSECONDS));
+    private void sendIfStillOpen(RestConnection idleConnection, Exchange exchange) {
+        EventLoop loop = idleConnection.loop();
+        // A task scheduled by a task runs after the next poll.
+        loop.execute(() -> loop.schedule(() -> polled(idleConnection, exchange), 1, TimeUnit.NANOSECONDS));
     }
 
-    private void polled(RestConnection kept, Exchange exchange) {
-        if (!exchange.ended() && kept.active()) {
-            exchange.carriedBy(kept);
+    private void polled(RestConnection idleConnection, Exchange exchange) {
+        if (!exchange.ended() && idleConnection.active()) {
+            exchange.carriedBy(idleConnection);
         } else if (!exchange.ended()) {
             acquire(exchange);
-        } else if (kept.active()) {
-            release(kept);
+        } else if (idleConnection.active()) {
+            release(idleConnection);
         }
     }
 
-    /** Sends the exchange on a new connection, before all that wait. */
+    /** Sends the exchange on a new connection, ahead of all waiting ones. */
     void acquireFresh(Exchange exchange) {
         if (full()) {
             waiting.addFirst(exchange);
@@ -133,7 +133,7 @@ final class RestConnectionPool {
         return connecting + connected.size() >= limits.connections();
     }
 
-    /** The exchange needs no connection any more. */
+    /** Removes an exchange from the queue. */
     void forget(Exchange exchange) {
         waiting.remove(exchange);
     }
@@ -172,7 +172,7 @@ final class RestConnectionPool {
         serveWaiting();
     }
 
-    /** Takes back a connection that can carry another exchange. */
+    /** Returns a connection that can carry another exchange. */
     void release(RestConnection connection) {
         if (closed) {
             connection.close();
@@ -186,7 +186,7 @@ final class RestConnectionPool {
         }
     }
 
-    /** A connection has ended. */
+    /** The connection has ended. */
     void gone(RestConnection connection) {
         connected.remove(connection);
         idle.remove(connection);
@@ -208,7 +208,7 @@ final class RestConnectionPool {
         List.copyOf(connected).forEach(RestConnection::close);
     }
 
-    /** The channel's handlers: idleness, HTTP/1.1, and the connection. */
+    /** Adds the idle timeout, the HTTP/1.1 codec, and the connection. */
     private final class RestChannelInitializer extends ChannelInitializer<Channel> {
         private @Nullable RestConnection connection;
 
@@ -224,7 +224,7 @@ final class RestConnectionPool {
             connection = new RestConnection(RestConnectionPool.this, channel, reads);
             channel.pipeline()
                     .addLast(new IdleStateHandler(0, 0, limits.idle().toMillis(), TimeUnit.MILLISECONDS))
-                    // Not HttpClientCodec: nobody asks with HEAD or CONNECT, which it is there for.
+                    // Not HttpClientCodec: it is needed only for HEAD and CONNECT, which are never sent.
                     .addLast(new HttpResponseDecoder(http), new HttpRequestEncoder())
                     .addLast(connection);
         }

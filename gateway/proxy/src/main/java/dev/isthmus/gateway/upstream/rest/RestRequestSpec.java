@@ -27,13 +27,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A request, which can be written more than once. Owns one reference of its body until {@link #release()}. */
-@SuppressWarnings("FutureReturnValueIgnored") // the connection is closed by a write that fails, and that is looked at
+/** A request that can be written more than once. Owns one reference to its body until {@link #release()}. */
+@SuppressWarnings("FutureReturnValueIgnored") // a failed write closes the connection, which is handled
 final class RestRequestSpec {
-    /** Above the kernel's 1,024 buffers per write Netty copies all of them into one. */
+    /** Above the kernel's limit of 1,024 buffers per write Netty copies them into one. */
     private static final int MAX_BUFFERS_PER_WRITE = 512;
 
-    /** What belongs to the client's connection, or would let the server answer in a form that is not asked for. */
+    /** Hop-by-hop headers, and headers that would let the server answer in an unsupported format. */
     private static final List<CharSequence> NOT_FORWARDED = List.of(
             HttpHeaderNames.CONNECTION,
             HttpHeaderNames.TRANSFER_ENCODING,
@@ -48,8 +48,8 @@ final class RestRequestSpec {
             HttpHeaderNames.UPGRADE,
             HeaderAllowList.JSON_LENGTH);
 
-    /** What is made here need not be looked through once more. */
-    private static final HttpHeadersFactory OURS =
+    /** Headers created here need no validation. */
+    private static final HttpHeadersFactory TRUSTED =
             DefaultHttpHeadersFactory.headersFactory().withValidation(false);
 
     private final HttpMethod method;
@@ -68,7 +68,7 @@ final class RestRequestSpec {
     /**
      * A request without a body.
      *
-     * @throws OipException when a header cannot be sent
+     * @throws OipException if a header cannot be sent
      */
     static RestRequestSpec get(String path, Map<String, String> forwarded) {
         HttpHeaders headers = headers(forwarded).set(HttpHeaderNames.ACCEPT, "application/json");
@@ -78,8 +78,8 @@ final class RestRequestSpec {
     /**
      * An inference request.
      *
-     * @param body taken, but not when this throws
-     * @throws OipException when a header cannot be sent
+     * @param body taken, unless this throws
+     * @throws OipException if a header cannot be sent
      */
     static RestRequestSpec infer(String path, Map<String, String> forwarded, RestBody body) {
         HttpHeaders headers = headers(forwarded)
@@ -94,8 +94,8 @@ final class RestRequestSpec {
     /**
      * A request with a JSON document, or without a body.
      *
-     * @param body taken, but not when this throws
-     * @throws OipException when a header cannot be sent
+     * @param body taken, unless this throws
+     * @throws OipException if a header cannot be sent
      */
     static RestRequestSpec json(HttpMethod method, String path, Map<String, String> forwarded, ByteBuf body) {
         HttpHeaders headers = headers(forwarded);
@@ -106,12 +106,12 @@ final class RestRequestSpec {
         return new RestRequestSpec(method, path, headers, body);
     }
 
-    /** Whether it changes nothing, however often it is asked. */
+    /** Whether the request's method is safe (RFC 9110, section 9.2.1). */
     boolean safe() {
         return method.equals(HttpMethod.GET);
     }
 
-    /** Tells the server how long the client waits. */
+    /** Adds the timeout header. */
     RestRequestSpec within(long nanos) {
         headers.set(HeaderAllowList.TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
         return this;
@@ -119,7 +119,7 @@ final class RestRequestSpec {
 
     private static HttpHeaders headers(Map<String, String> forwarded) {
         if (forwarded.isEmpty()) {
-            return OURS.newHeaders();
+            return TRUSTED.newHeaders();
         }
         HttpHeaders headers = new DefaultHttpHeaders();
         try {
@@ -131,7 +131,7 @@ final class RestRequestSpec {
         return headers;
     }
 
-    /** Writes and flushes all of it; what is done with the future's end is the caller's. */
+    /** Writes and flushes the request; the caller handles the result. */
     ChannelFuture write(Channel channel, String authority) {
         headers.set(HttpHeaderNames.HOST, authority);
         if (body.nioBufferCount() > MAX_BUFFERS_PER_WRITE) {
@@ -144,7 +144,7 @@ final class RestRequestSpec {
                 HttpVersion.HTTP_1_1, method, path, body.retainedSlice(), headers, EmptyHttpHeaders.INSTANCE));
     }
 
-    /** In groups of pieces, however deep they lie: a group of more would be copied, and failed alone for want of memory. */
+    /** Writes the body in groups of buffers: Netty would copy a larger group, which may fail for lack of memory. */
     private void writeBody(Channel channel) {
         ByteBuffer[] pieces = body.nioBuffers();
         for (int from = 0; from < pieces.length; from += MAX_BUFFERS_PER_WRITE) {
@@ -153,12 +153,12 @@ final class RestRequestSpec {
             body.retain();
             channel.write(new DefaultHttpContent(group))
                     .addListener(future -> body.release())
-                    // Without this part the server would wait for it until the timeout.
+                    // Otherwise the server would wait for the missing part until its timeout.
                     .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
         }
     }
 
-    /** Gives the body back; what is being written keeps its own references. Idempotent. */
+    /** Releases the body; writes in progress hold their own references. Idempotent. */
     void release() {
         if (!released) {
             released = true;

@@ -6,30 +6,29 @@ import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http.HttpHeaders;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the answer of one operation. */
+/** Reads the response of one operation. */
 @FunctionalInterface
 interface RestResponseHandler {
 
     /**
-     * The answer that a complete response holds.
+     * Reads a complete response.
      *
      * @param body taken
-     * @throws dev.isthmus.oip.OipException when the response is a failure, or is not the protocol's
+     * @throws dev.isthmus.oip.OipException if the response is an error or violates the protocol
      */
     ReplyMessage read(int status, HttpHeaders headers, ByteBuf body);
 
     /**
-     * Who passes on the body of a response with this head, of which not all has come; null where it is gathered. Asked once, of
-     * a body that is large.
+     * The receiver of a large body that is still arriving; null to buffer the body. Called at most once.
      *
-     * @param length {@link ReplyMessage.Part#UNKNOWN} where it is not known
-     * @throws dev.isthmus.oip.OipException when the head is not the protocol's
+     * @param length {@link ReplyMessage.Part#UNKNOWN} if unknown
+     * @throws dev.isthmus.oip.OipException if the headers violate the protocol
      */
     default @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
         return null;
     }
 
-    /** Who takes the body of a response with this head part by part; null where it is read when it is complete. */
+    /** The receiver of a body that is streamed; null to read the body when it is complete. */
     default @Nullable PartReader parts(int status, HttpHeaders headers, Reply reply) {
         return null;
     }

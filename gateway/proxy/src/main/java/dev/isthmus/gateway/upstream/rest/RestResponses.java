@@ -19,10 +19,10 @@ import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** What the responses of a REST server mean. Each method takes the body. */
+/** Reads the responses of a REST server. Each method takes the body. */
 record RestResponses(UpstreamFailures failures) {
     private static final int OK = 200;
-    /** Ten digits hold every length of a buffer and fit into a long. */
+    /** Ten digits hold any buffer length and fit into a long. */
     private static final Pattern LENGTH = Pattern.compile("[0-9]{1,10}");
 
     ReplyMessage inference(int status, HttpHeaders headers, ByteBuf body) {
@@ -36,7 +36,7 @@ record RestResponses(UpstreamFailures failures) {
         }
     }
 
-    /** A document that is passed on as it is. */
+    /** A document, forwarded unread. */
     ReplyMessage document(int status, ByteBuf body) {
         try {
             requireOk(status, body);
@@ -47,7 +47,7 @@ record RestResponses(UpstreamFailures failures) {
         }
     }
 
-    /** A document that is passed on as it is where it is one JSON object. */
+    /** A document, forwarded unchanged if it is one JSON object. */
     ReplyMessage generated(int status, ByteBuf body) {
         ReplyMessage document = document(status, body);
         try {
@@ -70,7 +70,7 @@ record RestResponses(UpstreamFailures failures) {
         return new ReplyMessage.Ready(status == OK);
     }
 
-    /** Triton and MLServer answer 400 for a model that is not ready, MLServer 404 for an unknown one, KServe 503. */
+    /** Triton and MLServer return 400 for a model that is not ready, MLServer 404 for an unknown one, KServe 503. */
     ReplyMessage modelReady(ModelRef model, int status, ByteBuf body) {
         try {
             boolean notReady = status == 400 || status == 404 || status == 503;
@@ -106,7 +106,7 @@ record RestResponses(UpstreamFailures failures) {
     }
 
     private OipException notMetadata(IOException cause) {
-        return failures.badAnswer("sent metadata that are not the protocol's", cause);
+        return failures.badAnswer("sent metadata that violate the protocol", cause);
     }
 
     private void requireOk(int status, ByteBuf body) {
@@ -123,7 +123,7 @@ record RestResponses(UpstreamFailures failures) {
                 : new OipException(code, text).confidential();
     }
 
-    /** Who passes on the body of an inference answer; null where it is gathered. */
+    /** The receiver that forwards the body of an inference response; null to buffer the body. */
     @Nullable
     PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
         if (status != OK || !reply.takesParts(Wire.REST, length)) {
@@ -157,7 +157,7 @@ record RestResponses(UpstreamFailures failures) {
             throw failures.badAnswer(
                     "says Inference-Header-Content-Length " + values + " of a body of " + bodyLength + " bytes", null);
         }
-        // KServe says so too where no binary data follows.
+        // KServe sends the header even if no binary data follows.
         long length = Long.parseLong(value);
         return length == bodyLength ? RestBody.ALL_JSON : length;
     }

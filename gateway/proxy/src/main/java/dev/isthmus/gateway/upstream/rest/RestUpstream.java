@@ -30,39 +30,34 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that is spoken to in REST over HTTP/1.1, in the clear. Each event loop has its own connections, so that a call
- * never leaves the loop it came on. Cancelling closes the connection, as HTTP/1.1 has no other way. The reply may come
- * before the method returns.
+ * A server that speaks REST over plaintext HTTP/1.1. Each event loop has its own connections, so that a call never
+ * leaves its loop. Cancelling closes the connection, since HTTP/1.1 has no other way. The reply may be called before
+ * the method returns.
  */
 public final class RestUpstream implements Upstream {
     private final UpstreamSettings settings;
     private final UpstreamFailures failures;
-    private final RestResponses answers;
-    private final ServerCapabilities knowledge;
+    private final RestResponses responses;
+    private final ServerCapabilities capabilities;
     private final PerLoop<RestConnectionPool> pools;
 
-    /**
-     * A server without connections; the first call of each event loop makes them.
-     *
-     * @param knowledge shared with the other servers of the upstream
-     * @param allocator of the connections' buffers
-     */
+    /** @param nanoTime measures how long connections are idle */
     public RestUpstream(
-            UpstreamSettings settings, ServerCapabilities knowledge, PoolLimits limits, ByteBufAllocator allocator) {
-        this(settings, knowledge, limits, allocator, System::nanoTime);
+            UpstreamSettings settings, ServerCapabilities capabilities, PoolLimits limits, ByteBufAllocator allocator) {
+        this(settings, capabilities, limits, allocator, System::nanoTime);
     }
 
     /** @param nanoTime tells how long connections are idle */
     RestUpstream(
             UpstreamSettings settings,
-            ServerCapabilities knowledge,
+            ServerCapabilities capabilities,
             PoolLimits limits,
             ByteBufAllocator allocator,
             LongSupplier nanoTime) {
         this.settings = settings;
         this.failures = new UpstreamFailures(settings.name(), settings.ending());
-        this.answers = new RestResponses(failures);
-        this.knowledge = knowledge;
+        this.responses = new RestResponses(failures);
+        this.capabilities = capabilities;
         this.pools = new PerLoop<>(
                 loop -> RestConnectionPool.open(settings, limits, failures, loop, allocator, nanoTime),
                 RestConnectionPool::close,
@@ -76,12 +71,12 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public List<String> extensions() {
-        return knowledge.extensions();
+        return capabilities.extensions();
     }
 
     @Override
     public ServerFeatures peer() {
-        return knowledge.peer(Wire.REST);
+        return capabilities.peer(Wire.REST);
     }
 
     @Override
@@ -92,27 +87,27 @@ public final class RestUpstream implements Upstream {
     private final class InferenceReaders implements RestResponseHandler {
         @Override
         public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
-            return answers.inference(status, headers, body);
+            return responses.inference(status, headers, body);
         }
 
         @Override
         public @Nullable PartReader passed(int status, HttpHeaders headers, long length, Reply reply) {
-            return answers.passed(status, headers, length, reply);
+            return responses.passed(status, headers, length, reply);
         }
     }
 
     @Override
     public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        if (!knowledge.dialect().eventsOverRest()) {
+        if (!capabilities.dialect().eventsOverRest()) {
             return infer(call, model, message, reply);
         }
         return infer(
-                call, model, "/infer_stream", message, new EventStreamReader(call, answers::inference, false), reply);
+                call, model, "/infer_stream", message, new EventStreamReader(call, responses::inference, false), reply);
     }
 
     @Override
     public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        RestResponseHandler document = (status, headers, content) -> answers.generated(status, content);
+        RestResponseHandler document = (status, headers, content) -> responses.generated(status, content);
         RestResponseHandler reader = generate.stream() ? new EventStreamReader(call, document, true) : document;
         String verb = generate.stream() ? "/generate_stream" : "/generate";
         return post(call, () -> ModelPath.of(asked(generate.model())) + verb, body, reader, reply);
@@ -120,12 +115,12 @@ public final class RestUpstream implements Upstream {
 
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        RestResponseHandler reader = (status, headers, content) -> answers.document(status, content);
+        RestResponseHandler reader = (status, headers, content) -> responses.document(status, content);
         if (!manage.change()) {
             body.release();
             return ask(call, () -> path(manage), reader, reply);
         }
-        // MLServer wants a body where Triton wants none.
+        // MLServer requires a body, Triton does not.
         ByteBuf json = body;
         if (!body.isReadable()) {
             body.release();
@@ -138,26 +133,26 @@ public final class RestUpstream implements Upstream {
         return manage.extension().path(manage.model(), manage.resource(), ModelPath::segment);
     }
 
-    /** KServe's server refuses every path with a version. */
+    /** KServe's server rejects every path with a version. */
     private ModelRef asked(ModelRef model) {
-        return knowledge.dialect().versions() ? model : ModelRef.of(model.name());
+        return capabilities.dialect().versions() ? model : ModelRef.of(model.name());
     }
 
-    /** Reads a stream of events where the server sends one, raw or each as an answer; otherwise the response as a whole. */
+    /** Reads server-sent events, raw or each as a response; any other response as a whole. */
     private final class EventStreamReader implements RestResponseHandler {
         private final Call call;
-        private final RestResponseHandler whole;
+        private final RestResponseHandler complete;
         private final boolean raw;
 
-        EventStreamReader(Call call, RestResponseHandler whole, boolean raw) {
+        EventStreamReader(Call call, RestResponseHandler complete, boolean raw) {
             this.call = call;
-            this.whole = whole;
+            this.complete = complete;
             this.raw = raw;
         }
 
         @Override
         public ReplyMessage read(int status, HttpHeaders headers, ByteBuf body) {
-            return whole.read(status, headers, body);
+            return complete.read(status, headers, body);
         }
 
         @Override
@@ -174,23 +169,23 @@ public final class RestUpstream implements Upstream {
 
     private Subscription infer(
             Call call, ModelRef model, String verb, InferMessage message, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec question;
+        RestRequestSpec request;
         try {
             if (!(message instanceof InferMessage.RestMessage rest)) {
                 throw failures.failure(ErrorCode.INTERNAL, "takes REST, got " + message.wire(), null);
             }
-            question = RestRequestSpec.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
+            request = RestRequestSpec.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
         } catch (OipException e) {
             message.release();
             reply.fail(e);
             return Subscription.NONE;
         }
-        return send(call, question, reader, reply);
+        return send(call, request, reader, reply);
     }
 
     @Override
     public Subscription serverReady(Call call, Reply reply) {
-        RestResponseHandler reader = (status, headers, body) -> answers.serverReady(status, body);
+        RestResponseHandler reader = (status, headers, body) -> responses.serverReady(status, body);
         return ask(call, () -> "/v2/health/ready", reader, reply);
     }
 
@@ -200,26 +195,26 @@ public final class RestUpstream implements Upstream {
     }
 
     private ReplyMessage serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
-        ReplyMessage.Server server = answers.serverMetadata(status, body);
-        knowledge.learn(server.metadata());
+        ReplyMessage.Server server = responses.serverMetadata(status, body);
+        capabilities.learn(server.metadata());
         return server;
     }
 
     @Override
     public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        RestResponseHandler reader = (status, headers, body) -> answers.modelReady(model, status, body);
+        RestResponseHandler reader = (status, headers, body) -> responses.modelReady(model, status, body);
         return askModel(call, model, "/ready", reader, reply);
     }
 
     @Override
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        RestResponseHandler reader = (status, headers, body) -> answers.modelMetadata(status, body);
+        RestResponseHandler reader = (status, headers, body) -> responses.modelMetadata(status, body);
         return askModel(call, model, "", reader, reply);
     }
 
     @Override
     public Subscription modelNames(Call call, Reply reply) {
-        RestResponseHandler reader = (status, headers, content) -> answers.document(status, content);
+        RestResponseHandler reader = (status, headers, content) -> responses.document(status, content);
         return ask(call, () -> "/v2/models", reader, reply);
     }
 
@@ -227,44 +222,44 @@ public final class RestUpstream implements Upstream {
         return ask(call, () -> ModelPath.of(asked(model)) + what, reader, reply);
     }
 
-    /** Takes the body. */
+    /** The body is taken. */
     private Subscription post(Call call, Supplier<String> path, ByteBuf body, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec question;
+        RestRequestSpec request;
         try {
-            question = RestRequestSpec.json(HttpMethod.POST, path.get(), call.headers(), body);
+            request = RestRequestSpec.json(HttpMethod.POST, path.get(), call.headers(), body);
         } catch (OipException e) {
             body.release();
             reply.fail(e);
             return Subscription.NONE;
         }
-        return send(call, question, reader, reply);
+        return send(call, request, reader, reply);
     }
 
     private Subscription ask(Call call, Supplier<String> path, RestResponseHandler reader, Reply reply) {
-        RestRequestSpec question;
+        RestRequestSpec request;
         try {
-            question = RestRequestSpec.get(path.get(), call.headers());
+            request = RestRequestSpec.get(path.get(), call.headers());
         } catch (OipException e) {
             reply.fail(e);
             return Subscription.NONE;
         }
-        return send(call, question, reader, reply);
+        return send(call, request, reader, reply);
     }
 
-    /** Takes the question. */
-    private Subscription send(Call call, RestRequestSpec question, RestResponseHandler reader, Reply reply) {
+    /** The request is taken. */
+    private Subscription send(Call call, RestRequestSpec request, RestResponseHandler reader, Reply reply) {
         if (call.hasDeadline()) {
-            question.within(settings.nanosLeft(call));
+            request.within(settings.nanosLeft(call));
         }
         RestConnectionPool pool;
         try {
             pool = pools.of(call.loop());
         } catch (OipException e) {
-            question.release();
+            request.release();
             reply.fail(e);
             return Subscription.NONE;
         }
-        Exchange exchange = new Exchange(pool, question, reader, reply, failures, settings, call.memory());
+        Exchange exchange = new Exchange(pool, request, reader, reply, failures, settings, call.memory());
         boolean stream = reader instanceof EventStreamReader;
         exchange.start(call.loop(), stream ? settings.nanosLeftOfStream(call) : settings.nanosLeft(call));
         return exchange;

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** What of a response's headers the client is to see. */
+/** The response headers that may be passed to the client. */
 final class ReturnedHeaders {
     private ReturnedHeaders() {}
 

@@ -1,6 +1,4 @@
-/**
- * An upstream that speaks V2 REST over HTTP/1.1.
- */
+/** An upstream that speaks V2 REST over HTTP/1.1. */
 @NullMarked
 package dev.isthmus.gateway.upstream.rest;
 

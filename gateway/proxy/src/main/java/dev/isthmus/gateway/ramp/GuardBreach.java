@@ -13,10 +13,10 @@ record GuardBreach(BreachKind kind, String text) {
         ERROR_RATE,
         LATENCY,
         DIFFERENCE,
-        /** Somebody wanted it. */
+        /** An operator requested it. */
         REQUESTED;
 
-        /** What metrics call it. */
+        /** The metric's tag value. */
         String label() {
             return name().toLowerCase(Locale.ROOT);
         }

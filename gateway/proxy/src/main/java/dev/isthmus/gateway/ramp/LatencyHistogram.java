@@ -3,8 +3,8 @@ package dev.isthmus.gateway.ramp;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * A histogram of durations in 16 buckets for each power of two: a percentile is at most a sixteenth too high. Recorded by many
- * threads at once, without locks.
+ * A histogram of durations with 16 buckets per power of two: a percentile is at most 1/16 too high. Lock-free and
+ * thread-safe.
  */
 final class LatencyHistogram {
     private static final int BITS = 4;
@@ -16,20 +16,23 @@ final class LatencyHistogram {
         buckets.incrementAndGet(index(Math.max(0, nanos)));
     }
 
-    /** The durations below twice the number of buckets have one each; above, the leading bits choose. */
+    /**
+     * Durations below twice the number of buckets per power have a bucket each; above, the leading bits select the
+     * bucket.
+     */
     private static int index(long nanos) {
         int shift = Math.max(0, Long.SIZE - 1 - BITS - Long.numberOfLeadingZeros(nanos));
         return (shift << BITS) + (int) (nanos >>> shift);
     }
 
-    /** The upper end of a bucket. */
+    /** The upper bound of a bucket. */
     private static long value(int index) {
         int shift = Math.max(0, (index >> BITS) - 1);
         long lead = index - ((long) shift << BITS);
         return ((lead + 1) << shift) - 1;
     }
 
-    /** The duration that this share of all did not exceed; 0 where there is none. */
+    /** The duration that this share of all did not exceed; 0 if nothing was recorded. */
     long percentile(double share) {
         long total = 0;
         for (int i = 0; i < buckets.length(); i++) {

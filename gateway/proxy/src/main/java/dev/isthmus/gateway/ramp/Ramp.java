@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The way of one target from nothing to its full share. Records come from all event loops and take no lock; all else is
- * guarded by this object's.
+ * Raises one target's share of calls step by step to its full share. Recording is lock-free and thread-safe; everything
+ * else is guarded by this object's lock.
  */
 final class Ramp implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Ramp.class);
@@ -26,17 +26,17 @@ final class Ramp implements AutoCloseable {
     private RampGuard guard;
     private TargetWeights weights;
 
-    /** Where the ramp is. */
+    /** The current state and step. */
     private static final class RampProgress {
         private RampState state = RampState.RUNNING;
         private int step;
         private long since;
         private String reason = "";
-        /** By the wall clock. */
+        /** Wall-clock time. */
         private Instant changed = Instant.EPOCH;
     }
 
-    /** @param saved where it stands; null for its first step */
+    /** @param saved the saved progress; null to start at the first step */
     Ramp(
             RampPlan plan,
             TargetWeights weights,
@@ -58,12 +58,12 @@ final class Ramp implements AutoCloseable {
             progress.step = saved.step();
             progress.reason = saved.reason();
             progress.changed = saved.changed();
-            LOG.info("ramp of model '{}': goes on {} at step {}", plan.model(), saved.state(), saved.step() + 1);
+            LOG.info("ramp of model '{}': restored as {} at step {}", plan.model(), saved.state(), saved.step() + 1);
         }
         weights.override(plan.arm(), share());
     }
 
-    /** Where it stands, for {@link RampStateStore}. */
+    /** The progress, for {@link RampStateStore}. */
     synchronized SavedRamp saved() {
         return new SavedRamp(
                 plan.configuration(), progress.state, progress.step, share(), progress.reason, progress.changed);
@@ -77,14 +77,14 @@ final class Ramp implements AutoCloseable {
         return progress.state;
     }
 
-    /** Of the target now. */
+    /** The target's current share. */
     synchronized double share() {
         return progress.state == RampState.ROLLED_BACK
                 ? 0
                 : plan.config().steps().get(progress.step);
     }
 
-    /** The route is a new one: its shares become what they are here. */
+    /** Applies the current share to the weights of a replaced route. */
     synchronized void moveTo(TargetWeights others) {
         weights = others;
         weights.override(plan.arm(), share());
@@ -92,15 +92,15 @@ final class Ramp implements AutoCloseable {
 
     void record(String arm, boolean failed, long nanos) {
         StepFigures step = figures;
-        TargetFigures whose = arm.equals(plan.arm()) ? step.target() : step.others();
-        whose.record(failed, nanos);
+        TargetFigures targetFigures = arm.equals(plan.arm()) ? step.target() : step.others();
+        targetFigures.record(failed, nanos);
     }
 
     void differed(double by) {
         figures.differed(by);
     }
 
-    /** Looks at what happened since; takes a step, or goes back. */
+    /** Checks the guard; advances to the next step, or rolls back. */
     synchronized void tick() {
         if (progress.state != RampState.RUNNING && progress.state != RampState.PAUSED) {
             return;
@@ -148,7 +148,7 @@ final class Ramp implements AutoCloseable {
         become(RampState.ROLLED_BACK);
         progress.reason = breach.kind().label() + ": " + breach.text();
         meters.rolledBack(breach.kind());
-        LOG.warn("ramp of model '{}': target '{}' is rolled back, {}", plan.model(), plan.arm(), progress.reason);
+        LOG.warn("ramp of model '{}': target '{}' is rolled back: {}", plan.model(), plan.arm(), progress.reason);
         weights.override(plan.arm(), 0);
     }
 

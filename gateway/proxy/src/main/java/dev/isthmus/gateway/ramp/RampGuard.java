@@ -5,22 +5,25 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Says whether a target does worse than it may. Used by one thread at a time. */
+/** Checks whether a target exceeds the ramp's limits. Used by one thread at a time. */
 final class RampGuard {
-    /** Fewer calls of a target say nothing of it. */
-    private static final int ENOUGH = 20;
+    /** Fewer calls to a target are no evidence. */
+    private static final int MIN_CALLS = 20;
 
     private static final double NANOS_PER_MILLI = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final ModelConfig.RampConfig config;
-    /** Of the others, from the last step in which they had enough calls: at 100 % they have none. 0 while not known. */
+    /**
+     * Of the other targets, in the last step in which they had enough calls: at a share of 100 % they have none. 0
+     * while unknown.
+     */
     private long othersP95;
 
     RampGuard(ModelConfig.RampConfig config) {
         this.config = config;
     }
 
-    /** What is exceeded in the step; null for nothing. */
+    /** The limit that is exceeded in the step; null for none. */
     @Nullable
     GuardBreach check(StepFigures step) {
         GuardBreach errors = errorRate(step);
@@ -34,27 +37,27 @@ final class RampGuard {
     private @Nullable GuardBreach errorRate(StepFigures step) {
         double rate = step.target().errorRate();
         double others = step.others().errorRate();
-        if (step.target().calls() < ENOUGH || rate <= config.maxErrorRate() || rate <= others) {
+        if (step.target().calls() < MIN_CALLS || rate <= config.maxErrorRate() || rate <= others) {
             return null;
         }
         return new GuardBreach(
                 GuardBreach.BreachKind.ERROR_RATE,
                 String.format(
                         Locale.ROOT,
-                        "%.2f %% of its calls failed, %.2f %% of the others'; at most %.2f %% may",
+                        "%.2f %% of its calls failed, %.2f %% of those to the other targets; the limit is %.2f %%",
                         100 * rate,
                         100 * others,
                         100 * config.maxErrorRate()));
     }
 
     private @Nullable GuardBreach latency(StepFigures step) {
-        if (step.others().answered() >= ENOUGH) {
+        if (step.others().answered() >= MIN_CALLS) {
             othersP95 = step.others().p95Nanos();
         }
         long own = step.target().p95Nanos();
         if (config.maxLatencyRatio() == 0
                 || othersP95 == 0
-                || step.target().answered() < ENOUGH
+                || step.target().answered() < MIN_CALLS
                 || own <= config.maxLatencyRatio() * othersP95) {
             return null;
         }
@@ -62,7 +65,7 @@ final class RampGuard {
                 GuardBreach.BreachKind.LATENCY,
                 String.format(
                         Locale.ROOT,
-                        "the 95th percentile of its latency is %.3f ms, of the others' %.3f ms; at most %.2f times as long is allowed",
+                        "its p95 latency is %.3f ms, that of the other targets %.3f ms; the limit is a factor of %.2f",
                         own / NANOS_PER_MILLI,
                         othersP95 / NANOS_PER_MILLI,
                         config.maxLatencyRatio()));
@@ -75,8 +78,8 @@ final class RampGuard {
             return null;
         }
         String what = Double.isInfinite(difference)
-                ? "answers cannot be compared with the main ones"
-                : "answers differ from the main ones by " + difference;
-        return new GuardBreach(GuardBreach.BreachKind.DIFFERENCE, "its " + what + "; at most " + limit + " is allowed");
+                ? "responses cannot be compared with the primary ones"
+                : "responses differ from the primary ones by " + difference;
+        return new GuardBreach(GuardBreach.BreachKind.DIFFERENCE, "its " + what + "; the limit is " + limit);
     }
 }

@@ -11,23 +11,23 @@ import java.util.Map;
 
 /** The meters of one ramp. */
 final class RampMeters implements AutoCloseable {
-    private final ReplaceableMeters all;
+    private final ReplaceableMeters meters;
     private final Counter steps;
     private final Map<GuardBreach.BreachKind, Counter> rollbacks = new EnumMap<>(GuardBreach.BreachKind.class);
 
     RampMeters(MeterRegistry registry, Ramp ramp) {
-        this.all = new ReplaceableMeters(registry);
+        this.meters = new ReplaceableMeters(registry);
         Tags tags = Tags.of("model", ramp.plan().model());
-        all.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
+        meters.add(Gauge.builder("isthmus.ramp.share", ramp, Ramp::share)
                 .tags(tags.and("arm", ramp.plan().arm()))::register);
         for (RampState state : RampState.values()) {
-            all.add(Gauge.builder("isthmus.ramp.state", ramp, known -> known.state() == state ? 1 : 0)
+            meters.add(Gauge.builder("isthmus.ramp.state", ramp, it -> it.state() == state ? 1 : 0)
                     .tags(tags.and("state", state.name().toLowerCase(Locale.ROOT)))::register);
         }
-        steps = all.add(each -> each.counter("isthmus.ramp.steps", tags));
+        steps = meters.add(each -> each.counter("isthmus.ramp.steps", tags));
         for (GuardBreach.BreachKind kind : GuardBreach.BreachKind.values()) {
             Tags reason = tags.and("reason", kind.label());
-            rollbacks.put(kind, all.add(each -> each.counter("isthmus.ramp.rollbacks", reason)));
+            rollbacks.put(kind, meters.add(each -> each.counter("isthmus.ramp.rollbacks", reason)));
         }
     }
 
@@ -44,6 +44,6 @@ final class RampMeters implements AutoCloseable {
 
     @Override
     public void close() {
-        all.close();
+        meters.close();
     }
 }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * A ramp as configured.
  *
  * @param model the route's key
- * @param target what is ramped
+ * @param target the ramped target
  */
 public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfig.RampConfig config) {
 
@@ -21,7 +21,7 @@ public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfi
         }
     }
 
-    /** All that it is configured as, in words that stay the same from release to release. */
+    /** A text form of the configuration that stays the same from release to release. */
     String configuration() {
         return "target=" + target.label() + " upstream=" + target.upstream() + " model=" + text(target.model())
                 + " version=" + text(target.version()) + " weight=" + target.weight() + " steps=" + config.steps()
@@ -34,7 +34,7 @@ public record RampPlan(String model, ModelConfig.TargetConfig target, ModelConfi
         return value == null ? "" : value;
     }
 
-    /** What the target is called. */
+    /** The target's name. */
     public String arm() {
         return target.label();
     }

@@ -8,17 +8,17 @@ import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A ramp as it is at one time.
+ * A snapshot of a ramp.
  *
  * @param model the route's key
- * @param arm the target that is ramped
- * @param share of the target now, from 0 to 1
- * @param step from 0; of {@code steps}
+ * @param arm the ramped target
+ * @param share the target's current share, from 0 to 1
+ * @param step index into {@code steps}
  * @param stepNanos how long the step has lasted
  * @param answered calls that the target answered in the step
  * @param errorRate of the target in the step
- * @param reason why it was rolled back; empty where it was not
- * @param changed when it came to its state and step
+ * @param reason why it was rolled back; empty if it was not
+ * @param changed when its state or step last changed
  */
 public record RampReport(
         String model,
@@ -37,7 +37,7 @@ public record RampReport(
         steps = List.copyOf(steps);
     }
 
-    /** For the admin listener. */
+    /** The report as JSON, for the admin listener. */
     public ObjectNode document() {
         ObjectNode document = JsonNodeFactory.instance.objectNode();
         document.put("model", model)

@@ -42,15 +42,15 @@ public final class RampStateFile implements RampStateStore {
             Map<String, SavedRamp> ramps = new HashMap<>();
             JsonNode all = JSON.readTree(bytes).required("ramps");
             if (!all.isObject()) {
-                throw new IllegalArgumentException("'ramps' is expected to be an object");
+                throw new IllegalArgumentException("'ramps' must be a JSON object, got " + all.getNodeType());
             }
             all.properties().forEach(ramp -> ramps.put(ramp.getKey(), ramp(ramp.getValue())));
             return ramps;
         } catch (JsonProcessingException | IllegalArgumentException | DateTimeException malformed) {
-            Path aside = file.resolveSibling(file.getFileName() + ".unreadable");
-            Files.move(file, aside, StandardCopyOption.REPLACE_EXISTING);
+            Path renamed = file.resolveSibling(file.getFileName() + ".unreadable");
+            Files.move(file, renamed, StandardCopyOption.REPLACE_EXISTING);
             throw new IOException(
-                    "it is not the state of ramps and was renamed to " + aside + ": " + firstLine(malformed),
+                    "it is not a valid ramp state file and was renamed to " + renamed + ": " + firstLine(malformed),
                     malformed);
         }
     }
@@ -71,9 +71,9 @@ public final class RampStateFile implements RampStateStore {
 
     @Override
     public void save(Map<String, SavedRamp> ramps) throws IOException {
-        Path written = file.resolveSibling(file.getFileName() + ".new");
-        write(written, JSON.writeValueAsBytes(document(ramps)));
-        Files.move(written, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        Path temporary = file.resolveSibling(file.getFileName() + ".new");
+        write(temporary, JSON.writeValueAsBytes(document(ramps)));
+        Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     }
 
     private static ObjectNode document(Map<String, SavedRamp> ramps) {
@@ -90,13 +90,13 @@ public final class RampStateFile implements RampStateStore {
         return document;
     }
 
-    /** On the disk when this returns. */
+    /** Writes the file and forces it to disk. */
     private static void write(Path file, byte[] bytes) throws IOException {
         try (FileChannel channel = FileChannel.open(
                 file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-            ByteBuffer left = ByteBuffer.wrap(bytes);
-            while (left.hasRemaining()) {
-                channel.write(left);
+            ByteBuffer remaining = ByteBuffer.wrap(bytes);
+            while (remaining.hasRemaining()) {
+                channel.write(remaining);
             }
             channel.force(true);
         }

@@ -3,9 +3,9 @@ package dev.isthmus.gateway.ramp;
 import java.io.IOException;
 import java.util.Map;
 
-/** Keeps where ramps stand beyond the process. Its calls may block, and never come from an event loop. */
+/** Persists the progress of ramps. Its methods may block; never called on an event loop. */
 public interface RampStateStore {
-    /** Keeps nothing. */
+    /** Persists nothing. */
     RampStateStore NONE = new RampStateStore() {
         @Override
         public Map<String, SavedRamp> load() {
@@ -17,16 +17,16 @@ public interface RampStateStore {
     };
 
     /**
-     * What was saved last, by model; empty where nothing was.
+     * The progress saved last, by model; empty if none was saved.
      *
-     * @throws IOException when it cannot be read, or is not what was saved
+     * @throws IOException if it cannot be read or is malformed
      */
     Map<String, SavedRamp> load() throws IOException;
 
     /**
-     * Replaces what was saved.
+     * Replaces the saved progress.
      *
-     * @throws IOException when it cannot be kept; what was saved before is left
+     * @throws IOException if it cannot be saved; what was saved before is left
      */
     void save(Map<String, SavedRamp> ramps) throws IOException;
 }

@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All ramps of a process, by their model: the routes' keys. They outlive reloads of the configuration that leave them as they
- * are. Used from any thread; a record takes no lock.
+ * All ramps of a process, by the route's key. A ramp survives reloads that leave its configuration unchanged.
+ * Thread-safe; recording is lock-free.
  */
 public final class Ramps implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Ramps.class);
@@ -34,10 +34,10 @@ public final class Ramps implements AutoCloseable {
     private volatile Map<String, Ramp> byModel = Map.of();
 
     /**
-     * No ramps yet.
+     * Starts without ramps.
      *
-     * @param nanoTime on any scale, but not the wall clock's
-     * @param scheduler looks after the ramps every second until this is closed; the caller's. It may be blocked
+     * @param nanoTime on any scale, but not wall-clock time
+     * @param scheduler checks the ramps every second until this is closed; not closed by this. It may be blocked
      */
     public Ramps(MeterRegistry registry, LongSupplier nanoTime, ScheduledExecutorService scheduler) {
         this(registry, nanoTime, InstantSource.system(), scheduler, RampStateStore.NONE);
@@ -61,34 +61,34 @@ public final class Ramps implements AutoCloseable {
         this.schedule = scheduler.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
-    /** Whether a failure counts against a target: what is the server's and not the client's. */
+    /** Whether a failure counts against a target: those caused by the server, not by the client. */
     public static boolean counts(ErrorCode code) {
         return code.httpStatus() >= SERVER_ERRORS;
     }
 
     /**
-     * A configuration takes over: its ramps begin, those that it has unchanged go on where they are with its weights, others
-     * end. What begins goes on where it was saved. Called before calls go by the new weights; may block.
+     * Replaces the ramps: unchanged ones continue with the new weights, new ones start with their saved progress, the
+     * others end. Called before calls are routed by the new weights; may block.
      */
     public synchronized void install(Map<RampPlan, TargetWeights> plans) {
-        Map<String, Ramp> next = new HashMap<>();
+        Map<String, Ramp> installed = new HashMap<>();
         Map<String, Ramp> before = byModel;
         plans.forEach((plan, weights) -> {
-            Ramp known = before.get(plan.model());
-            if (known != null && known.plan().equals(plan)) {
-                known.moveTo(weights);
-                next.put(plan.model(), known);
+            Ramp existing = before.get(plan.model());
+            if (existing != null && existing.plan().equals(plan)) {
+                existing.moveTo(weights);
+                installed.put(plan.model(), existing);
             }
         });
-        // The meters of what ends go before new ones of the same names come.
-        before.values().stream().filter(ramp -> !next.containsValue(ramp)).forEach(Ramp::close);
+        // Meters of ended ramps are removed before new ones of the same names are registered.
+        before.values().stream().filter(ramp -> !installed.containsValue(ramp)).forEach(Ramp::close);
         plans.forEach((plan, weights) ->
-                next.computeIfAbsent(plan.model(), model -> begun(plan, weights, before.containsKey(model))));
-        byModel = Map.copyOf(next);
+                installed.computeIfAbsent(plan.model(), model -> begun(plan, weights, before.containsKey(model))));
+        byModel = Map.copyOf(installed);
         save();
     }
 
-    /** @param changed whether another ramp of the model was here: what was saved is that one's */
+    /** @param changed whether the model had another ramp, to which the saved progress belongs */
     private Ramp begun(RampPlan plan, TargetWeights weights, boolean changed) {
         return new Ramp(plan, weights, changed ? null : saved.of(plan), nanoTime, clock, registry);
     }
@@ -102,10 +102,10 @@ public final class Ramps implements AutoCloseable {
     }
 
     /**
-     * A call of a model's target ended. Nothing happens where the model has no ramp.
+     * Records the end of a call to a model's target. Does nothing if the model has no ramp.
      *
-     * @param failed as in {@link #counts}; calls that a client gave up are not recorded
-     * @param nanos from the request's going out to the answer's coming
+     * @param failed as in {@link #counts}; calls cancelled by their client are not recorded
+     * @param nanos from sending the request to the response
      */
     public void record(String model, String arm, boolean failed, long nanos) {
         Ramp ramp = byModel.get(model);
@@ -114,7 +114,10 @@ public final class Ramps implements AutoCloseable {
         }
     }
 
-    /** The answer of a model's shadow differs from the main one; it counts where the shadow has the ramped target's name. */
+    /**
+     * Records how far a shadow's response differs from the primary one; it counts if the shadow is named like the
+     * ramped target.
+     */
     public void differed(String model, String shadow, double difference) {
         Ramp ramp = byModel.get(model);
         if (ramp != null && ramp.plan().arm().equals(shadow)) {
@@ -122,23 +125,23 @@ public final class Ramps implements AutoCloseable {
         }
     }
 
-    /** Looks after all ramps now. */
+    /** Checks all ramps. */
     void tick() {
         for (Ramp ramp : byModel.values()) {
             try {
                 ramp.tick();
             } catch (RuntimeException fault) {
-                // The others, and the next tick, are to come all the same.
-                LOG.error("ramp of model '{}'", ramp.plan().model(), fault);
+                // Must not stop the other ramps or the next tick.
+                LOG.error("check of the ramp of model '{}' failed", ramp.plan().model(), fault);
             }
         }
         save();
     }
 
     /**
-     * No further steps until {@link #resume}; the guard stays.
+     * Stops stepping until {@link #resume}; the guard stays active.
      *
-     * @throws OipException NOT_FOUND where the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp
      */
     public void pause(String model) {
         of(model).pause();
@@ -146,9 +149,9 @@ public final class Ramps implements AutoCloseable {
     }
 
     /**
-     * Steps go on.
+     * Continues stepping.
      *
-     * @throws OipException NOT_FOUND where the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp
      */
     public void resume(String model) {
         of(model).resume();
@@ -156,9 +159,9 @@ public final class Ramps implements AutoCloseable {
     }
 
     /**
-     * Begins again at the first step, whatever happened.
+     * Starts again at the first step, in any state.
      *
-     * @throws OipException NOT_FOUND where the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp
      */
     public void restart(String model) {
         of(model).restart();
@@ -166,9 +169,9 @@ public final class Ramps implements AutoCloseable {
     }
 
     /**
-     * Takes the target's share away until {@link #restart}.
+     * Sets the target's share to 0 until {@link #restart}.
      *
-     * @throws OipException NOT_FOUND where the model has no ramp
+     * @throws OipException NOT_FOUND if the model has no ramp
      */
     public void rollBack(String model) {
         of(model).rollBack();
@@ -183,7 +186,7 @@ public final class Ramps implements AutoCloseable {
         return ramp;
     }
 
-    /** All ramps as they are now, by model. */
+    /** All ramps, by model. */
     public List<RampReport> reports() {
         return byModel.values().stream()
                 .map(Ramp::report)
@@ -191,7 +194,7 @@ public final class Ramps implements AutoCloseable {
                 .toList();
     }
 
-    /** The same for the admin listener. */
+    /** All ramps as JSON, for the admin listener. */
     public ArrayNode document() {
         ArrayNode document = JsonNodeFactory.instance.arrayNode();
         reports().forEach(report -> document.add(report.document()));

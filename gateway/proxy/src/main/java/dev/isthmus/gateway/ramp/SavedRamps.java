@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a store has of the ramps. A store that fails is told of once, and tried again; ramps go on without it. */
+/** The saved progress of ramps. A failing store is reported once and retried; ramps continue without it. */
 final class SavedRamps {
     private static final Logger LOG = LoggerFactory.getLogger(SavedRamps.class);
 
@@ -26,14 +26,14 @@ final class SavedRamps {
             return store.load();
         } catch (IOException e) {
             LOG.error(
-                    "the state of ramps in '{}' cannot be read, every ramp begins at its first step: {}",
+                    "cannot read the ramp state in '{}', so every ramp starts at its first step: {}",
                     store,
                     e.toString());
             return Map.of();
         }
     }
 
-    /** Where the ramp stood when it was last seen; null where it was not, or was configured otherwise. */
+    /** The saved progress of a ramp; null if there is none, or its configuration differs. */
     synchronized @Nullable SavedRamp of(RampPlan plan) {
         SavedRamp ramp = saved.get(plan.model());
         boolean same = ramp != null
@@ -42,25 +42,25 @@ final class SavedRamps {
         return same ? ramp : null;
     }
 
-    /** Saves no more. */
+    /** Stops saving. */
     synchronized void close() {
         closed = true;
     }
 
-    /** @param ramps as they are now; saved where they are not as they were saved last */
+    /** @param ramps the current progress; saved if it has changed */
     synchronized void save(Supplier<Map<String, SavedRamp>> ramps) {
-        Map<String, SavedRamp> now = ramps.get();
-        if (closed || now.equals(saved)) {
+        Map<String, SavedRamp> current = ramps.get();
+        if (closed || current.equals(saved)) {
             return;
         }
         try {
-            store.save(now);
-            saved = now;
+            store.save(current);
+            saved = current;
             failing = false;
         } catch (IOException e) {
             if (!failing) {
                 LOG.error(
-                        "the state of ramps cannot be kept in '{}', a restart takes them back: {}",
+                        "cannot save the ramp state to '{}', so a restart loses later progress: {}",
                         store,
                         e.toString());
             }

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import java.util.concurrent.atomic.DoubleAccumulator;
 
-/** What happened in one step of a ramp. Recorded by many threads at once, without locks. */
+/** Statistics of one step of a ramp. Lock-free and thread-safe. */
 final class StepFigures {
     private final TargetFigures target = new TargetFigures();
     private final TargetFigures others = new TargetFigures();
@@ -20,7 +20,7 @@ final class StepFigures {
         difference.accumulate(by);
     }
 
-    /** The largest so far. */
+    /** The largest difference so far. */
     double difference() {
         return difference.get();
     }

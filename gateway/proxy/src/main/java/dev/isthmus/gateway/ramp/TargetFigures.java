@@ -2,7 +2,7 @@ package dev.isthmus.gateway.ramp;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** How the calls of a target, or of several, ended in one step. Recorded by many threads at once, without locks. */
+/** Call statistics of one or several targets in one step. Lock-free and thread-safe. */
 final class TargetFigures {
     private static final double PERCENTILE = 0.95;
 
@@ -10,7 +10,7 @@ final class TargetFigures {
     private final LongAdder failed = new LongAdder();
     private final LatencyHistogram latencies = new LatencyHistogram();
 
-    /** @param nanos counts for those that did not fail: failures are quick, or as long as a timeout */
+    /** @param nanos ignored for failures, which are quick or take a full timeout */
     void record(boolean failure, long nanos) {
         if (failure) {
             failed.increment();
@@ -35,7 +35,7 @@ final class TargetFigures {
         return all == 0 ? 0 : (double) failures / all;
     }
 
-    /** The 95th percentile of those answered. */
+    /** The 95th percentile latency of answered calls. */
     long p95Nanos() {
         return latencies.percentile(PERCENTILE);
     }

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.ramp;
 
-/** The shares of a route's targets, which a ramp moves. From any thread. */
+/** The weights of a route's targets, which a ramp overrides. Thread-safe. */
 @FunctionalInterface
 public interface TargetWeights {
 
     /**
-     * Gives a target a share of the calls, and the others the rest.
+     * Sets a target's share of calls; the others share the rest.
      *
      * @param share from 0 to 1
      */

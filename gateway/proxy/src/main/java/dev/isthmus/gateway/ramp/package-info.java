@@ -1,6 +1,6 @@
 /**
- * Guarded ramps: a target's share of a model's calls goes up step by step, and back to nothing where the target does worse
- * than the others. Knows of calls only how they ended. No channel types.
+ * Guarded ramps: a target's share of a model's calls grows step by step, and drops to 0 if the target performs worse
+ * than the others. Knows only how calls ended. No channel types.
  */
 @NullMarked
 package dev.isthmus.gateway.ramp;

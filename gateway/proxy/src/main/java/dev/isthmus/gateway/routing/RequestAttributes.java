@@ -6,16 +6,16 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What routing may look at in a request, beside its model.
+ * The attributes of a request that routing may use, besides its model.
  *
- * @param headers all that the client sent
- * @param parameters those of the request, not of its tensors
- * @param id of the request; empty where it has none
+ * @param headers all request headers
+ * @param parameters of the request, not of its tensors
+ * @param id of the request; empty if it has none
  */
 public record RequestAttributes(HeaderFields headers, Map<String, Parameter> parameters, String id) {
     private static final double EXACT = 0x1p53;
 
-    /** Nothing is known. */
+    /** No attributes. */
     public static final RequestAttributes NONE = new RequestAttributes(HeaderFields.NONE, Map.of(), "");
 
     @Nullable
@@ -24,8 +24,8 @@ public record RequestAttributes(HeaderFields headers, Map<String, Parameter> par
     }
 
     /**
-     * A parameter as text: numbers in decimal, whole ones without a point, whatever type they came in; null for none, and for
-     * one that the protocol does not have.
+     * A parameter as text: numbers in decimal, integral ones without a decimal point, whatever their type; null if it
+     * is absent or of a type outside the protocol.
      */
     @Nullable
     String parameter(String name) {

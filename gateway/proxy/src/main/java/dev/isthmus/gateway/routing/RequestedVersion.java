@@ -4,18 +4,18 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The version that a call names itself, and not by a label: it is served by that version or refused.
+ * The explicit version of a request, not a label: only that version may serve it.
  *
- * @param pin the version of the targets that are chosen from: this one where a target has it; null for targets without one
+ * @param pin the version of the candidate targets: this one if a target has it; null for targets without a version
  */
 record RequestedVersion(String version, @Nullable String pin) {
 
-    /** Whether the arm answers with this version, or may. */
+    /** Whether the target serves this version, or may. */
     boolean mayBeServedBy(WeightedTarget arm) {
         return arm.version() == null || version.equals(arm.version());
     }
 
-    /** Whether the arm is one of those that are chosen from. */
+    /** Whether the target is a candidate. */
     boolean isAmong(WeightedTarget arm) {
         return Objects.equals(pin, arm.version());
     }

@@ -14,7 +14,10 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** All that is configured for one model, or for all models of a pattern. Immutable but for the shares of its split. */
+/**
+ * The configuration of one model, or of all models that match a pattern. Immutable except for the weights of its
+ * targets.
+ */
 public final class Route {
     private final String key;
     private final long seed;
@@ -24,161 +27,158 @@ public final class Route {
     private final @Nullable StickyKey sticky;
     private final List<WeightedTarget> shadows;
     private final @Nullable WeightedTarget fallback;
-    private final SelectionState choices;
+    private final SelectionState selectionState;
     private final boolean needsParameters;
     private final List<Upstream> upstreams;
     private final VersionRule versions;
 
     /**
-     * @param name what targets without a name of their own call the model; null for the client's name
-     * @throws IllegalArgumentException for targets or rules that cannot be
+     * @param name what targets without a model name of their own call the model; null for the client's name
+     * @throws IllegalArgumentException for invalid targets or rules
      */
     Route(
             String key,
             @Nullable String name,
             ModelConfig config,
             Function<String, Upstream> upstreams,
-            SelectionState choices) {
-        UpstreamModelName naming = UpstreamModelName.of(name, config);
+            SelectionState selectionState) {
+        UpstreamModelName modelNames = UpstreamModelName.of(name, config);
         this.key = key;
         this.seed = StickyHash.of(key);
         this.config = config;
-        this.split = new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, naming));
+        this.split = new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, modelNames));
         this.rules =
                 config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
         this.sticky = StickyKey.of(config.sticky());
         this.shadows = config.shadow().stream()
-                .map(shadow -> WeightedTarget.of(shadow, upstreams, naming))
+                .map(shadow -> WeightedTarget.of(shadow, upstreams, modelNames))
                 .toList();
-        this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, naming);
-        this.choices = choices;
+        this.fallback = config.fallback() == null ? null : WeightedTarget.of(config.fallback(), upstreams, modelNames);
+        this.selectionState = selectionState;
         this.needsParameters =
                 (sticky != null && !sticky.header()) || rules.stream().anyMatch(RoutingRule::needsParameters);
-        this.versions = VersionRule.of(config, naming, split.arms());
+        this.versions = VersionRule.of(config, modelNames, split.arms());
         this.upstreams = Stream.concat(split.arms().stream(), Stream.ofNullable(fallback))
                 .map(WeightedTarget::upstream)
                 .distinct()
                 .toList();
     }
 
-    /** The configured name or pattern: what metrics and hashes know the route by. */
+    /** The configured name or pattern, which identifies the route in metrics and hashes. */
     public String key() {
         return key;
     }
 
-    /** What is configured. */
     public ModelConfig config() {
         return config;
     }
 
-    /** The shares of the targets. */
+    /** The targets and their weights. */
     public WeightedTargets split() {
         return split;
     }
 
-    /**
-     * Whether rules or the sticky key look at request parameters. Where they do not, parameters are still what says that a
-     * request is one of a sequence.
-     */
+    /** Whether rules or the sticky key use request parameters. If not, parameters still identify a sequence. */
     public boolean needsParameters() {
         return needsParameters;
     }
 
     /**
-     * The targets that may serve what a client asks, in the order of their names, those without a share among them.
+     * The targets that may serve the requested model, ordered by name, including those with a share of 0.
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that none of them serves
      */
-    public List<Target> targets(ModelRef asked) {
-        RequestedVersion named = versions.named(asked);
+    public List<Target> targets(ModelRef requested) {
+        RequestedVersion version = versions.named(requested);
         return split.arms().stream()
-                .filter(arm -> named == null || named.isAmong(arm))
-                .map(arm -> arm.target(asked))
+                .filter(arm -> version == null || version.isAmong(arm))
+                .map(arm -> arm.target(requested))
                 .toList();
     }
 
-    /** The upstreams of all targets and of the fallback, each once. */
+    /** The distinct upstreams of all targets and of the fallback. */
     public List<Upstream> upstreams() {
         return upstreams;
     }
 
-    /** The upstreams of copied traffic. */
+    /** The upstreams of the shadows. */
     public List<Upstream> shadowUpstreams() {
         return shadows.isEmpty()
                 ? List.of()
                 : shadows.stream().map(WeightedTarget::upstream).toList();
     }
 
-    /** The targets of copied traffic, in the order of the configuration. */
-    public List<Target> shadows(ModelRef asked) {
+    /** The shadow targets, in configuration order. */
+    public List<Target> shadows(ModelRef requested) {
         return shadows.isEmpty()
                 ? List.of()
-                : shadows.stream().map(arm -> arm.target(asked)).toList();
+                : shadows.stream().map(arm -> arm.target(requested)).toList();
     }
 
-    /** What takes over from a target that failed; null where nothing does. */
-    public @Nullable Target fallback(ModelRef asked) {
-        return fallback == null || versions.excludes(fallback, asked) ? null : fallback.target(asked);
-    }
-
-    /**
-     * Chooses for a request on its own: by the first rule that matches, its sequence, the sticky key, or else by chance.
-     *
-     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
-     */
-    public TargetSelection pick(ModelRef asked, RequestAttributes attributes) {
-        return pick(asked, attributes, null);
+    /** The fallback for a failed target; null if there is none. */
+    public @Nullable Target fallback(ModelRef requested) {
+        return fallback == null || versions.excludes(fallback, requested) ? null : fallback.target(requested);
     }
 
     /**
-     * Chooses for a request.
+     * Chooses a target for a unary request: by the first matching rule, its sequence, the sticky key, or else at
+     * random.
      *
-     * @param stream what its stream has been given by chance; null for a request on its own
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
      */
-    public TargetSelection pick(ModelRef asked, RequestAttributes attributes, @Nullable StreamSelections stream) {
-        RequestedVersion named = versions.named(asked);
-        int rule = rule(attributes, named);
-        WeightedTarget ruled = rule < 0 ? null : rules.get(rule).arm();
+    public TargetSelection pick(ModelRef requested, RequestAttributes attributes) {
+        return pick(requested, attributes, null);
+    }
+
+    /**
+     * Chooses a target for a request.
+     *
+     * @param stream the random choices of its stream so far; null for a unary request
+     * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
+     */
+    public TargetSelection pick(ModelRef requested, RequestAttributes attributes, @Nullable StreamSelections stream) {
+        RequestedVersion version = versions.named(requested);
+        int rule = rule(attributes, version);
+        WeightedTarget ruleTarget = rule < 0 ? null : rules.get(rule).arm();
         SequenceKey sequence = SequenceKey.of(attributes);
         if (sequence != null) {
             long hash = StickyHash.of(seed, sequence.id());
-            WeightedTarget arm = sequenceArm(asked, named, sequence, ruled, hash);
-            return new TargetSelection(arm.target(asked), StickyHash.affinity(hash), true);
+            WeightedTarget arm = sequenceArm(requested, version, sequence, ruleTarget, hash);
+            return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), true);
         }
         String value = sticky == null ? null : sticky.value(attributes);
         if (value != null) {
             long hash = StickyHash.of(seed, value);
-            WeightedTarget arm = ruled == null ? split.at(hash, named) : ruled;
-            return new TargetSelection(arm.target(asked), StickyHash.affinity(hash), false);
+            WeightedTarget arm = ruleTarget == null ? split.at(hash, version) : ruleTarget;
+            return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), false);
         }
-        WeightedTarget arm = ruled == null ? chance(stream, named) : ruled;
-        return new TargetSelection(arm.target(asked), Call.NO_AFFINITY, false);
+        WeightedTarget arm = ruleTarget == null ? chance(stream, version) : ruleTarget;
+        return new TargetSelection(arm.target(requested), Call.NO_AFFINITY, false);
     }
 
     /**
-     * Says what {@link #pick} does with calls like this, by the shares of now, and why. Changes nothing; a sequence counts as
-     * one that begins.
+     * Explains what {@link #pick} does with such a request under the current weights. Changes nothing; a sequence is
+     * treated as starting.
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves
      */
-    public RouteDecision decide(ModelRef asked, RequestAttributes attributes) {
-        RequestedVersion named = versions.named(asked);
-        int chosen = rule(attributes, named);
+    public RouteDecision decide(ModelRef requested, RequestAttributes attributes) {
+        RequestedVersion version = versions.named(requested);
+        int chosen = rule(attributes, version);
         Map<String, TargetShare> shares = new HashMap<>();
         for (WeightedTarget arm : split.arms()) {
             double share = chosen < 0
-                    ? split.share(arm, named)
+                    ? split.share(arm, version)
                     : arm.equals(rules.get(chosen).arm()) ? 1 : 0;
-            shares.put(arm.name(), new TargetShare(arm.target(asked), share, mayServe(arm, named)));
+            shares.put(arm.name(), new TargetShare(arm.target(requested), share, mayServe(arm, version)));
         }
         List<RuleResult> results = new ArrayList<>();
         for (int i = 0; i < rules.size(); i++) {
-            boolean takes = takes(rules.get(i), attributes, named);
+            boolean applies = takes(rules.get(i), attributes, version);
             results.add(
                     i == chosen
                             ? RuleResult.CHOSEN
-                            : takes
+                            : applies
                                     ? RuleResult.LATER
                                     : rules.get(i).matches(attributes)
                                             ? RuleResult.OTHER_VERSION
@@ -193,60 +193,60 @@ public final class Route {
                 value,
                 value == null
                         ? null
-                        : split.at(StickyHash.of(seed, value), named).name(),
-                shadows(asked),
-                fallback(asked));
+                        : split.at(StickyHash.of(seed, value), version).name(),
+                shadows(requested),
+                fallback(requested));
     }
 
-    /** The version that targets without one of their own are asked for; empty where the server chooses. */
-    public String version(ModelRef asked) {
-        return versions.naming().of(asked, null, null).version();
+    /** The version requested from targets without a version of their own; empty to let the server choose. */
+    public String version(ModelRef requested) {
+        return versions.naming().of(requested, null, null).version();
     }
 
-    private static boolean mayServe(WeightedTarget arm, @Nullable RequestedVersion named) {
-        return named == null || named.mayBeServedBy(arm);
+    private static boolean mayServe(WeightedTarget arm, @Nullable RequestedVersion version) {
+        return version == null || version.mayBeServedBy(arm);
     }
 
-    private static boolean takes(RoutingRule rule, RequestAttributes attributes, @Nullable RequestedVersion named) {
-        return rule.matches(attributes) && mayServe(rule.arm(), named);
+    private static boolean takes(RoutingRule rule, RequestAttributes attributes, @Nullable RequestedVersion version) {
+        return rule.matches(attributes) && mayServe(rule.arm(), version);
     }
 
-    /** The index of the first rule that matches and whose target may serve the call; -1 for none. */
-    private int rule(RequestAttributes attributes, @Nullable RequestedVersion named) {
+    /** The index of the first rule that matches and whose target may serve the request; -1 for none. */
+    private int rule(RequestAttributes attributes, @Nullable RequestedVersion version) {
         for (int i = 0; i < rules.size(); i++) {
-            if (takes(rules.get(i), attributes, named)) {
+            if (takes(rules.get(i), attributes, version)) {
                 return i;
             }
         }
         return -1;
     }
 
-    /** A running sequence stays where it is; one that starts goes where the weights of now send it. */
+    /** A running sequence stays on its target; one that starts is placed by the current weights. */
     private WeightedTarget sequenceArm(
-            ModelRef asked,
-            @Nullable RequestedVersion named,
+            ModelRef requested,
+            @Nullable RequestedVersion version,
             SequenceKey sequence,
-            @Nullable WeightedTarget ruled,
+            @Nullable WeightedTarget ruleTarget,
             long hash) {
-        SequencePins pins = choices.pins();
-        long pin = SequencePins.key(asked.name(), named == null ? "" : named.version(), sequence.id());
-        WeightedTarget.TargetFactory place = sequence.start() ? null : pins.find(pin);
-        WeightedTarget pinned = place == null ? null : split.at(place);
-        if (pinned != null && named != null && !named.mayBeServedBy(pinned)) {
+        SequencePins pins = selectionState.pins();
+        long pinKey = SequencePins.key(requested.name(), version == null ? "" : version.version(), sequence.id());
+        WeightedTarget.TargetFactory destination = sequence.start() ? null : pins.find(pinKey);
+        WeightedTarget pinned = destination == null ? null : split.at(destination);
+        if (pinned != null && version != null && !version.mayBeServedBy(pinned)) {
             pinned = null;
         }
-        WeightedTarget arm = ruled != null ? ruled : pinned != null ? pinned : split.at(hash, named);
+        WeightedTarget arm = ruleTarget != null ? ruleTarget : pinned != null ? pinned : split.at(hash, version);
         if (sequence.end()) {
-            pins.forget(pin);
-        } else if (!arm.place().equals(place)) {
-            pins.remember(pin, arm.place());
+            pins.forget(pinKey);
+        } else if (!arm.place().equals(destination)) {
+            pins.remember(pinKey, arm.place());
         }
         return arm;
     }
 
-    private WeightedTarget chance(@Nullable StreamSelections stream, @Nullable RequestedVersion named) {
+    private WeightedTarget chance(@Nullable StreamSelections stream, @Nullable RequestedVersion version) {
         return stream == null
-                ? split.at(choices.random().nextLong(), named)
-                : stream.arm(key, split, named, choices.random());
+                ? split.at(selectionState.random().nextLong(), version)
+                : stream.arm(key, split, version, selectionState.random());
     }
 }

@@ -5,15 +5,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where {@link Route#pick} sends calls like one, and why.
+ * Where {@link Route#pick} sends such requests, and why.
  *
- * @param rules what came of each rule, in the order of the configuration
+ * @param rules the result of each rule, in configuration order
  * @param targets by name
- * @param sequence whether the call is one of a sequence
- * @param key what is hashed: its sequence's id, or else the value of its sticky key; null where it has neither
- * @param hashed the name of the target that this goes to where no rule names one; null where nothing is hashed
- * @param shadows the targets that get copies, in the order of the configuration
- * @param fallback what takes over from a target that failed; null where nothing does
+ * @param sequence whether the request belongs to a sequence
+ * @param key the hashed key: the sequence id, or else the value of the sticky key; null if there is neither
+ * @param hashed the name of the target selected by the hash if no rule selects one; null if nothing is hashed
+ * @param shadows the shadow targets, in configuration order
+ * @param fallback the fallback for a failed target; null if there is none
  */
 public record RouteDecision(
         List<RuleResult> rules,
@@ -24,22 +24,22 @@ public record RouteDecision(
         List<Target> shadows,
         @Nullable Target fallback) {
 
-    /** What came of a rule. */
+    /** The result of evaluating a rule. */
     public enum RuleResult {
         NO_MATCH,
-        /** It matches, but its target has another version than the call names. */
+        /** It matches, but its target serves another version than the requested one. */
         OTHER_VERSION,
-        /** It names the target. */
+        /** It selects the target. */
         CHOSEN,
-        /** It matches, but an earlier one names the target. */
+        /** It matches, but an earlier rule selects the target. */
         LATER
     }
 
     /**
-     * What a target gets.
+     * A target's part of such requests.
      *
-     * @param share of such calls, from 0 to 1
-     * @param serves whether it may serve the version that they name
+     * @param share from 0 to 1
+     * @param serves whether it may serve the requested version
      */
     public record TargetShare(Target target, double share, boolean serves) {}
 
@@ -49,7 +49,7 @@ public record RouteDecision(
         shadows = List.copyOf(shadows);
     }
 
-    /** Whether a rule names the target. */
+    /** Whether a rule selects the target. */
     public boolean ruled() {
         return rules.contains(RuleResult.CHOSEN);
     }

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Which requests go to one arm: those of which every condition holds. */
+/** Sends requests that meet every condition to one target. */
 record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
 
-    /** @throws IllegalArgumentException where the rule's target is no arm */
+    /** @throws IllegalArgumentException if the rule names no target of the route */
     static RoutingRule of(ModelConfig.RuleConfig config, WeightedTargets split) {
         WeightedTarget arm = split.named(config.target());
         if (arm == null) {
             throw new IllegalArgumentException(
-                    "a rule's target is named '" + config.target() + "', expected one of " + split.names());
+                    "unknown target '" + config.target() + "' in a rule, expected one of " + split.names());
         }
         List<Condition> conditions = new ArrayList<>();
         config.headers()
@@ -38,15 +38,15 @@ record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
         return conditions.stream().anyMatch(condition -> !condition.header);
     }
 
-    /** @param header whether a header is looked at, or a parameter */
+    /** @param header whether it tests a header, rather than a parameter */
     private record Condition(boolean header, String name, ValuePattern value) {
         boolean holds(RequestAttributes attributes) {
             return value.matches(header ? attributes.header(name) : attributes.parameter(name));
         }
     }
 
-    /** @param open whether any text may follow */
-    private record ValuePattern(String text, boolean open) {
+    /** @param prefix whether it is a prefix */
+    private record ValuePattern(String text, boolean prefix) {
         static ValuePattern of(String pattern) {
             return pattern.endsWith("*")
                     ? new ValuePattern(pattern.substring(0, pattern.length() - 1), true)
@@ -54,7 +54,7 @@ record RoutingRule(List<Condition> conditions, WeightedTarget arm) {
         }
 
         boolean matches(@Nullable String value) {
-            return value != null && (open ? value.startsWith(text) : value.equals(text));
+            return value != null && (prefix ? value.startsWith(text) : value.equals(text));
         }
     }
 }

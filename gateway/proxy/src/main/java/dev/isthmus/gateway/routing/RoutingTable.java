@@ -23,13 +23,14 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which route takes a model: its exact name, then an alias, then patterns, those with more literal characters first; then,
- * where the configuration names none, an upstream that was found to serve it, then the default upstream. Immutable; used by all event loops.
+ * Maps a model to its route: by exact name, by alias, by pattern, patterns with more literal characters first; then,
+ * for models that are not configured, to an upstream discovered to serve it, or the default upstream. Immutable and
+ * thread-safe.
  */
 public final class RoutingTable {
     /** The key of the default upstream's route. */
     public static final String DEFAULT = "default";
-    /** The key of the routes of models that upstreams were found to serve. */
+    /** The key of routes to discovered upstreams. */
     public static final String DISCOVERED = "discovered";
 
     private static final int CACHED_NAMES = 4096;
@@ -39,7 +40,7 @@ public final class RoutingTable {
     private final Map<String, Route> configured;
     private final Map<String, Route> byName;
     private final ModelNames names;
-    // Names are client-made: few are kept, and no long ones.
+    // Clients choose the names, so their number and length are bounded.
     private final Cache<String, Route> byPattern = Caffeine.newBuilder()
             .maximumSize(CACHED_NAMES)
             .executor(Runnable::run)
@@ -48,33 +49,36 @@ public final class RoutingTable {
     private final Map<Upstream, Route> byDiscovery = new ConcurrentHashMap<>();
     private final @Nullable Upstream fallback;
     private final @Nullable Route fallbackRoute;
-    private final SelectionState choices;
+    private final SelectionState selectionState;
 
     /**
      * A table of the configured models.
      *
      * @param models by name or pattern
-     * @param upstreams gives the upstream of a name, or throws
-     * @param fallback takes the models that are not known otherwise; null refuses them
-     * @param discovered the models that upstreams were found to serve, now; asked for each call of a model that is not configured
-     * @throws IllegalArgumentException for a model that is configured as it cannot be
+     * @param upstreams returns the upstream of a name, or throws
+     * @param fallback the default upstream for unknown models; null rejects them
+     * @param discovered the models currently discovered on upstreams; read for each call of a model that is not
+     *     configured
+     * @throws IllegalArgumentException if a model's configuration is invalid
      */
     public RoutingTable(
             Map<String, ModelConfig> models,
             Function<String, Upstream> upstreams,
             @Nullable Upstream fallback,
             Supplier<Map<String, Upstream>> discovered,
-            SelectionState choices) {
+            SelectionState selectionState) {
         SortedMap<String, Route> routes = new TreeMap<>();
         models.forEach((name, config) ->
-                routes.put(name, new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, choices)));
+                routes.put(
+                        name,
+                        new Route(name, ModelPattern.is(name) ? null : name, config, upstreams, selectionState)));
         this.configured = routes;
         this.names = new ModelNames(models);
         Map<String, Route> exact = new HashMap<>();
         names.exact().forEach((name, match) -> exact.put(name, routeOf(match)));
         this.byName = Map.copyOf(exact);
         this.discovered = discovered;
-        this.choices = choices;
+        this.selectionState = selectionState;
         this.fallback = fallback;
         this.fallbackRoute = fallback == null ? null : whole(DEFAULT, fallback);
     }
@@ -83,13 +87,13 @@ public final class RoutingTable {
         return Objects.requireNonNull(configured.get(match.key()));
     }
 
-    /** The route to an upstream as it is. */
+    /** A route to an upstream without further configuration. */
     private Route whole(String key, Upstream upstream) {
-        return new Route(key, null, ModelConfig.of(upstream.name()), name -> upstream, choices);
+        return new Route(key, null, ModelConfig.of(upstream.name()), name -> upstream, selectionState);
     }
 
     /**
-     * The route that takes a model.
+     * The route of a model.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
@@ -98,9 +102,9 @@ public final class RoutingTable {
     }
 
     /**
-     * A route that {@link #find} found.
+     * Returns the route that {@link #find} found.
      *
-     * @throws OipException NOT_FOUND where there is none, for a model that no upstream serves
+     * @throws OipException NOT_FOUND if there is none
      */
     public static Route required(@Nullable Route found, ModelRef model) {
         if (found == null) {
@@ -109,7 +113,7 @@ public final class RoutingTable {
         return found;
     }
 
-    /** The route that takes a model; null where no upstream serves it. Costs one look-up for a configured name. */
+    /** The route of a model; null if no upstream serves it. One map look-up for a configured name. */
     public @Nullable Route find(ModelRef model) {
         String name = model.name();
         Route exact = byName.get(name);
@@ -131,8 +135,8 @@ public final class RoutingTable {
         if (!names.hasPatterns()) {
             return null;
         }
-        boolean kept = name.length() <= CACHED_LENGTH;
-        Route cached = kept ? byPattern.getIfPresent(name) : null;
+        boolean cacheable = name.length() <= CACHED_LENGTH;
+        Route cached = cacheable ? byPattern.getIfPresent(name) : null;
         if (cached != null) {
             return cached;
         }
@@ -141,7 +145,7 @@ public final class RoutingTable {
             return null;
         }
         Route route = routeOf(match);
-        if (kept) {
+        if (cacheable) {
             byPattern.put(name, route);
         }
         return route;
@@ -153,17 +157,17 @@ public final class RoutingTable {
                 : name.substring(0, name.offsetByCodePoints(0, SHOWN_LENGTH / 2)) + "...";
     }
 
-    /** Which entry of the configuration takes a name, and how; empty for a name that it does not know. */
+    /** The configuration entry that matches a name, and how; empty if none does. */
     public Optional<Match> match(String name) {
         return names.find(name);
     }
 
-    /** The routes of the configuration, in the order of their names and patterns. */
+    /** The configured routes, ordered by name or pattern. */
     public Collection<Route> routes() {
         return configured.values();
     }
 
-    /** The upstream that takes what is not listed. */
+    /** The upstream for models that are not configured. */
     public Optional<Upstream> defaultUpstream() {
         return Optional.ofNullable(fallback);
     }

@@ -5,14 +5,14 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * What choosing among targets needs beside the configuration; one for all tables of a gateway.
+ * State used to choose among targets, shared by all tables of a gateway.
  *
- * @param pins where the running sequences are
- * @param random used by all event loops at once
+ * @param pins the targets of running sequences
+ * @param random thread-safe
  */
 public record SelectionState(SequencePins pins, RandomGenerator random) {
 
-    /** The real ones of a gateway. */
+    /** The state of a running gateway. */
     public static SelectionState of(LongSupplier nanoTime) {
         return new SelectionState(
                 new SequencePins(nanoTime), () -> ThreadLocalRandom.current().nextLong());

@@ -3,11 +3,11 @@ package dev.isthmus.gateway.routing;
 import dev.isthmus.oip.Parameter;
 import org.jspecify.annotations.Nullable;
 
-/** The sequence that a request belongs to: requests whose state their server keeps from one to the next. */
+/** The sequence that a request belongs to: the server keeps state from one of its requests to the next. */
 record SequenceKey(String id, boolean start, boolean end) {
     private static final String ID = "sequence_id";
 
-    /** The request's sequence; null where it says none: the id 0 and the empty one are none. */
+    /** The request's sequence; null if it belongs to none: ids of 0 and empty ids are none. */
     static @Nullable SequenceKey of(RequestAttributes attributes) {
         Parameter id = attributes.parameters().get(ID);
         if (id == null || !names(id)) {

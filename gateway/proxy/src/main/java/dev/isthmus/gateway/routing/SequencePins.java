@@ -7,20 +7,20 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the running sequences are, so that none moves when weights change or a new table takes over. Used by all event loops
- * and by one table after the other. What is forgotten here, after ten idle minutes or because there are too many, is found
- * again by its hash as long as the weights are the same.
+ * The targets of running sequences, so that none moves when weights change or the table is replaced. Thread-safe;
+ * shared by successive tables. An entry that is evicted, after ten idle minutes or for lack of space, is found again by
+ * its hash while the weights are unchanged.
  */
 public final class SequencePins {
     private static final int CAPACITY = 100_000;
     private static final Duration IDLE = Duration.ofMinutes(10);
 
-    // By hash: names and ids are client-made and as long as clients like.
-    private final Cache<Long, WeightedTarget.TargetFactory> places;
+    // Keyed by hash: clients choose names and ids of any length.
+    private final Cache<Long, WeightedTarget.TargetFactory> destinations;
 
-    /** @param nanoTime the clock, on the scale of {@link System#nanoTime()} */
+    /** @param nanoTime on the scale of {@link System#nanoTime()} */
     public SequencePins(LongSupplier nanoTime) {
-        this.places = Caffeine.newBuilder()
+        this.destinations = Caffeine.newBuilder()
                 .maximumSize(CAPACITY)
                 .expireAfterAccess(IDLE)
                 .ticker(nanoTime::getAsLong)
@@ -29,29 +29,30 @@ public final class SequencePins {
     }
 
     /**
-     * The key of a sequence: ids are a model's own, or a version's where the client names it and it is bound to some targets.
+     * The key of a sequence: its id is scoped to the model, or to a version if the client names one and it selects
+     * targets.
      *
-     * @param version empty where it does not matter
+     * @param version empty if it does not matter
      */
     static long key(String model, String version, String id) {
-        long ofModel = StickyHash.of(model);
-        return StickyHash.of(version.isEmpty() ? ofModel : StickyHash.of(ofModel, version), id);
+        long modelHash = StickyHash.of(model);
+        return StickyHash.of(version.isEmpty() ? modelHash : StickyHash.of(modelHash, version), id);
     }
 
     WeightedTarget.@Nullable TargetFactory find(long key) {
-        return places.getIfPresent(key);
+        return destinations.getIfPresent(key);
     }
 
-    void remember(long key, WeightedTarget.TargetFactory place) {
-        places.put(key, place);
+    void remember(long key, WeightedTarget.TargetFactory destination) {
+        destinations.put(key, destination);
     }
 
     void forget(long key) {
-        places.invalidate(key);
+        destinations.invalidate(key);
     }
 
     long size() {
-        places.cleanUp();
-        return places.estimatedSize();
+        destinations.cleanUp();
+        return destinations.estimatedSize();
     }
 }

@@ -3,9 +3,8 @@ package dev.isthmus.gateway.routing;
 import dev.isthmus.gateway.call.Call;
 
 /**
- * The hash that keeps a key in its place: the same in every gateway and release (docs/reference/routing.md). FNV-1a over the
- * text's UTF-16 code units, 64 bits wide, and then the finalizer of MurmurHash3, so that every bit depends on all of the
- * text.
+ * The hash for sticky routing: the same in every gateway and release (docs/reference/routing.md). 64-bit FNV-1a over
+ * the text's UTF-16 code units, followed by MurmurHash3's finalizer, so that every bit depends on the whole text.
  */
 final class StickyHash {
     private static final long BASIS = 0xcbf29ce484222325L;
@@ -18,7 +17,7 @@ final class StickyHash {
         return of(BASIS, text);
     }
 
-    /** @param seed what the same texts differ by, itself a hash */
+    /** @param seed distinguishes equal texts of different scopes; itself a hash */
     static long of(long seed, String text) {
         long hash = seed;
         for (int i = 0; i < text.length(); i++) {
@@ -27,14 +26,14 @@ final class StickyHash {
         return mix(hash);
     }
 
-    /** A number from 0 to below 1 from the upper 53 bits. */
+    /** A number from 0 (inclusive) to 1 (exclusive) from the upper 53 bits. */
     static double unit(long hash) {
         return (hash >>> 11) * 0x1p-53;
     }
 
     /**
-     * The affinity of what has this hash; never {@link Call#NO_AFFINITY}. Mixed once more: all keys of an arm have hashes from
-     * one part of the range, and their servers should not be.
+     * The affinity for a hash; never {@link Call#NO_AFFINITY}. Mixed again: the keys of one target have hashes from one
+     * part of the range, but should be spread over all of its servers.
      */
     static long affinity(long hash) {
         long affinity = mix(hash + GOLDEN);

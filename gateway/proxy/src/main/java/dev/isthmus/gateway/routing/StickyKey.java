@@ -4,7 +4,7 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** The header or the request parameter that keeps a client on its arm and its server. */
+/** The header or request parameter that keeps a client on one target and server. */
 record StickyKey(boolean header, String name) {
 
     static @Nullable StickyKey of(ModelConfig.@Nullable RequestKey key) {
@@ -17,10 +17,10 @@ record StickyKey(boolean header, String name) {
         if (key.parameter() != null) {
             return new StickyKey(false, key.parameter());
         }
-        throw new IllegalArgumentException("a sticky key needs a header or a parameter");
+        throw new IllegalArgumentException("a sticky key must name a header or a parameter");
     }
 
-    /** The key's value in a request; null where it has none or an empty one. */
+    /** The key's value in a request; null if it is absent or empty. */
     @Nullable
     String value(RequestAttributes attributes) {
         String value = header ? attributes.header(name) : attributes.parameter(name);

@@ -6,24 +6,24 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arms that one stream of requests was given by chance: a stream keeps them, so that its requests to a model stay in order
- * on one server. An arm that has no share any more is left. Used by the stream's event loop; as large as the configuration at
- * most.
+ * The targets chosen at random for one stream of requests: a stream keeps them, so that its requests to a model stay in
+ * order on one server. A target whose share has become 0 is replaced. Used on the stream's event loop; bounded by the
+ * size of the configuration.
  */
 public final class StreamSelections {
     private final Map<String, String> armByRoute = new HashMap<>();
 
-    WeightedTarget arm(String route, WeightedTargets split, @Nullable RequestedVersion named, RandomGenerator random) {
+    WeightedTarget arm(String route, WeightedTargets split, @Nullable RequestedVersion version, RandomGenerator random) {
         if (split.size() == 1) {
             return split.at(0);
         }
-        String key = named == null ? route : route + '\n' + named.version();
+        String key = version == null ? route : route + '\n' + version.version();
         String name = armByRoute.get(key);
-        WeightedTarget kept = name == null ? null : split.named(name);
-        if (kept != null && split.keeps(kept, named)) {
-            return kept;
+        WeightedTarget previous = name == null ? null : split.named(name);
+        if (previous != null && split.keeps(previous, version)) {
+            return previous;
         }
-        WeightedTarget arm = split.at(random.nextLong(), named);
+        WeightedTarget arm = split.at(random.nextLong(), version);
         armByRoute.put(key, arm.name());
         return arm;
     }

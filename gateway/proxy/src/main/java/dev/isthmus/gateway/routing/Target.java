@@ -4,9 +4,9 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.oip.ModelRef;
 
 /**
- * Where a call goes. Equal ones are one place: a stream of requests has one stream for each.
+ * The destination of a call. Equal targets share one stream.
  *
- * @param model the model and version to ask the upstream for
+ * @param model the model and version to request from the upstream
  * @param arm its name among the targets of its route, for metrics
  */
 public record Target(Upstream upstream, ModelRef model, String arm) {}

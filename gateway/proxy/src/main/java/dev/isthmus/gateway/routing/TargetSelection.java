@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.routing;
 
 /**
- * What was chosen for one request.
+ * The target chosen for one request.
  *
- * @param affinity requests of the same affinity belong on the same server of the target; {@code Call.NO_AFFINITY} for any
- * @param sequence whether it is one of a sequence, whose state only one server has: it must not be sent to another
+ * @param affinity requests of equal affinity belong on one server of the target; {@code Call.NO_AFFINITY} for any
+ * @param sequence whether it belongs to a sequence, whose state is on one server: it must not be sent to another
  */
 public record TargetSelection(Target target, long affinity, boolean sequence) {}

@@ -6,11 +6,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a model is called behind the gateway.
+ * Translates a client's model name and version to those of an upstream.
  *
  * @param name the model's name; null keeps the client's
- * @param labels versions by the names that clients may use for them
- * @param defaultVersion for clients that name none; empty lets the server choose
+ * @param labels versions by the labels that clients may use for them
+ * @param defaultVersion if the client names none; empty lets the server choose
  */
 record UpstreamModelName(@Nullable String name, Map<String, String> labels, String defaultVersion) {
     private static final String LATEST = "latest";
@@ -28,19 +28,26 @@ record UpstreamModelName(@Nullable String name, Map<String, String> labels, Stri
         return version.equals(LATEST) ? "" : version;
     }
 
-    /** Whether a client names a version itself, and not by a label. */
-    boolean namesVersion(ModelRef asked) {
-        return !asked.version().isEmpty() && !labels.containsKey(asked.version());
+    /** Whether a client names a version itself, not a label. */
+    boolean namesVersion(ModelRef requested) {
+        return !requested.version().isEmpty() && !labels.containsKey(requested.version());
     }
 
-    /** @param model the name there; null for the same */
-    ModelRef of(ModelRef asked, @Nullable String model, @Nullable String version) {
-        String called = model != null ? model : name != null ? name : asked.name();
-        String wanted = version != null ? version : version(asked);
-        return called.equals(asked.name()) && wanted.equals(asked.version()) ? asked : new ModelRef(called, wanted);
+    /**
+     * @param model the name there; null for the default
+     * @param version the version there; null for the requested one
+     */
+    ModelRef of(ModelRef requested, @Nullable String model, @Nullable String version) {
+        String mapped = model != null ? model : name != null ? name : requested.name();
+        String mappedVersion = version != null ? version : version(requested);
+        return mapped.equals(requested.name()) && mappedVersion.equals(requested.version())
+                ? requested
+                : new ModelRef(mapped, mappedVersion);
     }
 
-    private String version(ModelRef asked) {
-        return asked.version().isEmpty() ? defaultVersion : labels.getOrDefault(asked.version(), asked.version());
+    private String version(ModelRef requested) {
+        return requested.version().isEmpty()
+                ? defaultVersion
+                : labels.getOrDefault(requested.version(), requested.version());
     }
 }

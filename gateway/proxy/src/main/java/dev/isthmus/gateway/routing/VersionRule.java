@@ -11,11 +11,11 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which targets of a route may take a call for the version that it names.
+ * Which targets of a route may serve an explicitly requested version.
  *
- * @param holds whether a version that a call names is what it gets; otherwise a target's version replaces it
+ * @param holds whether an explicit version is binding; otherwise a target's version replaces it
  * @param versions of the targets that have one
- * @param open whether there are targets that have none
+ * @param open whether there are targets without a version
  */
 record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions, boolean open) {
 
@@ -33,32 +33,32 @@ record VersionRule(UpstreamModelName naming, boolean holds, Set<String> versions
     }
 
     /**
-     * The version that a call names, where targets have versions of their own; null where any target may take the call.
+     * The explicit version of a request, if targets have versions of their own; null if any target may serve it.
      *
      * @throws OipException NOT_FOUND for a version that no target serves
      */
     @Nullable
-    RequestedVersion named(ModelRef asked) {
-        if (!holds || versions.isEmpty() || !naming.namesVersion(asked)) {
+    RequestedVersion named(ModelRef requested) {
+        if (!holds || versions.isEmpty() || !naming.namesVersion(requested)) {
             return null;
         }
-        String version = asked.version();
+        String version = requested.version();
         if (versions.contains(version)) {
             return new RequestedVersion(version, version);
         }
         if (!open) {
             throw new OipException(
                     ErrorCode.NOT_FOUND,
-                    "model '" + asked.name() + "' has no version '" + version + "', expected one of " + versions);
+                    "model '" + requested.name() + "' has no version '" + version + "', expected one of " + versions);
         }
         return new RequestedVersion(version, null);
     }
 
-    /** Whether an arm answers with another version than a call names. */
-    boolean excludes(WeightedTarget arm, ModelRef asked) {
+    /** Whether a target serves another version than the explicit one. */
+    boolean excludes(WeightedTarget arm, ModelRef requested) {
         return holds
                 && arm.version() != null
-                && naming.namesVersion(asked)
-                && !arm.version().equals(asked.version());
+                && naming.namesVersion(requested)
+                && !arm.version().equals(requested.version());
     }
 }

@@ -7,9 +7,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A target as it is configured: what it is asked for depends on what the client asks.
+ * A configured target of a route; what is requested from it depends on the client's request.
  *
- * @param model the name there; null for the same
+ * @param model the name there; null for the default
  * @param version the version there; null for the client's
  */
 record WeightedTarget(
@@ -38,21 +38,21 @@ record WeightedTarget(
                 FALLBACK, upstreams.apply(fallback.upstream()), fallback.model(), fallback.version(), naming);
     }
 
-    Target target(ModelRef asked) {
-        return new Target(upstream, naming.of(asked, model, version), name);
+    Target target(ModelRef requested) {
+        return new Target(upstream, naming.of(requested, model, version), name);
     }
 
-    /** The same place in tables made one after the other, whatever the arm is called there. */
+    /** Its destination, which is equal in successive tables even if the target is renamed. */
     TargetFactory place() {
-        String called = model != null ? model : naming.name();
-        return new TargetFactory(upstream.name(), called == null ? "" : called, version == null ? "" : version);
+        String modelName = model != null ? model : naming.name();
+        return new TargetFactory(upstream.name(), modelName == null ? "" : modelName, version == null ? "" : version);
     }
 
     /**
-     * Names a place behind the gateway by texts of the configuration.
+     * Identifies a destination by configured values.
      *
-     * @param model empty for the client's own
-     * @param version empty for the client's own
+     * @param model empty for the client's
+     * @param version empty for the client's
      */
     record TargetFactory(String upstream, String model, String version) {}
 }

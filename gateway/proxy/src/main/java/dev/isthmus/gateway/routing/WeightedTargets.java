@@ -11,24 +11,24 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The arms of a route and their shares of its calls. Arms are ordered by name and each has a piece of the line from 0 to 1 as
- * long as its share, so that a change of shares moves few keys. The shares can be overridden while calls go on; from any
- * thread, and the last one wins.
+ * The targets of a route and their shares of its calls. Targets are ordered by name and each has an interval of [0, 1)
+ * as long as its share, so that a change of shares moves few keys. Shares can be overridden at any time, from any
+ * thread; the last override wins.
  */
 public final class WeightedTargets {
     private final List<WeightedTarget> arms;
     private final int[] weights;
     private volatile CurrentWeights shares;
 
-    /** The shares of one moment. */
+    /** A snapshot of the shares. */
     private static final class CurrentWeights {
         private final double[] ends;
-        private final @Nullable WeightOverride fixed;
+        private final @Nullable WeightOverride weightOverride;
 
-        /** @param ends where each arm's piece ends, taken */
-        CurrentWeights(double[] ends, @Nullable WeightOverride fixed) {
+        /** @param ends the upper ends of the targets' intervals, taken */
+        CurrentWeights(double[] ends, @Nullable WeightOverride weightOverride) {
             this.ends = ends;
-            this.fixed = fixed;
+            this.weightOverride = weightOverride;
         }
 
         double of(int index) {
@@ -36,17 +36,17 @@ public final class WeightedTargets {
         }
     }
 
-    /** A share that an arm has instead of its configured one. */
+    /** A share that replaces the configured one. */
     public record WeightOverride(String arm, double share) {}
 
-    /** @throws IllegalArgumentException where there is no target or two have one name */
+    /** @throws IllegalArgumentException if there is no target, or two have the same name */
     WeightedTargets(List<ModelConfig.TargetConfig> targets, Function<ModelConfig.TargetConfig, WeightedTarget> arm) {
         List<ModelConfig.TargetConfig> sorted = targets.stream()
                 .sorted(Comparator.comparing(ModelConfig.TargetConfig::label))
                 .toList();
         this.arms = sorted.stream().map(arm).toList();
         if (arms.stream().map(WeightedTarget::name).distinct().count() != arms.size() || arms.isEmpty()) {
-            throw new IllegalArgumentException("targets need names that differ, got "
+            throw new IllegalArgumentException("targets must have distinct names, got "
                     + arms.stream().map(WeightedTarget::name).toList());
         }
         this.weights =
@@ -54,12 +54,12 @@ public final class WeightedTargets {
         this.shares = configured();
     }
 
-    /** The arms' names, in order. */
+    /** The targets' names, in order. */
     public List<String> names() {
         return arms.stream().map(WeightedTarget::name).toList();
     }
 
-    /** The share of each arm now, by name, in order. */
+    /** The current shares by name, in order. */
     public Map<String, Double> shares() {
         CurrentWeights now = shares;
         Map<String, Double> byName = new LinkedHashMap<>();
@@ -70,43 +70,43 @@ public final class WeightedTargets {
     }
 
     /**
-     * The share of an arm now.
+     * The current share of a target.
      *
-     * @throws IllegalArgumentException for an arm that is none
+     * @throws IllegalArgumentException for an unknown target
      */
     public double share(String arm) {
         return shares.of(index(arm));
     }
 
-    /** What replaces the configured shares now; null for nothing. */
+    /** The current override; null for none. */
     public @Nullable WeightOverride overridden() {
-        return shares.fixed;
+        return shares.weightOverride;
     }
 
     /**
-     * Gives an arm a share, and the others the rest in their configured proportions: in equal parts where these have no weight.
-     * It replaces an earlier override. An only arm keeps everything.
+     * Sets a target's share; the others divide the rest in their configured proportions, or equally if they have no
+     * weight. Replaces an earlier override. A single target keeps everything.
      *
      * @param share from 0 to 1
-     * @throws IllegalArgumentException for an arm that is none, or another share
+     * @throws IllegalArgumentException for an unknown target or an invalid share
      */
     public void override(String arm, double share) {
         int index = index(arm);
         if (!(share >= 0 && share <= 1)) {
-            throw new IllegalArgumentException("a share is from 0 to 1, got " + share);
+            throw new IllegalArgumentException("share must be from 0 to 1, got " + share);
         }
-        double[] wanted = new double[weights.length];
-        Arrays.setAll(wanted, i -> i == index ? 0 : weights[i]);
-        double rest = Arrays.stream(wanted).sum();
+        double[] newWeights = new double[weights.length];
+        Arrays.setAll(newWeights, i -> i == index ? 0 : weights[i]);
+        double rest = Arrays.stream(newWeights).sum();
         int others = weights.length - 1;
-        for (int i = 0; i < wanted.length; i++) {
-            double proportion = rest == 0 ? 1.0 / Math.max(1, others) : wanted[i] / rest;
-            wanted[i] = i == index ? share : (1 - share) * proportion;
+        for (int i = 0; i < newWeights.length; i++) {
+            double proportion = rest == 0 ? 1.0 / Math.max(1, others) : newWeights[i] / rest;
+            newWeights[i] = i == index ? share : (1 - share) * proportion;
         }
-        shares = new CurrentWeights(ends(wanted), new WeightOverride(arm, share));
+        shares = new CurrentWeights(ends(newWeights), new WeightOverride(arm, share));
     }
 
-    /** Back to the configured shares. */
+    /** Restores the configured shares. */
     public void reset() {
         shares = configured();
     }
@@ -119,12 +119,12 @@ public final class WeightedTargets {
         return arms;
     }
 
-    /** The arm whose piece of the line this hash or random number is in. */
+    /** The target whose interval contains this hash or random number. */
     WeightedTarget at(long hash) {
         return arms.get(index(shares.ends, StickyHash.unit(hash)));
     }
 
-    /** Of the piece that a point is in. */
+    /** The index of the interval that contains the point. */
     private static int index(double[] ends, double point) {
         int index = 0;
         while (point >= ends[index]) {
@@ -133,26 +133,26 @@ public final class WeightedTargets {
         return index;
     }
 
-    /** The same among the arms for a version, in the proportions of their shares: in equal parts where these have none. */
+    /** The same among the targets for a version, in proportion to their shares, or equally if all are 0. */
     WeightedTarget at(long hash, @Nullable RequestedVersion version) {
         if (version == null) {
             return at(hash);
         }
         CurrentWeights now = shares;
         double total = total(now, version);
-        double left = StickyHash.unit(hash) * (total == 0 ? count(version) : total);
+        double remaining = StickyHash.unit(hash) * (total == 0 ? count(version) : total);
         WeightedTarget last = arms.get(0);
-        for (int i = 0; i < arms.size() && left >= 0; i++) {
+        for (int i = 0; i < arms.size() && remaining >= 0; i++) {
             double share = total == 0 ? 1 : now.of(i);
             if (version.isAmong(arms.get(i)) && share > 0) {
                 last = arms.get(i);
-                left -= share;
+                remaining -= share;
             }
         }
         return last;
     }
 
-    /** The share of an arm now among the arms for a version, as {@link #at(long, RequestedVersion)} has it. */
+    /** The current share of a target among the targets for a version, as in {@link #at(long, RequestedVersion)}. */
     double share(WeightedTarget arm, @Nullable RequestedVersion version) {
         CurrentWeights now = shares;
         double share = now.of(index(arm.name()));
@@ -163,7 +163,7 @@ public final class WeightedTargets {
         return !version.isAmong(arm) ? 0 : total == 0 ? 1.0 / count(version) : share / total;
     }
 
-    /** Whether a stream that was given an arm stays on it: as long as the arm has a share, or no other one has. */
+    /** Whether a stream stays on its target: as long as the target has a share, or no other one has. */
     boolean keeps(WeightedTarget arm, @Nullable RequestedVersion version) {
         CurrentWeights now = shares;
         boolean hasShare = now.of(index(arm.name())) > 0;
@@ -182,7 +182,7 @@ public final class WeightedTargets {
         return arms.stream().filter(version::isAmong).count();
     }
 
-    /** The arm of this name. */
+    /** The target of this name. */
     @Nullable
     WeightedTarget named(String name) {
         for (WeightedTarget arm : arms) {
@@ -193,11 +193,11 @@ public final class WeightedTargets {
         return null;
     }
 
-    /** The arm that goes to this place. */
+    /** The target with this destination. */
     @Nullable
-    WeightedTarget at(WeightedTarget.TargetFactory place) {
+    WeightedTarget at(WeightedTarget.TargetFactory destination) {
         for (WeightedTarget arm : arms) {
-            if (arm.place().equals(place)) {
+            if (arm.place().equals(destination)) {
                 return arm;
             }
         }
@@ -210,22 +210,22 @@ public final class WeightedTargets {
                 return i;
             }
         }
-        throw new IllegalArgumentException("no target is named '" + name + "', but " + names());
+        throw new IllegalArgumentException("unknown target '" + name + "', expected one of " + names());
     }
 
     private CurrentWeights configured() {
-        double[] wanted = Arrays.stream(weights).asDoubleStream().toArray();
-        return new CurrentWeights(ends(wanted), null);
+        double[] newWeights = Arrays.stream(weights).asDoubleStream().toArray();
+        return new CurrentWeights(ends(newWeights), null);
     }
 
-    /** The ends of the pieces; all are equal where nothing has a weight. The last piece ends at 1 whatever was rounded. */
-    private static double[] ends(double[] wanted) {
-        double total = Arrays.stream(wanted).sum();
-        double[] ends = new double[wanted.length];
+    /** The ends of the intervals; all intervals are equal if no target has a weight. The last one ends at exactly 1. */
+    private static double[] ends(double[] newWeights) {
+        double total = Arrays.stream(newWeights).sum();
+        double[] ends = new double[newWeights.length];
         double sum = 0;
         int last = 0;
         for (int i = 0; i < ends.length; i++) {
-            double weight = total == 0 ? 1 : wanted[i];
+            double weight = total == 0 ? 1 : newWeights[i];
             sum += weight;
             ends[i] = sum / (total == 0 ? ends.length : total);
             last = weight > 0 ? i : last;

@@ -1,6 +1,5 @@
 /**
- * Where a call goes: tables of routes, and the choice among a route's targets. Immutable tables, swapped whole. Nothing is
- * asked or sent here.
+ * Routing tables, and the choice among a route's targets. Tables are immutable and replaced as a whole. Sends nothing.
  */
 @NullMarked
 package dev.isthmus.gateway.routing;

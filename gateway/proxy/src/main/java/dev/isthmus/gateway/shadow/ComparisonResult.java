@@ -1,12 +1,12 @@
 package dev.isthmus.gateway.shadow;
 
-/** What became of the comparison of two answers. */
+/** The result of comparing two responses. */
 enum ComparisonResult {
     EQUAL("equal"),
     DIFFERENT("different"),
-    /** One of the two is larger than is compared, or the main answer cannot be read. */
+    /** A response exceeds the size limit of comparisons, or the primary response cannot be decoded. */
     LEFT_OUT("left_out"),
-    /** There was no room for it. */
+    /** Memory or queue limit reached. */
     DROPPED("dropped");
 
     private final String label;
@@ -15,7 +15,7 @@ enum ComparisonResult {
         this.label = label;
     }
 
-    /** What metrics call it. */
+    /** The metric's tag value. */
     String label() {
         return label;
     }

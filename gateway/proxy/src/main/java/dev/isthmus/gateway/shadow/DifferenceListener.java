@@ -1,17 +1,17 @@
 package dev.isthmus.gateway.shadow;
 
-/** Hears how far the answers of shadows are from the main ones. Called on the thread that compares. */
+/** Receives how far shadow responses differ from primary ones. Called on the comparison thread. */
 @FunctionalInterface
 public interface DifferenceListener {
 
     DifferenceListener NONE = (model, shadow, difference) -> {};
 
     /**
-     * Two answers were compared.
+     * Two responses were compared.
      *
      * @param model the route's key
-     * @param difference the largest absolute difference of two numbers; infinite where outputs differ in name, datatype or
-     *     shape, where a NaN or an infinity stands against anything else, or where the shadow's answer cannot be read
+     * @param difference the largest absolute difference of two numbers; infinite if outputs differ in name, datatype or
+     *     shape, if NaN or infinity is compared with anything else, or if the shadow's response cannot be decoded
      */
     void compared(String model, String shadow, double difference);
 }

@@ -5,7 +5,7 @@ import dev.isthmus.transcoder.compare.OutputComparison;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Tags;
 
-/** How one output of a shadow stands to the main one. Meters are made when the first value for them comes. */
+/** How one output of a shadow compares with the primary one. Meters are registered with their first value. */
 final class OutputMeters {
     private static final double[] DECADES = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000};
     private static final double[] SHARES = {0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1};
@@ -20,11 +20,11 @@ final class OutputMeters {
     }
 
     void record(OutputComparison.Numbers numbers) {
-        // An infinity would stay in the sum for ever: it is counted as a mismatch.
+        // Infinity would stay in the sum forever; it is counted as a mismatch instead.
         if (Double.isFinite(numbers.maxDifference())) {
             summary("isthmus.shadow.max.difference", DECADES).record(numbers.maxDifference());
         }
-        // Micrometer takes no negative values.
+        // Micrometer accepts no negative values.
         summary("isthmus.shadow.cosine", SHARES).record(Math.max(0, numbers.cosine()));
         summary("isthmus.shadow.argmax.agreement", SHARES).record(numbers.sameArgmax());
     }

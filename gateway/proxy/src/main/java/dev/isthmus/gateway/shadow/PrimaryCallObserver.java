@@ -3,12 +3,12 @@ package dev.isthmus.gateway.shadow;
 import dev.isthmus.transcoder.InferMessage;
 
 /**
- * What becomes of a main call, as told to its copies: one of the two, on the call's event loop, before the client's reply
- * ends. Whatever comes after the first is ignored. Nothing is thrown.
+ * Notifies the copies of a call of its end, on the call's event loop, before the client's reply ends. Only the first of
+ * {@link #answered} and {@link #ended} counts. Throws nothing.
  */
 public interface PrimaryCallObserver {
 
-    /** Of a call without copies. */
+    /** For a call without copies. */
     PrimaryCallObserver NONE = new PrimaryCallObserver() {
         @Override
         public boolean compares() {
@@ -16,22 +16,22 @@ public interface PrimaryCallObserver {
         }
 
         @Override
-        public void answered(InferMessage answer) {}
+        public void answered(InferMessage response) {}
 
         @Override
         public void ended() {}
     };
 
-    /** Whether an answer is wanted, whole; where not, its call need only be told of as ended. */
+    /** Whether the complete response is needed; if not, {@link #ended} suffices. */
     boolean compares();
 
     /**
-     * The server answered.
+     * The server responded.
      *
-     * @param answer on the server's wire, borrowed: what is kept of it is retained, not copied
+     * @param response on the server's wire, borrowed: parts that are kept are retained, not copied
      */
-    void answered(InferMessage answer);
+    void answered(InferMessage response);
 
-    /** There is no answer to compare with: the call failed, or the client has gone. */
+    /** There is no response to compare with: the call failed, or the client has disconnected. */
     void ended();
 }

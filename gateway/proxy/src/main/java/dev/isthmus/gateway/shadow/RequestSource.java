@@ -6,20 +6,20 @@ import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import java.util.Map;
 
-/** A request that has been sent, and can be made again for another server. Used on the call's event loop. */
+/** A request that was sent and can be encoded again for another server. Used on the call's event loop. */
 public interface RequestSource {
 
     /** The request's own parameters. */
     Map<String, Parameter> parameters();
 
     /**
-     * The request once more, without copying what it is made of.
+     * Encodes the request again without copying its tensors.
      *
-     * @return on the peer's wire; who gets it owns it
-     * @throws dev.isthmus.oip.OipException when the server cannot be sent it
+     * @return on the peer's wire; owned by the caller
+     * @throws dev.isthmus.oip.OipException if it cannot be sent to the server
      */
     InferMessage prepare(ServerFeatures peer, ModelRef model);
 
-    /** Nothing more is asked. Called once, be it before {@link Shadows#begin} returns or later. */
+    /** Releases the request. Called once, possibly before {@link Shadows#begin} returns. */
     void release();
 }

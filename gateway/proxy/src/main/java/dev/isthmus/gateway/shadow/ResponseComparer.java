@@ -5,9 +5,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The one thread that compares answers, so that no event loop does. */
+/** The single thread that compares responses, to keep comparisons off the event loops. */
 final class ResponseComparer implements AutoCloseable {
-    private static final long PATIENCE_SECONDS = 5;
+    private static final long CLOSE_TIMEOUT_SECONDS = 5;
 
     private final ThreadPoolExecutor executor;
 
@@ -19,7 +19,7 @@ final class ResponseComparer implements AutoCloseable {
         });
     }
 
-    /** Takes two answers; drops them where it has too many or is closed. */
+    /** Queues a comparison (taken); drops it if the queue is full or this is closed. */
     void take(ResponsePair pair) {
         try {
             executor.execute(pair);
@@ -28,14 +28,14 @@ final class ResponseComparer implements AutoCloseable {
         }
     }
 
-    /** Ends after the comparison under way; those that wait are dropped. */
+    /** Waits for the comparison in progress and drops the queued ones. */
     @Override
     public void close() {
         for (Runnable waiting : executor.shutdownNow()) {
             ((ResponsePair) waiting).drop();
         }
         try {
-            executor.awaitTermination(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            executor.awaitTermination(CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.shadow;
 
 /**
- * How two answers differed.
+ * How two responses differed.
  *
- * @param output its name; empty where the answer as a whole could not be read
- * @param reason what metrics call it; "difference" where numbers or elements differ
- * @param difference the largest of two numbers; infinite where they cannot be compared
+ * @param output its name; empty if the response could not be decoded
+ * @param reason the metric's tag value; "difference" if numbers or elements differ
+ * @param difference the largest of two numbers; infinite if they cannot be compared
  * @param nanoTime when
  */
 record ResponseMismatch(String output, String reason, double difference, long nanoTime) {}

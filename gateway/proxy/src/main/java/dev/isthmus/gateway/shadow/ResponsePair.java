@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A main answer and a shadow's to the same request. Owns both, and the bytes that they count for; ends with one of
- * {@link #run()} and {@link #drop()}.
+ * A primary response and a shadow's response to the same request. Owns both and their memory reservation; exactly one
+ * of {@link #run()} and {@link #drop()} is called.
  */
 final class ResponsePair implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(ResponsePair.class);
@@ -21,28 +21,28 @@ final class ResponsePair implements Runnable {
     private final ShadowFigures figures;
     private final Transcoder transcoder;
     private final ByteBufAllocator allocator;
-    private final InferMessage main;
+    private final InferMessage primary;
     private final InferMessage shadow;
     private final Runnable release;
 
     /**
-     * Two answers on any wires.
+     * Two responses on any wires.
      *
-     * @param main taken
+     * @param primary taken
      * @param shadow taken
-     * @param release gives back the bytes that both count for
+     * @param release releases the memory reservation for both
      */
     ResponsePair(
             ShadowFigures figures,
             Transcoder transcoder,
             ByteBufAllocator allocator,
-            InferMessage main,
+            InferMessage primary,
             InferMessage shadow,
             Runnable release) {
         this.figures = figures;
         this.transcoder = transcoder;
         this.allocator = allocator;
-        this.main = main;
+        this.primary = primary;
         this.shadow = shadow;
         this.release = release;
     }
@@ -50,9 +50,9 @@ final class ResponsePair implements Runnable {
     @Override
     public void run() {
         try {
-            compare(decoded(main), decoded(shadow));
+            compare(decoded(primary), decoded(shadow));
         } catch (RuntimeException fault) {
-            LOG.error("comparison of a shadow's answer", fault);
+            LOG.error("comparison with a shadow's response failed", fault);
         } finally {
             release.run();
         }
@@ -77,7 +77,7 @@ final class ResponsePair implements Runnable {
         }
     }
 
-    /** The answer (taken); null where it cannot be read. */
+    /** The decoded response; null if it cannot be decoded. The message is taken. */
     private @Nullable InferResponse decoded(InferMessage message) {
         try {
             InferMessage decoded = transcoder.response(allocator, message, ResponseForm.DECODED);
@@ -85,15 +85,15 @@ final class ResponsePair implements Runnable {
         } catch (OipException unreadable) {
             return null;
         } catch (RuntimeException fault) {
-            LOG.error("answer for a comparison", fault);
+            LOG.error("decoding of a response for comparison failed", fault);
             return null;
         }
     }
 
-    /** Gives everything back uncompared. */
+    /** Releases everything without comparing. */
     void drop() {
         figures.count(ComparisonResult.DROPPED);
-        main.release();
+        primary.release();
         shadow.release();
         release.run();
     }

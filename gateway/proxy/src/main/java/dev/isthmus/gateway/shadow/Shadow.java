@@ -4,14 +4,14 @@ import dev.isthmus.gateway.settings.ModelConfig;
 import dev.isthmus.transcoder.Transcoder;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One shadow of a route. Used by all event loops. */
+/** One shadow of a route. Thread-safe. */
 final class Shadow implements AutoCloseable {
     private final ShadowName name;
     private final ModelConfig.ShadowConfig config;
     private final Transcoder transcoder;
     private final ShadowRuntime runtime;
     private final ShadowFigures figures;
-    private final AtomicInteger underWay = new AtomicInteger();
+    private final AtomicInteger inFlight = new AtomicInteger();
 
     Shadow(ShadowName name, ModelConfig.ShadowConfig config, Transcoder transcoder, ShadowRuntime runtime) {
         this.name = name;
@@ -37,26 +37,26 @@ final class Shadow implements AutoCloseable {
         return figures;
     }
 
-    /** Whether chance wants this call copied. */
+    /** Whether this call is sampled. */
     boolean sampled() {
         return config.sample() >= 1 || runtime.random().nextDouble() < config.sample();
     }
 
-    /** Whether one more copy may be under way; it is then, until {@link #exit()}. */
+    /** Acquires a permit for one more copy in flight; {@link #exit()} releases it. */
     boolean enter() {
-        if (underWay.incrementAndGet() <= config.maxInFlight()) {
+        if (inFlight.incrementAndGet() <= config.maxInFlight()) {
             return true;
         }
-        underWay.decrementAndGet();
+        inFlight.decrementAndGet();
         return false;
     }
 
     void exit() {
-        underWay.decrementAndGet();
+        inFlight.decrementAndGet();
     }
 
     int underWay() {
-        return underWay.get();
+        return inFlight.get();
     }
 
     @Override

@@ -6,27 +6,27 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The copies of one call. Lives on the call's event loop. */
+/** The copies of one call. Used on the call's event loop. */
 final class ShadowCopies implements PrimaryCallObserver, Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(ShadowCopies.class);
 
     private final List<ShadowCopy> copies;
     private final RequestSource source;
-    private boolean told;
+    private boolean notified;
 
     ShadowCopies(List<ShadowCopy> copies, RequestSource source) {
         this.copies = copies;
         this.source = source;
     }
 
-    /** Sends them. */
+    /** Sends the copies. */
     @Override
     public void run() {
         copies.forEach(copy -> copy.send(source));
         source.release();
     }
 
-    /** The loop takes no more tasks. */
+    /** Drops the copies: the loop has terminated. */
     void drop() {
         copies.forEach(copy -> copy.leave(ShadowOutcome.CLOSED));
         source.release();
@@ -34,12 +34,12 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
 
     @Override
     public boolean compares() {
-        return !told && copies.stream().anyMatch(ShadowCopy::compares);
+        return !notified && copies.stream().anyMatch(ShadowCopy::compares);
     }
 
     @Override
-    public void answered(InferMessage answer) {
-        tell(copy -> copy.mainAnswered(answer));
+    public void answered(InferMessage response) {
+        tell(copy -> copy.mainAnswered(response));
     }
 
     @Override
@@ -47,16 +47,16 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
         tell(ShadowCopy::mainEnded);
     }
 
-    private void tell(Consumer<ShadowCopy> what) {
-        if (told) {
+    private void tell(Consumer<ShadowCopy> notification) {
+        if (notified) {
             return;
         }
-        told = true;
+        notified = true;
         for (ShadowCopy copy : copies) {
             try {
-                what.accept(copy);
+                notification.accept(copy);
             } catch (RuntimeException fault) {
-                LOG.error("end of a main call, for its copy", fault);
+                LOG.error("notifying a shadow copy of its primary call's end failed", fault);
                 copy.leave(ShadowOutcome.FAILED);
             }
         }

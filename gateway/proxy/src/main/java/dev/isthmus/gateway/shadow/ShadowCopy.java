@@ -17,52 +17,52 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One call once more, for a shadow. Lives on the call's event loop, and counts as under way until it has ended, and where
- * answers are compared, the main call too. Whoever waits for the main call does not wait for this.
+ * One copy of a call, sent to a shadow. Used on the call's event loop. Holds a permit until it has ended and, if
+ * responses are compared, the primary call has ended, too. The primary call never waits for it.
  */
 final class ShadowCopy implements Reply {
     private static final Logger LOG = LoggerFactory.getLogger(ShadowCopy.class);
-    private static final String MARK = "isthmus-shadow";
+    private static final String MARKER_HEADER = "isthmus-shadow";
 
     private final Shadow shadow;
     private final Target target;
     private final Call call;
-    private final ShadowReply answers = new ShadowReply();
+    private final ShadowReply responses = new ShadowReply();
     private long started;
     private long held;
     private boolean sent;
-    /** Whether the shadow's reply has ended, or will not come. */
-    private boolean over;
-    /** Whether nothing is held any more. */
+    /** Whether the shadow's reply has ended, or none will arrive. */
+    private boolean ended;
+    /** Whether everything was released. */
     private boolean closed;
 
-    /** What is compared, as far as it has come. */
+    /** The responses to compare. */
     private static final class ShadowReply {
-        /** Whether a main answer is still to come, or has come and is kept. */
+        /** Whether the primary response is awaited or kept. */
         private boolean wanted = true;
 
-        private @Nullable InferMessage main;
-        private @Nullable InferMessage own;
+        private @Nullable InferMessage primary;
+        private @Nullable InferMessage shadowResponse;
     }
 
-    /** A copy of a call; counts as under way already. */
+    /** A copy that already holds a permit. */
     ShadowCopy(Shadow shadow, Target target, Call call) {
         this.shadow = shadow;
         this.target = target;
         this.call = call;
-        this.answers.wanted = shadow.config().compare();
+        this.responses.wanted = shadow.config().compare();
     }
 
-    /** Sends it, or leaves it be. Nothing is thrown. */
+    /** Sends the copy or drops it. Throws nothing. */
     void send(RequestSource source) {
-        if (over) {
+        if (ended) {
             return;
         }
         try {
             ServerFeatures peer = target.upstream().peer();
-            // A region of shared memory may be written to by the server: it belongs to the main one.
-            ServerFeatures apart = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
-            InferMessage message = source.prepare(apart, target.model());
+            // The shadow must not write to shared memory regions, which belong to the primary call.
+            ServerFeatures peerWithoutSharedMemory = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
+            InferMessage message = source.prepare(peerWithoutSharedMemory, target.model());
             if (hold(size(message))) {
                 started = shadow.runtime().now();
                 sent = true;
@@ -74,47 +74,47 @@ final class ShadowCopy implements Reply {
         } catch (OipException unsendable) {
             leave(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
-            LOG.error("copy of a call for shadow '{}'", shadow.config().label(), fault);
+            LOG.error("copying a call to shadow '{}' failed", shadow.config().label(), fault);
             leave(ShadowOutcome.FAILED);
         }
     }
 
     private Call copy() {
         Map<String, String> headers = new HashMap<>(call.headers());
-        headers.put(MARK, "true");
+        headers.put(MARKER_HEADER, "true");
         long deadline = started + shadow.config().timeout().toNanos();
         return new Call(call.operation(), deadline, headers, call.loop(), call.allocator())
                 .withAffinity(call.affinity());
     }
 
-    /** It is not sent, or has failed. */
+    /** The copy was not sent, or has failed. */
     void leave(ShadowOutcome outcome) {
-        if (!over) {
-            over = true;
+        if (!ended) {
+            ended = true;
             shadow.figures().count(outcome);
             close();
         }
     }
 
     @Override
-    public void message(ReplyMessage answer) {
-        if (!over
-                && answers.wanted
-                && answers.own == null
-                && answer instanceof ReplyMessage.Inference inference
+    public void message(ReplyMessage response) {
+        if (!ended
+                && responses.wanted
+                && responses.shadowResponse == null
+                && response instanceof ReplyMessage.Inference inference
                 && keep(inference.message())) {
-            answers.own = inference.message();
+            responses.shadowResponse = inference.message();
         } else {
-            answer.release();
+            response.release();
         }
     }
 
     @Override
     public void complete() {
-        if (over) {
+        if (ended) {
             return;
         }
-        over = true;
+        ended = true;
         shadow.figures().answeredAfter(shadow.runtime().now() - started);
         meet();
     }
@@ -124,46 +124,46 @@ final class ShadowCopy implements Reply {
         leave(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? ShadowOutcome.TIMEOUT : ShadowOutcome.FAILED);
     }
 
-    /** Whether the main answer is wanted. */
+    /** Whether the primary response is needed. */
     boolean compares() {
-        return !closed && answers.wanted;
+        return !closed && responses.wanted;
     }
 
-    /** @param answer borrowed */
-    void mainAnswered(InferMessage answer) {
-        if (closed || !answers.wanted || answers.main != null) {
+    /** @param response borrowed */
+    void mainAnswered(InferMessage response) {
+        if (closed || !responses.wanted || responses.primary != null) {
             return;
         }
-        if (keep(answer)) {
-            answers.main = answer.retained();
+        if (keep(response)) {
+            responses.primary = response.retained();
         }
-        if (over) {
+        if (ended) {
             meet();
         }
     }
 
     void mainEnded() {
-        if (answers.main != null) {
+        if (responses.primary != null) {
             return;
         }
-        answers.wanted = false;
-        if (over) {
+        responses.wanted = false;
+        if (ended) {
             meet();
         } else if (!sent) {
             leave(ShadowOutcome.LATE);
         }
     }
 
-    /** Whether an answer can be kept for the comparison, which otherwise does not take place. */
-    private boolean keep(InferMessage answer) {
-        long size = size(answer);
+    /** Reserves memory to keep a response; otherwise the comparison is left out. */
+    private boolean keep(InferMessage response) {
+        long size = size(response);
         if (size > shadow.runtime().limits().answerBytes()) {
-            answers.wanted = false;
+            responses.wanted = false;
             shadow.figures().count(ComparisonResult.LEFT_OUT);
             return false;
         }
         if (!hold(size)) {
-            answers.wanted = false;
+            responses.wanted = false;
             shadow.figures().count(ComparisonResult.DROPPED);
             return false;
         }
@@ -178,23 +178,23 @@ final class ShadowCopy implements Reply {
         return true;
     }
 
-    /** The shadow has answered: compares when the main answer is there, waits where it may come. */
+    /** The shadow has responded: compares if the primary response has arrived, waits if it may arrive. */
     private void meet() {
-        InferMessage main = answers.main;
-        InferMessage own = answers.own;
-        if (!answers.wanted || own == null) {
+        InferMessage primary = responses.primary;
+        InferMessage shadowResponse = responses.shadowResponse;
+        if (!responses.wanted || shadowResponse == null) {
             close();
-        } else if (main != null) {
+        } else if (primary != null) {
             long bytes = held;
-            ShadowMemory all = shadow.runtime().held();
-            answers.main = null;
-            answers.own = null;
+            ShadowMemory memory = shadow.runtime().held();
+            responses.primary = null;
+            responses.shadowResponse = null;
             held = 0;
             close();
             shadow.runtime()
                     .comparer()
                     .take(new ResponsePair(
-                            shadow.figures(), shadow.transcoder(), call.allocator(), main, own, () -> all.give(bytes)));
+                            shadow.figures(), shadow.transcoder(), call.allocator(), primary, shadowResponse, () -> memory.give(bytes)));
         }
     }
 
@@ -203,20 +203,20 @@ final class ShadowCopy implements Reply {
             return;
         }
         closed = true;
-        if (answers.main != null) {
-            answers.main.release();
-            answers.main = null;
+        if (responses.primary != null) {
+            responses.primary.release();
+            responses.primary = null;
         }
-        if (answers.own != null) {
-            answers.own.release();
-            answers.own = null;
+        if (responses.shadowResponse != null) {
+            responses.shadowResponse.release();
+            responses.shadowResponse = null;
         }
         shadow.runtime().held().give(held);
         held = 0;
         shadow.exit();
     }
 
-    /** The bytes that a message keeps. */
+    /** The memory held by a message, in bytes. */
     private static long size(InferMessage message) {
         return switch (message) {
             case InferMessage.RestMessage rest -> rest.body().content().readableBytes();

@@ -14,12 +14,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What is known of one shadow of one model; outlives reloads of the configuration. From any thread. */
+/** The statistics of one shadow of one model; survives reloads. Thread-safe. */
 final class ShadowFigures implements AutoCloseable {
-    /** Outputs that have meters of their own; their names are the server's, and so is their number. */
-    private static final int OUTPUTS = 32;
+    /** Outputs with meters of their own; the server determines their names and number. */
+    private static final int MAX_OUTPUTS = 32;
 
-    private static final String OTHER = "other";
+    private static final String OTHER_OUTPUT = "other";
 
     private final ShadowName name;
     private final LongSupplier nanoTime;
@@ -42,9 +42,9 @@ final class ShadowFigures implements AutoCloseable {
             Tags tags = name.tags().and("outcome", outcome.label(), "reason", outcome.reason());
             requests.put(outcome, meters.add(registry -> registry.counter("isthmus.shadow.requests", tags)));
         }
-        for (ComparisonResult verdict : ComparisonResult.values()) {
-            Tags tags = name.tags().and("outcome", verdict.label());
-            comparisons.put(verdict, meters.add(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
+        for (ComparisonResult result : ComparisonResult.values()) {
+            Tags tags = name.tags().and("outcome", result.label());
+            comparisons.put(result, meters.add(registry -> registry.counter("isthmus.shadow.comparisons", tags)));
         }
         this.latency = meters.add(registry -> registry.timer("isthmus.shadow.latency", name.tags()));
     }
@@ -58,14 +58,14 @@ final class ShadowFigures implements AutoCloseable {
         latency.record(nanos, TimeUnit.NANOSECONDS);
     }
 
-    void count(ComparisonResult verdict) {
-        counter(comparisons, verdict).increment();
+    void count(ComparisonResult result) {
+        counter(comparisons, result).increment();
     }
 
     private static <K> Counter counter(Map<K, Counter> counters, K key) {
         Counter counter = counters.get(key);
         if (counter == null) {
-            throw new IllegalStateException("no counter of " + key);
+            throw new IllegalStateException("no counter for " + key);
         }
         return counter;
     }
@@ -81,7 +81,7 @@ final class ShadowFigures implements AutoCloseable {
         tell(largest);
     }
 
-    /** The shadow's answer is none that can be read. */
+    /** The shadow's response cannot be decoded. */
     void unreadable() {
         count(ComparisonResult.DIFFERENT);
         mismatch("", "unreadable");
@@ -93,7 +93,7 @@ final class ShadowFigures implements AutoCloseable {
         listener.compared(name.model(), name.shadow(), largest);
     }
 
-    /** Records an output; how far it is off. */
+    /** Records an output; returns its difference. */
     private double record(OutputComparison result) {
         return switch (result) {
             case OutputComparison.Unlike unlike -> {
@@ -131,7 +131,7 @@ final class ShadowFigures implements AutoCloseable {
     }
 
     private OutputMeters meters(String output) {
-        String bounded = outputs.containsKey(output) || outputs.size() < OUTPUTS ? output : OTHER;
+        String bounded = outputs.containsKey(output) || outputs.size() < MAX_OUTPUTS ? output : OTHER_OUTPUT;
         return outputs.computeIfAbsent(
                 bounded, known -> new OutputMeters(meters, name.tags().and("output", known)));
     }

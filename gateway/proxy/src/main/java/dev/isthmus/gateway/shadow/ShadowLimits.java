@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.shadow;
 
 /**
- * What all copies of a process together may take.
+ * Limits for all copies of a process together.
  *
- * @param heldBytes of requests and answers that would otherwise be released; copies beyond are dropped
- * @param answerBytes of an answer that is compared; larger ones are left out
- * @param queued comparisons that wait; more are dropped
+ * @param heldBytes of requests and responses that would otherwise be released; copies beyond are dropped
+ * @param answerBytes of a compared response; larger ones are left out
+ * @param queued comparisons; more are dropped
  */
 public record ShadowLimits(long heldBytes, long answerBytes, int queued) {
 

@@ -2,7 +2,7 @@ package dev.isthmus.gateway.shadow;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How many bytes of messages all copies together keep from being released, up to a limit. Used by all event loops. */
+/** The memory budget of all copies, in bytes of messages kept from being released. Thread-safe. */
 final class ShadowMemory {
     private final long limit;
     private final AtomicLong held = new AtomicLong();
@@ -11,7 +11,7 @@ final class ShadowMemory {
         this.limit = limit;
     }
 
-    /** Whether there was room for them; they count from now on then, until they are {@linkplain #give given back}. */
+    /** Reserves memory if the limit allows; {@link #give} releases it. */
     boolean take(long bytes) {
         long now = held.get();
         while (bytes <= limit - now) {

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.shadow;
 import io.micrometer.core.instrument.Tags;
 
 /**
- * A shadow of a model.
+ * Identifies a shadow of a model.
  *
  * @param model the route's key
  */

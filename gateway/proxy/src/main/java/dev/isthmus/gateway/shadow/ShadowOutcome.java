@@ -1,25 +1,25 @@
 package dev.isthmus.gateway.shadow;
 
-/** What became of a call that was chosen to be copied. */
+/** What happened to a call that was sampled. */
 enum ShadowOutcome {
     ANSWERED("answered", "none"),
     FAILED("failed", "none"),
     TIMEOUT("timeout", "none"),
-    /** As many copies as are allowed are under way. */
+    /** The limit of copies in flight is reached. */
     BUSY("dropped", "busy"),
-    /** All copies together hold as many bytes as they may. */
+    /** The memory limit of all copies is reached. */
     MEMORY("dropped", "memory"),
-    /** The main call was over before the copy could be sent. */
+    /** The primary call ended before the copy was sent. */
     LATE("dropped", "main_ended"),
-    /** The gateway is closing. */
+    /** The gateway is shutting down. */
     CLOSED("dropped", "closed"),
-    /** It is a stream of answers. */
+    /** It has a stream of responses. */
     STREAM("left_out", "stream"),
-    /** It belongs to a sequence, whose state would be lost on the shadow, or spoilt. */
+    /** It belongs to a sequence, whose state on the shadow would be missing or corrupted. */
     SEQUENCE("left_out", "sequence"),
-    /** It went where the copy would go. */
+    /** It was sent to the same target as the copy would be. */
     SAME_TARGET("left_out", "same_target"),
-    /** It cannot be put on the shadow's wire, or its tensors lie in shared memory. */
+    /** It cannot be encoded for the shadow, or its tensors are in shared memory. */
     UNSENDABLE("left_out", "unsendable");
 
     private final String label;
@@ -30,12 +30,12 @@ enum ShadowOutcome {
         this.reason = reason;
     }
 
-    /** What metrics call it. */
+    /** The metric's tag value. */
     String label() {
         return label;
     }
 
-    /** Why it was not sent; "none" where it was. */
+    /** Why it was not sent; "none" if it was. */
     String reason() {
         return reason;
     }

@@ -9,13 +9,13 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A shadow as it is at one time.
+ * A snapshot of a shadow.
  *
  * @param model the route's key
- * @param requests calls chosen to be copied, by outcome: answered, failed, timeout, dropped, left_out
- * @param comparisons by outcome: equal, different, left_out, dropped
+ * @param requests sampled calls by outcome: answered, failed, timeout, dropped, left_out
+ * @param comparisons by result: equal, different, left_out, dropped
  * @param worstDifference of two numbers in the last five minutes, as in {@link DifferenceListener}
- * @param lastMismatch the last difference, for operators; empty where there was none
+ * @param lastMismatch the last difference, for operators; empty if there was none
  */
 public record ShadowReport(
         String model,
@@ -39,9 +39,9 @@ public record ShadowReport(
             long now) {
         Map<String, Long> outcomes = new TreeMap<>();
         requests.forEach((outcome, counter) -> outcomes.merge(outcome.label(), (long) counter.count(), Long::sum));
-        Map<String, Long> verdicts = new TreeMap<>();
-        comparisons.forEach((verdict, counter) -> verdicts.put(verdict.label(), (long) counter.count()));
-        return new ShadowReport(name.model(), name.shadow(), outcomes, verdicts, worst, text(last, now));
+        Map<String, Long> results = new TreeMap<>();
+        comparisons.forEach((verdict, counter) -> results.put(verdict.label(), (long) counter.count()));
+        return new ShadowReport(name.model(), name.shadow(), outcomes, results, worst, text(last, now));
     }
 
     private static String text(@Nullable ResponseMismatch last, long now) {
@@ -54,7 +54,7 @@ public record ShadowReport(
                 + " s ago";
     }
 
-    /** For the admin listener. */
+    /** The report as JSON, for the admin listener. */
     public ObjectNode document() {
         ObjectNode document = JsonNodeFactory.instance.objectNode();
         document.put("model", model).put("shadow", shadow);

@@ -12,8 +12,8 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * What all shadows of a process share: their limits, the thread that compares, and their figures, which live as long as any
- * configuration has the shadow. Used from any thread.
+ * State shared by all shadows of a process: their limits, the comparison thread, and their statistics, which are kept
+ * while any configuration has the shadow. Thread-safe.
  */
 public final class ShadowRuntime implements AutoCloseable {
     private final MeterRegistry registry;
@@ -25,13 +25,13 @@ public final class ShadowRuntime implements AutoCloseable {
     private final ResponseComparer comparer;
     private final Map<ShadowName, SharedFigures> figures = new HashMap<>();
 
-    /** Figures and how many shadows, of this and of replaced configurations, count on them. */
+    /** Statistics, and the number of shadows of current and replaced configurations that use them. */
     private record SharedFigures(ShadowFigures figures, int uses) {}
 
     /**
-     * No shadows yet.
+     * Starts without shadows.
      *
-     * @param random chooses the calls; used by all event loops
+     * @param random samples the calls; thread-safe
      * @param nanoTime on the scale of {@link System#nanoTime()}
      */
     public ShadowRuntime(
@@ -69,47 +69,47 @@ public final class ShadowRuntime implements AutoCloseable {
         return comparer;
     }
 
-    /** The figures of a shadow; {@link #forget} follows. */
+    /** The statistics of a shadow; {@link #forget} must follow. */
     ShadowFigures figures(ShadowName name) {
         synchronized (figures) {
-            SharedFigures used = figures.get(name);
-            ShadowFigures known = used == null
+            SharedFigures shared = figures.get(name);
+            ShadowFigures statistics = shared == null
                     ? new ShadowFigures(name, new ReplaceableMeters(registry), nanoTime, listener)
-                    : used.figures();
-            figures.put(name, new SharedFigures(known, used == null ? 1 : used.uses() + 1));
-            return known;
+                    : shared.figures();
+            figures.put(name, new SharedFigures(statistics, shared == null ? 1 : shared.uses() + 1));
+            return statistics;
         }
     }
 
     void forget(ShadowName name) {
         synchronized (figures) {
-            SharedFigures used = figures.remove(name);
-            if (used != null && used.uses() > 1) {
-                figures.put(name, new SharedFigures(used.figures(), used.uses() - 1));
-            } else if (used != null) {
-                used.figures().close();
+            SharedFigures shared = figures.remove(name);
+            if (shared != null && shared.uses() > 1) {
+                figures.put(name, new SharedFigures(shared.figures(), shared.uses() - 1));
+            } else if (shared != null) {
+                shared.figures().close();
             }
         }
     }
 
-    /** All shadows as they are now, by model and name. */
+    /** All shadows, by model and name. */
     public List<ShadowReport> reports() {
         synchronized (figures) {
             return figures.values().stream()
-                    .map(used -> used.figures().report())
+                    .map(shared -> shared.figures().report())
                     .sorted(Comparator.comparing(ShadowReport::model).thenComparing(ShadowReport::shadow))
                     .toList();
         }
     }
 
-    /** The same for the admin listener. */
+    /** All shadows as JSON, for the admin listener. */
     public ArrayNode document() {
         ArrayNode document = JsonNodeFactory.instance.arrayNode();
         reports().forEach(report -> document.add(report.document()));
         return document;
     }
 
-    /** Ends the comparisons; may wait for the one under way. Copies under way end with their upstreams. */
+    /** Stops comparing; may wait for the comparison in progress. Copies in flight end with their upstreams. */
     @Override
     public void close() {
         comparer.close();

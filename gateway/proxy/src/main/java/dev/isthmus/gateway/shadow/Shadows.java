@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The shadows of one route. Used by all event loops. */
+/** The shadows of one route. Thread-safe. */
 public final class Shadows implements AutoCloseable {
-    /** Of a route that has none. */
-    public static final Shadows NONE = new Shadows("", List.of(), asked -> List.of());
+    /** For a route without shadows. */
+    public static final Shadows NONE = new Shadows("", List.of(), requested -> List.of());
 
     private static final Logger LOG = LoggerFactory.getLogger(Shadows.class);
     private static final String SEQUENCE = "sequence_id";
@@ -38,7 +38,8 @@ public final class Shadows implements AutoCloseable {
      * The shadows of a route.
      *
      * @param model the route's key, for metrics
-     * @param targets where the copies of a call for a model go: one target for each of {@code configs}, in their order
+     * @param targets the targets of the copies of a call for a model: one for each of {@code configs}, in the same
+     *     order
      */
     public static Shadows of(
             String model,
@@ -57,44 +58,45 @@ public final class Shadows implements AutoCloseable {
                         targets);
     }
 
-    /** Whether there is one that may want copies. */
+    /** Whether there are shadows. */
     public boolean any() {
         return !shadows.isEmpty();
     }
 
     /**
-     * A call was just sent to its main target: chooses the copies of it, which are sent when the loop has done what it is at.
-     * Called on the call's event loop; nothing is thrown.
+     * Called when a call was sent to its primary target: samples the copies and schedules them on the loop. Called on
+     * the call's event loop; throws nothing.
      *
-     * @param asked the model as the route is asked for it
-     * @param main where the call went: a shadow of the same place gets no copy, which could only be compared with itself
+     * @param requested the model as requested from the route
+     * @param primary the call's target: a shadow with the same destination gets no copy, which could only be compared
+     *     with itself
      * @param source may be used until it is released
      */
-    public PrimaryCallObserver begin(Call call, ModelRef asked, Target main, RequestSource source) {
+    public PrimaryCallObserver begin(Call call, ModelRef requested, Target primary, RequestSource source) {
         List<ShadowCopy> copies = List.of();
         if (!shadows.isEmpty()) {
             try {
-                copies = copies(call, asked, main, source);
+                copies = copies(call, requested, primary, source);
             } catch (RuntimeException fault) {
-                LOG.error("choice of the shadows of model '{}'", model, fault);
+                LOG.error("sampling the shadows of model '{}' failed", model, fault);
             }
         }
         if (copies.isEmpty()) {
             source.release();
             return PrimaryCallObserver.NONE;
         }
-        ShadowCopies all = new ShadowCopies(copies, source);
+        ShadowCopies shadowCopies = new ShadowCopies(copies, source);
         try {
-            call.loop().execute(all);
-            return all;
+            call.loop().execute(shadowCopies);
+            return shadowCopies;
         } catch (RejectedExecutionException closed) {
-            all.drop();
+            shadowCopies.drop();
             return PrimaryCallObserver.NONE;
         }
     }
 
-    /** What may fail comes before the first copy counts as under way. */
-    private List<ShadowCopy> copies(Call call, ModelRef asked, Target main, RequestSource source) {
+    /** Everything that can fail runs before the first permit is acquired. */
+    private List<ShadowCopy> copies(Call call, ModelRef requested, Target primary, RequestSource source) {
         boolean[] sampled = new boolean[shadows.size()];
         boolean any = false;
         for (int i = 0; i < sampled.length; i++) {
@@ -105,16 +107,16 @@ public final class Shadows implements AutoCloseable {
             return List.of();
         }
         ShadowOutcome leftOut = leftOut(call, source);
-        List<Target> places = targets.apply(asked);
+        List<Target> copyTargets = targets.apply(requested);
         List<ShadowCopy> copies = new ArrayList<>();
         for (int i = 0; i < sampled.length; i++) {
             Shadow shadow = shadows.get(i);
             if (sampled[i] && leftOut != null) {
                 shadow.figures().count(leftOut);
-            } else if (sampled[i] && same(places.get(i), main)) {
+            } else if (sampled[i] && same(copyTargets.get(i), primary)) {
                 shadow.figures().count(ShadowOutcome.SAME_TARGET);
             } else if (sampled[i] && shadow.enter()) {
-                copies.add(new ShadowCopy(shadow, places.get(i), call));
+                copies.add(new ShadowCopy(shadow, copyTargets.get(i), call));
             } else if (sampled[i]) {
                 shadow.figures().count(ShadowOutcome.BUSY);
             }
@@ -122,8 +124,8 @@ public final class Shadows implements AutoCloseable {
         return copies;
     }
 
-    private static boolean same(Target copy, Target main) {
-        return copy.upstream().equals(main.upstream()) && copy.model().equals(main.model());
+    private static boolean same(Target copy, Target primary) {
+        return copy.upstream().equals(primary.upstream()) && copy.model().equals(primary.model());
     }
 
     private static @Nullable ShadowOutcome leftOut(Call call, RequestSource source) {
@@ -133,13 +135,13 @@ public final class Shadows implements AutoCloseable {
         return inSequence(source.parameters()) ? ShadowOutcome.SEQUENCE : null;
     }
 
-    /** Whether it is one of a sequence: 0 and the empty text are the ids of none. */
+    /** Whether it belongs to a sequence: ids of 0 and empty ids are none. */
     private static boolean inSequence(Map<String, Parameter> parameters) {
         Parameter id = parameters.get(SEQUENCE);
         return id != null && !id.equals(new Parameter.Int64(0)) && !id.equals(new Parameter.Text(""));
     }
 
-    /** No more calls begin. Figures that no other configuration has go. */
+    /** Ends the shadows. Statistics that no other configuration uses are removed. */
     @Override
     public void close() {
         shadows.forEach(Shadow::close);

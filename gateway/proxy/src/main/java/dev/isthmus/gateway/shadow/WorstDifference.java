@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** The largest of the last minutes. */
+/** The largest difference of the last five minutes, in slots of 30 s. */
 final class WorstDifference {
     private static final int SLOTS = 10;
     private static final long SLOT_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -25,7 +25,7 @@ final class WorstDifference {
         largest[index] = Math.max(largest[index], difference);
     }
 
-    /** Of the last five minutes; 0 where there was none. */
+    /** 0 if there was none. */
     synchronized double largest() {
         advance();
         return Arrays.stream(largest).max().orElse(0);

@@ -1,6 +1,6 @@
 /**
- * Shadow traffic: copies of calls for servers whose answers nobody gets, and the comparison of those answers with the main
- * ones. Nothing here may slow or fail a main call. No channel types.
+ * Shadow traffic: copies of calls for servers whose responses no client sees, and the comparison of those responses
+ * with the primary ones. Must never delay or fail a primary call. No channel types.
  */
 @NullMarked
 package dev.isthmus.gateway.shadow;

@@ -173,7 +173,8 @@ class RampsTest {
         assertThat(shares).containsExactly(0.1, 0.0);
         assertThat(report().state()).isEqualTo(RampState.ROLLED_BACK);
         assertThat(report().reason())
-                .isEqualTo("error_rate: 2.00 % of its calls failed, 0.99 % of the others'; at most 1.00 % may");
+                .isEqualTo("error_rate: 2.00 % of its calls failed, 0.99 % of those to the other targets;"
+                        + " the limit is 1.00 %");
         assertThat(rollbacks("error_rate")).isEqualTo(1);
         assertThat(gauge("rolled_back")).isEqualTo(1);
     }
@@ -252,7 +253,7 @@ class RampsTest {
         ramps.differed("m", "canary", 0);
         passes(1);
         assertThat(report().reason())
-                .isEqualTo("difference: its answers differ from the main ones by 0.0011; at most 0.001 is allowed");
+                .isEqualTo("difference: its responses differ from the primary ones by 0.0011; the limit is 0.001");
         assertThat(rollbacks("difference")).isEqualTo(1);
     }
 

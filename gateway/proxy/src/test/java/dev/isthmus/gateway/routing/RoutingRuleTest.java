@@ -116,7 +116,7 @@ class RoutingRuleTest {
     @Test
     void rule_forNoTarget_isRefused() {
         assertThatThrownBy(() -> tables.route(onlyByRule().rule(Map.of("x", "1"), Map.of(), "nobody")))
-                .hasMessage("a rule's target is named 'nobody', expected one of [canary, stable]");
+                .hasMessage("unknown target 'nobody' in a rule, expected one of [canary, stable]");
     }
 
     @Test

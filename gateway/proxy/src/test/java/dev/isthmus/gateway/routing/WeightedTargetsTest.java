@@ -102,13 +102,14 @@ class WeightedTargetsTest {
     @Test
     void override_ofNoArm_isRefused() {
         WeightedTargets split = tables.route(Model.split(10, 90)).split();
-        assertThatThrownBy(() -> split.override("x", 0.5)).hasMessage("no target is named 'x', but [canary, stable]");
+        assertThatThrownBy(() -> split.override("x", 0.5))
+                .hasMessage("unknown target 'x', expected one of [canary, stable]");
     }
 
     @Test
     void override_withNoShare_isRefused() {
         WeightedTargets split = tables.route(Model.split(10, 90)).split();
-        assertThatThrownBy(() -> split.override("canary", 1.1)).hasMessage("a share is from 0 to 1, got 1.1");
+        assertThatThrownBy(() -> split.override("canary", 1.1)).hasMessage("share must be from 0 to 1, got 1.1");
         assertThatThrownBy(() -> split.override("canary", Double.NaN)).hasMessageContaining("NaN");
     }
 
@@ -121,7 +122,7 @@ class WeightedTargetsTest {
     @Test
     void arms_ofOneName_areRefused() {
         assertThatThrownBy(() -> tables.route(new Model().arm("a", 1).arm("a", 2)))
-                .hasMessage("targets need names that differ, got [a, a]");
+                .hasMessage("targets must have distinct names, got [a, a]");
     }
 
     @Test

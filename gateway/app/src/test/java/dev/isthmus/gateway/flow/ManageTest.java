@@ -227,7 +227,7 @@ class ManageTest {
                             stats.requestMessage().toByteArray())
                     .status();
             assertThat(status.getCode()).isEqualTo(Status.Code.INTERNAL);
-            assertThat(status.getDescription()).contains("not the protocol's");
+            assertThat(status.getDescription()).contains("violates the protocol");
             assertThat(ask(toGrpc, stats).status()).isEqualTo(502);
         }
     }

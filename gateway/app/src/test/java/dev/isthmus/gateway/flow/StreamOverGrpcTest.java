@@ -247,7 +247,7 @@ class StreamOverGrpcTest {
             GrpcClient client = open(stage);
             client.send(request("m", "malformed", 1));
             assertThat(client.status().getCode()).isEqualTo(Status.Code.INTERNAL);
-            assertThat(client.status().getDescription()).contains("not the protocol's");
+            assertThat(client.status().getDescription()).contains("violates the protocol");
             assertThat(next(server.cancelled)).isEqualTo(STREAM);
         }
     }

@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Which requests are looked at: those that no foreign page has made an operator's browser send. */
+/** Rejects requests that a foreign web page may have made an operator's browser send. */
 record AdminAccess(AdminHosts hosts) {
     private static final String FETCH_SITE = "sec-fetch-site";
     private static final List<String> SCHEMES = List.of("http", "https");
     private static final int MISDIRECTED = 421;
 
-    /** Why a request is refused; null where it is not. */
+    /** The error response if the request is rejected; null if it is accepted. */
     @Nullable
     AdminResponse refusal(HttpRequest request) {
         OipException malformed = RequestTarget.refusal(request);
@@ -23,7 +23,7 @@ record AdminAccess(AdminHosts hosts) {
         }
         RequestTarget target = RequestTarget.absolute(request.uri());
         String host = target == null ? request.headers().get(HttpHeaderNames.HOST) : target.authority();
-        // No browser leaves the host out, which only HTTP/1.0 may.
+        // Only HTTP/1.0 may omit Host, and no browser does.
         if (host != null && !hosts.accepts(host)) {
             return AdminResponse.error(
                     MISDIRECTED,
@@ -34,7 +34,7 @@ record AdminAccess(AdminHosts hosts) {
             if (host == null || !same(origin, host)) {
                 return AdminResponse.error(
                         403,
-                        "header Origin: requests of other sites are refused, got '" + origin + "' for the host '" + host
+                        "header Origin: requests from other sites are rejected, got '" + origin + "' for the host '" + host
                                 + "'");
             }
         }
@@ -42,15 +42,15 @@ record AdminAccess(AdminHosts hosts) {
         return site == null || !site.equalsIgnoreCase("cross-site")
                 ? null
                 : AdminResponse.error(
-                        403, "header Sec-Fetch-Site: requests of other sites are refused, got '" + site + "'");
+                        403, "header Sec-Fetch-Site: requests from other sites are rejected, got '" + site + "'");
     }
 
-    /** Whether a page of this origin has this address itself, be it behind something that speaks TLS for it. */
+    /** Whether a page of this origin was served from this address, possibly through a TLS-terminating proxy. */
     private static boolean same(String origin, String host) {
         String lower = origin.toLowerCase(Locale.ROOT);
         for (String scheme : SCHEMES) {
-            String beginning = scheme + "://";
-            if (lower.startsWith(beginning) && RequestTarget.same(scheme, lower.substring(beginning.length()), host)) {
+            String prefix = scheme + "://";
+            if (lower.startsWith(prefix) && RequestTarget.same(scheme, lower.substring(prefix.length()), host)) {
                 return true;
             }
         }

@@ -27,8 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection of an operator: one request at a time, answered on a thread that may block. A client that does not wait for
- * its answer is closed.
+ * One operator connection. Requests are handled one at a time, on a thread that may block; a client that pipelines is
+ * disconnected.
  */
 final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest> {
     private static final Logger LOG = LoggerFactory.getLogger(AdminConnection.class);
@@ -36,17 +36,17 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     private final AdminRoutes routes;
     private final AdminAccess access;
     private final AdminToken token;
-    private final Executor threads;
-    private boolean answering;
+    private final Executor executor;
+    private boolean busy;
 
-    AdminConnection(AdminRoutes routes, AdminAccess access, AdminToken token, Executor threads) {
+    AdminConnection(AdminRoutes routes, AdminAccess access, AdminToken token, Executor executor) {
         this.routes = routes;
         this.access = access;
         this.token = token;
-        this.threads = threads;
+        this.executor = executor;
     }
 
-    /** A request as it is handed to another thread. */
+    /** A request passed to another thread. */
     private record PendingRequest(
             RouteMatch route,
             AdminRequest request,
@@ -55,7 +55,7 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
 
     @Override
     protected void channelRead0(ChannelHandlerContext ctx, FullHttpRequest request) {
-        if (answering) {
+        if (busy) {
             ctx.close();
             return;
         }
@@ -81,10 +81,10 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
         if (route == null) {
             return unknown(method, uri.rawPath());
         }
-        PendingRequest asked;
+        PendingRequest pending;
         try {
             String tail = new QueryStringDecoder(route.tail()).path();
-            asked = new PendingRequest(
+            pending = new PendingRequest(
                     route,
                     new AdminRequest(tail, uri.parameters(), request.content().toString(StandardCharsets.UTF_8)),
                     method.equals(AdminRoutes.POST),
@@ -93,48 +93,48 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
             return AdminResponse.error(400, "malformed URL");
         }
         try {
-            answering = true;
-            threads.execute(() -> handOver(ctx, answer(asked), keepAlive));
+            busy = true;
+            executor.execute(() -> handOver(ctx, answer(pending), keepAlive));
             return null;
-        } catch (RejectedExecutionException busy) {
-            answering = false;
-            return AdminResponse.error(503, "too many requests wait for an answer here");
+        } catch (RejectedExecutionException full) {
+            busy = false;
+            return AdminResponse.error(503, "too many concurrent admin requests");
         }
     }
 
     private AdminResponse unknown(String method, String path) {
         List<String> methods = routes.methods(path);
         return methods.isEmpty()
-                ? AdminResponse.json(404, Map.of("error", "there is no such path here", "paths", routes.all()))
+                ? AdminResponse.json(404, Map.of("error", "unknown path", "paths", routes.all()))
                 : AdminResponse.error(405, "method " + String.join(" or ", methods) + " is expected, got " + method);
     }
 
-    private AdminResponse answer(PendingRequest asked) {
+    private AdminResponse answer(PendingRequest pending) {
         try {
-            if (asked.changes()) {
-                token.require(asked.authorization());
+            if (pending.changes()) {
+                token.require(pending.authorization());
             }
-            return asked.route().handler().answer(asked.request());
+            return pending.route().handler().answer(pending.request());
         } catch (OipException refused) {
             return AdminResponse.error(refused.code().httpStatus(), refused.message());
         } catch (RuntimeException fault) {
-            LOG.error("admin request", fault);
+            LOG.error("admin request failed", fault);
             return AdminResponse.error(500, "internal error");
         }
     }
 
-    private void handOver(ChannelHandlerContext ctx, AdminResponse answer, boolean keepAlive) {
+    private void handOver(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
         try {
-            ctx.executor().execute(() -> answered(ctx, answer, keepAlive));
+            ctx.executor().execute(() -> answered(ctx, response, keepAlive));
         } catch (RejectedExecutionException ended) {
-            LOG.debug("an operator's answer came when the loops had ended", ended);
+            LOG.debug("the event loop terminated before an admin response was sent", ended);
         }
     }
 
-    private void answered(ChannelHandlerContext ctx, AdminResponse answer, boolean keepAlive) {
-        answering = false;
+    private void answered(ChannelHandlerContext ctx, AdminResponse response, boolean keepAlive) {
+        busy = false;
         if (ctx.channel().isActive()) {
-            write(ctx, answer, keepAlive);
+            write(ctx, response, keepAlive);
         }
     }
 
@@ -156,9 +156,9 @@ final class AdminConnection extends SimpleChannelInboundHandler<FullHttpRequest>
     @Override
     public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
         if (cause instanceof IOException) {
-            LOG.debug("connection of an operator", cause);
+            LOG.debug("admin connection failed", cause);
         } else {
-            LOG.warn("connection of an operator: {}", cause.toString());
+            LOG.warn("admin connection failed: {}", cause.toString());
         }
         ctx.close();
     }

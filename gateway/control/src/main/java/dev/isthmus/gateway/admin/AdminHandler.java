@@ -2,14 +2,14 @@ package dev.isthmus.gateway.admin;
 
 import dev.isthmus.oip.OipException;
 
-/** Answers operators on one route. */
+/** Handles the requests of one admin route. */
 @FunctionalInterface
 public interface AdminHandler {
 
     /**
-     * Answers. Called on a thread of the admin listener, of which there are few; it may block for a while.
+     * Handles a request. Called on one of the few threads of the admin listener; may block briefly.
      *
-     * @throws OipException for what is refused; its code's HTTP status is answered
+     * @throws OipException to reject the request with the HTTP status of its code
      */
     AdminResponse answer(AdminRequest request);
 }

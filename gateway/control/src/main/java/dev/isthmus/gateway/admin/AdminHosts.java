@@ -8,16 +8,16 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The hosts that a request may name. A page in an operator's browser may have a name of its own resolved to the admin
- * address (DNS rebinding) and then read what is answered; its requests still name that host.
+ * The hosts that a request may name. A page in an operator's browser can resolve its own name to the admin address (DNS
+ * rebinding) to read responses; its requests still carry that name.
  *
- * @param loopback whether the address that is listened on is; addresses of others are not accepted then
+ * @param loopback whether the listener's address is loopback; only loopback addresses are accepted then
  */
 record AdminHosts(Admin config, boolean loopback) {
     private static final String ANY = "*";
-    private static final int MOST_DIGITS = 5;
+    private static final int MAX_PORT_DIGITS = 5;
 
-    /** @param authority a host and maybe a port, which may be any */
+    /** @param authority a host, optionally with any port */
     boolean accepts(String authority) {
         if (config.allowedHosts().contains(ANY)) {
             return true;
@@ -47,21 +47,21 @@ record AdminHosts(Admin config, boolean loopback) {
         return allowed.startsWith("*.") ? name.endsWith(allowed.substring(1)) : name.equals(allowed);
     }
 
-    /** What is expected, for people. */
+    /** The accepted hosts, for error messages. */
     String expected() {
         String addresses = loopback ? "a loopback address" : "an IP address";
         String named = address(config.host()) == null ? ", '" + config.host() + "'" : "";
         return "localhost, " + addresses + named + " or a host of admin.allowed_hosts";
     }
 
-    /** The host of an authority in lower case and without a dot at its end; null where it is malformed. */
+    /** The host of an authority in lower case without a trailing dot; null if it is malformed. */
     private static @Nullable String host(String authority) {
         int end = authority.startsWith("[") ? authority.indexOf(']') + 1 : authority.indexOf(':');
         int to = end < 0 ? authority.length() : end;
         String port = authority.substring(to);
         boolean wellFormed = port.isEmpty()
                 || (port.charAt(0) == ':'
-                        && port.length() <= MOST_DIGITS + 1
+                        && port.length() <= MAX_PORT_DIGITS + 1
                         && port.chars().skip(1).allMatch(c -> c >= '0' && c <= '9'));
         if (!wellFormed || to == 0) {
             return null;
@@ -74,7 +74,7 @@ record AdminHosts(Admin config, boolean loopback) {
         return lower.endsWith(".") ? lower.substring(0, lower.length() - 1) : lower;
     }
 
-    /** Of a literal; null for anything else. Asks no DNS. */
+    /** The address of an IP literal; null for anything else. Never queries DNS. */
     private static @Nullable InetAddress address(String host) {
         byte[] bytes = NetUtil.createByteArrayFromIpAddressString(host);
         try {

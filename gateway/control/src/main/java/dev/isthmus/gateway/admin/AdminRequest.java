@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What an operator asks.
+ * A request to the admin listener.
  *
- * @param tail what stands in the path in place of the route's {@code *}, decoded; empty for a route without
- * @param query the parameters after the path
- * @param body of at most 64 KiB, read as UTF-8
+ * @param tail the decoded part of the path that matches the route's {@code *}; empty for a route without one
+ * @param query the query parameters
+ * @param body at most 64 KiB, decoded as UTF-8
  */
 public record AdminRequest(String tail, Map<String, List<String>> query, String body) {}

@@ -5,16 +5,16 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import java.util.Map;
 
-/** What an operator is answered. */
+/** A response of the admin listener. */
 public record AdminResponse(int status, String contentType, String body) {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 
-    /** A JSON document of maps, lists, texts, numbers, booleans and Jackson's nodes. */
+    /** A JSON document of maps, lists, strings, numbers, booleans and Jackson nodes. */
     public static AdminResponse json(int status, Object document) {
         try {
             return new AdminResponse(status, "application/json", JSON.writeValueAsString(document));
         } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException("this cannot be written as JSON", e);
+            throw new IllegalArgumentException("cannot be written as JSON: " + document.getClass().getName(), e);
         }
     }
 

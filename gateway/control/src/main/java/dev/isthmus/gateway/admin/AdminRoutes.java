@@ -6,7 +6,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** What the admin listener answers. Routes may be added at any time, by any thread. */
+/** The routes of the admin listener. Thread-safe; routes may be added at any time. */
 public final class AdminRoutes {
     static final String GET = "GET";
     static final String POST = "POST";
@@ -14,19 +14,19 @@ public final class AdminRoutes {
 
     private final Map<String, AdminHandler> handlers = new ConcurrentHashMap<>();
 
-    /** A route that was found. */
+    /** The route that matches a request. */
     record RouteMatch(AdminHandler handler, String tail) {}
 
     /**
-     * Adds a route, or replaces the one that was there.
+     * Adds or replaces a route.
      *
-     * @param method GET for what only shows; POST for what changes something, which needs the token
-     * @param path as it stands in the URL; one that ends in {@code /*} takes all below it
+     * @param method GET for reading; POST for changes, which need the token
+     * @param path as in the URL; a path that ends in {@code /*} matches everything below it
      */
     public AdminRoutes route(String method, String path, AdminHandler handler) {
         if (!METHODS.contains(method) || !path.startsWith("/")) {
             throw new IllegalArgumentException(
-                    "a route is GET or POST and a path from '/', got " + method + " " + path);
+                    "a route needs GET or POST and a path that starts with '/', got " + method + " " + path);
         }
         handlers.put(method + " " + path, handler);
         return this;

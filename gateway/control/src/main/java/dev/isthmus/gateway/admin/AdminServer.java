@@ -29,7 +29,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int MAX_HEADERS = 16 * 1024;
     private static final int MAX_BODY = 64 * 1024;
     private static final int MAX_CONNECTIONS = 64;
-    private static final int SILENCE_SECONDS = 300;
+    private static final int READ_TIMEOUT_SECONDS = 300;
     private static final int THREADS = 4;
     private static final int WAITING = 64;
 
@@ -37,7 +37,7 @@ public final class AdminServer implements AutoCloseable {
     private final AdminAccess access;
     private final AdminToken token;
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
-    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
+    private final ThreadPoolExecutor executor = new ThreadPoolExecutor(
             THREADS,
             THREADS,
             1,
@@ -47,18 +47,18 @@ public final class AdminServer implements AutoCloseable {
     private final Channel channel;
 
     /**
-     * Binds and accepts. Blocks until the port is bound.
+     * Binds the port and accepts connections. Blocks until the port is bound.
      *
-     * @throws IllegalArgumentException for an address that others reach, without a token
-     * @throws BindException when the port cannot be bound
+     * @throws IllegalArgumentException if the address is not loopback and there is no token file
+     * @throws BindException if the port cannot be bound
      */
     public static AdminServer listen(Transport transport, EventLoopGroup loops, Admin config, AdminRoutes routes)
             throws BindException, InterruptedException {
-        ListenAddress listened = address(config);
-        InetSocketAddress address = listened.resolve();
+        ListenAddress listenAddress = address(config);
+        InetSocketAddress address = listenAddress.resolve();
         if (!address.getAddress().isLoopbackAddress() && config.tokenFile() == null) {
             throw new IllegalArgumentException(
-                    "admin: host '" + config.host() + "' is not loopback, which needs a token_file");
+                    "admin: host '" + config.host() + "' is not loopback and so requires 'token_file'");
         }
         try {
             boolean loopback = address.getAddress().isLoopbackAddress();
@@ -67,14 +67,14 @@ public final class AdminServer implements AutoCloseable {
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {
-            throw listened.refused(e);
+            throw listenAddress.refused(e);
         }
     }
 
     /**
-     * That its port can be bound. Blocks.
+     * Checks that the port can be bound. Blocks.
      *
-     * @throws BindException when it cannot
+     * @throws BindException if it cannot
      */
     public static void check(Admin config) throws BindException {
         address(config).check();
@@ -95,7 +95,7 @@ public final class AdminServer implements AutoCloseable {
         this.access = access;
         this.token = token;
         this.routes = routes;
-        threads.allowCoreThreadTimeOut(true);
+        executor.allowCoreThreadTimeOut(true);
         channel = new ServerBootstrap()
                 .group(loops)
                 .channel(transport.serverChannel())
@@ -106,17 +106,17 @@ public final class AdminServer implements AutoCloseable {
                 .channel();
     }
 
-    /** Where operators find it, with the port that was chosen. */
+    /** The bound address, with the actual port. */
     public InetSocketAddress address() {
         return (InetSocketAddress) channel.localAddress();
     }
 
-    /** Ends, connections included; what is being answered goes on unheard. */
+    /** Closes the listener and its connections; requests in progress finish, but their responses are lost. */
     @Override
     public void close() {
         channel.close().syncUninterruptibly();
         connections.close().syncUninterruptibly();
-        threads.shutdown();
+        executor.shutdown();
     }
 
     private final class Pipeline extends ChannelInitializer<Channel> {
@@ -129,11 +129,11 @@ public final class AdminServer implements AutoCloseable {
             connections.add(accepted);
             accepted.pipeline()
                     .addLast(
-                            new ReadTimeoutHandler(SILENCE_SECONDS, TimeUnit.SECONDS),
+                            new ReadTimeoutHandler(READ_TIMEOUT_SECONDS, TimeUnit.SECONDS),
                             new StrictRequestDecoder(MAX_LINE, MAX_HEADERS),
                             new HttpResponseEncoder(),
                             new HttpObjectAggregator(MAX_BODY),
-                            new AdminConnection(routes, access, token, threads));
+                            new AdminConnection(routes, access, token, executor));
         }
     }
 }

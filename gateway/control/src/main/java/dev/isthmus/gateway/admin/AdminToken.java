@@ -11,14 +11,17 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import org.jspecify.annotations.Nullable;
 
-/** The token that changes need. Its file is read at each of them, so that it can be replaced, and its permissions with it. */
+/**
+ * The token required for changes. Its file is read for each of them, so that the file and its permissions can be
+ * changed at any time.
+ */
 final class AdminToken {
     private static final String SCHEME = "Bearer ";
-    private static final int MOST = 4096;
+    private static final int MAX_BYTES = 4096;
 
     private final @Nullable Path file;
 
-    /** @param file null refuses all changes */
+    /** @param file null rejects all changes */
     AdminToken(@Nullable Path file) {
         this.file = file;
     }
@@ -26,23 +29,23 @@ final class AdminToken {
     /**
      * Checks a request that changes something. Reads a file.
      *
-     * @param authorization the header's value, if there is one
-     * @throws OipException where it may not
+     * @param authorization the header's value, if any
+     * @throws OipException if the request is not authorized
      */
     void require(@Nullable String authorization) {
         if (file == null) {
             throw new OipException(
                     ErrorCode.PERMISSION_DENIED,
-                    "nothing can be changed here: the configuration has no admin.token_file, which names the file of the"
-                            + " token that changes need");
+                    "changes are disabled: admin.token_file is not configured; set it to a file with the token that changes"
+                            + " require");
         }
         if (authorization == null || !authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {
             throw new OipException(
-                    ErrorCode.UNAUTHENTICATED, "header Authorization: 'Bearer' and the token are expected");
+                    ErrorCode.UNAUTHENTICATED, "header Authorization: 'Bearer' followed by the token is expected");
         }
         byte[] given = authorization.substring(SCHEME.length()).strip().getBytes(StandardCharsets.ISO_8859_1);
         if (!MessageDigest.isEqual(token(file), given)) {
-            throw new OipException(ErrorCode.UNAUTHENTICATED, "header Authorization: this is not the token");
+            throw new OipException(ErrorCode.UNAUTHENTICATED, "header Authorization: the token is wrong");
         }
     }
 
@@ -52,7 +55,7 @@ final class AdminToken {
             if (exposure != null) {
                 throw new OipException(ErrorCode.UNAVAILABLE, "the file admin.token_file " + exposure);
             }
-            String token = new String(in.readNBytes(MOST), StandardCharsets.ISO_8859_1).strip();
+            String token = new String(in.readNBytes(MAX_BYTES), StandardCharsets.ISO_8859_1).strip();
             if (token.isEmpty()) {
                 throw new OipException(ErrorCode.UNAVAILABLE, "the file admin.token_file is empty");
             }

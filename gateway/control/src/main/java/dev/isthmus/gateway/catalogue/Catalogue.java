@@ -37,19 +37,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the servers behind the gateway say of themselves, as that of one server. It is asked for in the background and told
- * from a snapshot, so that a client's question never becomes many; what nobody asked for before is looked up once for all who
- * want it. All questions are asked on one event loop; answers may be read on any thread.
+ * The readiness, metadata and repository index of the servers behind the gateway, presented as one server. It polls
+ * them in the background and answers clients from a snapshot, so that one client request never fans out; what was not
+ * polled is looked up once for all concurrent clients. All requests are sent on one event loop; results may be read on
+ * any thread.
  */
 public final class Catalogue implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Catalogue.class);
     private static final long TICK_MILLIS = 250;
-    private static final int UNDER_WAY = 4;
+    private static final int MAX_IN_FLIGHT = 4;
 
     private final List<Upstream> upstreams;
-    private final ModelLocations places;
+    private final ModelLocations locations;
     private final EventLoop loop;
-    private final ServerRecords watches;
+    private final ServerRecords records;
     private final FleetSnapshots snapshots;
     private final ServerMetadataPolls servers;
     private final RepositoryIndexes indexes;
@@ -62,12 +63,12 @@ public final class Catalogue implements AutoCloseable {
     private @Nullable ScheduledFuture<?> ticks;
 
     /**
-     * What the catalogue tells by.
+     * The catalogue's settings.
      *
-     * @param self what the gateway says of itself
-     * @param policy when it is ready
-     * @param readyBefore what is said until every server was asked, unless it is known to be ready
-     * @param discovering the upstreams whose models are all routed to them
+     * @param self the gateway's own metadata
+     * @param policy when the gateway is ready
+     * @param readyBefore the readiness reported until every server was checked, unless the gateway is known to be ready
+     * @param discovering upstreams whose models are discovered and routed to them
      */
     public record Settings(
             ServerMetadata self, ServerReadyPolicy policy, boolean readyBefore, Set<Upstream> discovering) {
@@ -78,11 +79,11 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /**
-     * What the catalogue runs on.
+     * The gateway's resources that the catalogue uses.
      *
      * @param loop an event loop
-     * @param random spreads its questions; used on the loop
-     * @param gateway without which nothing is called ready
+     * @param random jitters polls; used on the loop
+     * @param gateway the gateway's own readiness, without which nothing is ready
      */
     public record CatalogueResources(
             EventLoop loop,
@@ -93,57 +94,57 @@ public final class Catalogue implements AutoCloseable {
             GatewayReadiness gateway) {}
 
     /**
-     * A catalogue that has asked nobody yet.
+     * A catalogue that has not polled any server.
      *
-     * @param upstreams in the order that decides where servers disagree
+     * @param upstreams in order of precedence if servers disagree
      */
     public Catalogue(
             List<Upstream> upstreams,
-            ModelLocations places,
-            Settings rules,
-            CatalogueResources ground,
+            ModelLocations locations,
+            Settings settings,
+            CatalogueResources resources,
             IndexRequest index) {
         this.upstreams = List.copyOf(upstreams);
-        this.places = places;
-        this.loop = ground.loop();
-        this.watches = new ServerRecords(upstreams, places);
-        this.snapshots = new FleetSnapshots(rules, places, watches, loop);
-        this.meters = new CatalogueMeters(ground.meters());
-        this.gateway = ground.gateway();
-        this.readyBefore = rules.readyBefore();
-        LongSupplier time = ground.nanoTime();
-        CatalogueRequests questions = new CatalogueRequests(loop, ground.allocator(), meters::failed, index);
-        ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
+        this.locations = locations;
+        this.loop = resources.loop();
+        this.records = new ServerRecords(upstreams, locations);
+        this.snapshots = new FleetSnapshots(settings, locations, records, loop);
+        this.meters = new CatalogueMeters(resources.meters());
+        this.gateway = resources.gateway();
+        this.readyBefore = settings.readyBefore();
+        LongSupplier time = resources.nanoTime();
+        CatalogueRequests requests = new CatalogueRequests(loop, resources.allocator(), meters::failed, index);
+        ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
         this.indexes =
-                new RepositoryIndexes(watches, places, rules.discovering(), questions, lane, time, ground.random());
-        ModelServers asked = new ModelServers(watches);
-        this.models = new ModelMetadataCache(asked, places, questions, lane, new DriftLog(), time, ground.random());
+                new RepositoryIndexes(records, locations, settings.discovering(), requests, limiter, time, resources.random());
+        ModelServers modelServers = new ModelServers(records);
+        this.models = new ModelMetadataCache(modelServers, locations, requests, limiter, new DriftLog(), time, resources.random());
         this.onDemand =
-                new OnDemandChecks(loop, ground.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
-        this.readiness = new ModelReadinessLookup(places, asked, onDemand);
+                new OnDemandChecks(loop, resources.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
+        this.readiness = new ModelReadinessLookup(locations, modelServers, onDemand);
         this.servers =
-                new ServerMetadataPolls(watches, questions, time, ground.random(), this::returned, snapshots::changed);
-        meters.register(places.configured(), this::readyGauge, models.drift()::count);
+                new ServerMetadataPolls(records, requests, time, resources.random(), this::returned, snapshots::changed);
+        meters.register(locations.configured(), this::readyGauge, models.drift()::count);
     }
 
-    /** A server is ready at last, or again: it may say other things than before. */
-    private void returned(ServerRecord watch) {
-        indexes.returned(watch);
-        models.hurry(Set.of(watch.upstream));
+    /** A server became ready, for the first time or again: its metadata may have changed. */
+    private void returned(ServerRecord server) {
+        indexes.returned(server);
+        models.hurry(Set.of(server.upstream));
     }
 
     private double readyGauge(String model) {
         return Boolean.TRUE.equals(snapshots.now().models().get(model)) ? 1 : 0;
     }
 
-    /** Begins to ask. */
+    /** Starts polling. */
     public void start() {
         ticks = loop.scheduleWithFixedDelay(this::tick, 0, TICK_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     private void tick() {
         try {
-            if (watches.refresh()) {
+            if (records.refresh()) {
                 snapshots.changed();
             }
             servers.tick();
@@ -151,17 +152,17 @@ public final class Catalogue implements AutoCloseable {
             models.tick();
             indexes.publish();
         } catch (RuntimeException e) {
-            // Otherwise the executor would ask never again, and say nothing.
-            LOG.error("the catalogue could not ask its servers", e);
+            // Otherwise the executor would silently cancel the task.
+            LOG.error("polling the servers for the catalogue failed", e);
         }
     }
 
-    /** Whether V2 clients are told that it is ready: the gateway itself, and by the policy its servers as they were last. */
+    /** The readiness reported to V2 clients: that of the gateway itself and, by the policy, of its servers. */
     public boolean ready() {
         return notReady().isEmpty();
     }
 
-    /** Why V2 clients are told that it is not ready; empty where it is. */
+    /** Why V2 clients are told that the gateway is not ready; empty if it is ready. */
     public String notReady() {
         String obstacle = gateway.obstacle();
         if (obstacle != null) {
@@ -171,66 +172,66 @@ public final class Catalogue implements AutoCloseable {
         return readyBefore && !now.settled() ? "" : now.server().reason();
     }
 
-    /** Whether every server has been asked whether it is ready. */
+    /** Whether every server has been checked. */
     public boolean settled() {
         return snapshots.now().settled();
     }
 
-    /** The gateway's metadata, with the extensions that hold for the fleet. */
+    /** The gateway's metadata, with the extensions of the fleet. */
     public ServerMetadata serverMetadata() {
         return snapshots.now().metadata();
     }
 
     /**
-     * Tells whether a model is ready: the reply gets one {@code ReplyMessage.ModelReadyState}.
+     * Reports whether a model is ready: the reply receives one {@code ReplyMessage.ModelReadyState}.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
     public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        ModelLocation place = places.of(model);
-        if (place.configured() && model.version().isEmpty()) {
+        ModelLocation location = locations.of(model);
+        if (location.configured() && model.version().isEmpty()) {
             Boolean ready = snapshots.now().models().get(model.name());
             if (ready != null) {
                 return answered(reply, new ReplyMessage.ModelReadyState(model, ready));
             }
         }
-        Consumer<Target> asItsClient = target -> target.upstream().modelReady(call, target.model(), reply);
-        Consumer<LookupResult<Boolean>> tell = found ->
-                tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), asItsClient, reply);
-        return new PendingClient<>(call, reply, tell).begin(loop, then -> readiness.ready(model, then));
+        Consumer<Target> forward = target -> target.upstream().modelReady(call, target.model(), reply);
+        Consumer<LookupResult<Boolean>> deliver = found ->
+                tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
+        return new PendingClient<>(call, reply, deliver).begin(loop, then -> readiness.ready(model, then));
     }
 
     /**
-     * Tells the metadata of a model: the reply gets one {@code ReplyMessage.Model}.
+     * Reports the metadata of a model: the reply receives one {@code ReplyMessage.Model}.
      *
      * @throws OipException NOT_FOUND for a model that no upstream serves
      */
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        // What was known of a model that routing knows no more is not told.
-        places.of(model);
-        Consumer<Target> asItsClient = target -> target.upstream().modelMetadata(call, target.model(), reply);
-        Consumer<LookupResult<ModelMetadata>> tell =
-                found -> tell(model, found, ReplyMessage.Model::new, asItsClient, reply);
+        // Throws for a model that is no longer routed, even if its metadata are still cached.
+        locations.of(model);
+        Consumer<Target> forward = target -> target.upstream().modelMetadata(call, target.model(), reply);
+        Consumer<LookupResult<ModelMetadata>> deliver =
+                found -> tell(model, found, ReplyMessage.Model::new, forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
-            tell.accept(known.get());
+            deliver.accept(known.get());
             return Subscription.NONE;
         }
-        return new PendingClient<>(call, reply, tell).begin(loop, then -> models.describe(model, then));
+        return new PendingClient<>(call, reply, deliver).begin(loop, then -> models.describe(model, then));
     }
 
-    /** @param asItsClient asks the target with what the client says of itself */
+    /** @param forward sends the client's request to a target, with the client's headers */
     private <T> void tell(
             ModelRef model,
             LookupResult<T> found,
-            Function<T, ReplyMessage> answer,
-            Consumer<Target> asItsClient,
+            Function<T, ReplyMessage> toMessage,
+            Consumer<Target> forward,
             Reply reply) {
         switch (found) {
-            case LookupResult.Value<T> value -> reply.only(answer.apply(value.value()));
+            case LookupResult.Value<T> value -> reply.only(toMessage.apply(value.value()));
             case LookupResult.Failure<T> failure -> {
                 if (forItsClient(failure.failure())) {
-                    asItsClient.accept(places.of(model).targets().getFirst());
+                    forward.accept(locations.of(model).targets().getFirst());
                 } else {
                     reply.fail(failure.failure());
                 }
@@ -238,7 +239,7 @@ public final class Catalogue implements AutoCloseable {
         }
     }
 
-    /** The server wants to know who asks, which is the client's to say. */
+    /** The server requires credentials, which only the client has. */
     private static boolean forItsClient(OipException failure) {
         return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
     }
@@ -249,32 +250,32 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /**
-     * Gets the fleet's repository index, in which nothing is older than a second.
+     * Gets the fleet's repository index, at most one second old.
      *
-     * @param then on the call's loop; never after the call was cancelled
+     * @param then called on the call's loop; never after the call was cancelled
      */
     public Subscription index(Call call, Reply reply, Consumer<RepositoryIndex> then) {
         return new PendingClient<>(call, reply, then).begin(loop, indexes::fresh);
     }
 
-    /** Everything behind the gateway. */
+    /** All upstreams. */
     public List<Upstream> upstreams() {
         return upstreams;
     }
 
-    /** The upstreams whose servers tell which models they have. */
+    /** The upstreams whose servers list their models. */
     public List<Upstream> repositories() {
         return upstreams.stream()
                 .filter(upstream -> RepositoryUpstreams.indexed(upstream) || RepositoryUpstreams.listed(upstream))
                 .toList();
     }
 
-    /** Whether the index has models under other names than those of their upstreams. */
+    /** Whether clients use other names for some models than their upstreams. */
     public boolean renames() {
         return indexes.renames();
     }
 
-    /** Upstreams that discover their models, by the models that they list. Immutable, and swapped when it changes. */
+    /** Upstreams with model discovery, by the models they list. Immutable; replaced when it changes. */
     public Map<String, Upstream> discovered() {
         return indexes.discovered();
     }
@@ -284,7 +285,7 @@ public final class Catalogue implements AutoCloseable {
         return indexes.lists(model);
     }
 
-    /** Models of these upstreams were loaded or unloaded: what is known of them is asked for anew. */
+    /** Models of these upstreams were loaded or unloaded: polls them again. */
     public void changed(Set<Upstream> upstreams) {
         try {
             loop.execute(() -> refresh(Set.copyOf(upstreams)));
@@ -299,30 +300,30 @@ public final class Catalogue implements AutoCloseable {
         onDemand.forgetAll();
     }
 
-    /** The servers of an upstream, as they were when they were last asked. */
+    /** The servers of an upstream, as last checked. */
     public List<ReplicaStatus> members(Upstream upstream) {
         Map<Upstream, ReplicaStatus> seen = snapshots.now().members();
-        return watches.members(upstream).stream()
+        return records.members(upstream).stream()
                 .map(member -> seen.getOrDefault(member.server(), member))
                 .toList();
     }
 
-    /** For the admin side: the index with the state on each server. */
+    /** For the admin listener: the index with the state on each server. */
     public ObjectNode indexDocument() {
         return indexes.index().detailed();
     }
 
-    /** For the admin side: where servers disagree about models. */
+    /** For the admin listener: where servers disagree about models. */
     public ObjectNode driftDocument() {
         return models.drift().document();
     }
 
-    /** For the admin side: the servers, and whether they and the configured models on them are ready. */
+    /** For the admin listener: the servers, and whether they and the configured models on them are ready. */
     public ObjectNode membersDocument() {
         return snapshots.now().document(notReady());
     }
 
-    /** Asks no more. */
+    /** Stops polling. */
     @Override
     public void close() {
         if (ticks != null) {

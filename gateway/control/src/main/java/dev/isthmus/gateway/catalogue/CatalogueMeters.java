@@ -7,7 +7,10 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/** The catalogue's meters, by configured model and by upstream. Those that a later catalogue took over stay when this closes. */
+/**
+ * The catalogue's meters, by configured model and by upstream. Closing keeps meters that a later catalogue has
+ * registered again.
+ */
 final class CatalogueMeters implements AutoCloseable {
     private final MeterRegistry registry;
     private final ReplaceableMeters gauges;
@@ -32,7 +35,7 @@ final class CatalogueMeters implements AutoCloseable {
                 .strongReference(true)::register);
     }
 
-    /** A question to a server failed. All catalogues of a process count on: this goes with none of them. */
+    /** Counts a failed request to a server. All catalogues of a process share the counters, which closing keeps. */
     void failed(String upstream, String what) {
         Counter.builder("isthmus.catalogue.failures")
                 .description("Requests of the catalogue that failed")

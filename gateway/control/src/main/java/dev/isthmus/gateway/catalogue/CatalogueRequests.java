@@ -15,86 +15,86 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
 /**
- * The questions of the catalogue itself, which carry no client's headers and wait five seconds at most. Asked on its loop.
+ * Sends the catalogue's own requests, without client headers and with a timeout of five seconds. Used on its loop.
  *
- * @param failed counts failures: the upstream, and what it was asked for
+ * @param failed counts failures by upstream and kind of request
  */
 record CatalogueRequests(
         EventLoop loop, ByteBufAllocator allocator, BiConsumer<String, String> failed, IndexRequest index) {
-    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-    /** Takes the outcome of a question: one of the two, once. */
+    /** Receives the result of a request: one of the two methods is called, once. */
     interface ResultHandler {
-        /** Takes the answer with its buffers. */
+        /** The response, taken. */
         void answer(ReplyMessage answer);
 
         void failed(OipException failure);
     }
 
-    void serverMetadata(Upstream server, ResultHandler heard) {
-        server.serverMetadata(call(new Operation.ReadServerMetadata()), once(server, "server_metadata", heard));
+    void serverMetadata(Upstream server, ResultHandler handler) {
+        server.serverMetadata(call(new Operation.ReadServerMetadata()), once(server, "server_metadata", handler));
     }
 
-    void modelMetadata(Upstream server, ModelRef model, ResultHandler heard) {
+    void modelMetadata(Upstream server, ModelRef model, ResultHandler handler) {
         server.modelMetadata(
-                call(new Operation.ReadModelMetadata(model)), model, once(server, "model_metadata", heard));
+                call(new Operation.ReadModelMetadata(model)), model, once(server, "model_metadata", handler));
     }
 
-    void repositoryIndex(Upstream server, ResultHandler heard) {
-        index.ask(call(new Operation.ServerReady()), server, once(server, "repository_index", heard));
+    void repositoryIndex(Upstream server, ResultHandler handler) {
+        index.ask(call(new Operation.ServerReady()), server, once(server, "repository_index", handler));
     }
 
-    void modelNames(Upstream server, ResultHandler heard) {
-        server.modelNames(call(new Operation.ServerReady()), once(server, "repository_index", heard));
+    void modelNames(Upstream server, ResultHandler handler) {
+        server.modelNames(call(new Operation.ServerReady()), once(server, "repository_index", handler));
     }
 
     private Call call(Operation operation) {
-        return new Call(operation, System.nanoTime() + PATIENCE_NANOS, Map.of(), loop, allocator);
+        return new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
     }
 
-    private Reply once(Upstream server, String what, ResultHandler heard) {
-        return new FirstReply(server.name(), what, failed, heard);
+    private Reply once(Upstream server, String what, ResultHandler handler) {
+        return new FirstReply(server.name(), what, failed, handler);
     }
 
-    /** Tells the first answer, or the failure. */
+    /** Reports the first response message, or the failure. */
     private static final class FirstReply implements Reply {
         private final String upstream;
         private final String what;
         private final BiConsumer<String, String> counter;
-        private final ResultHandler heard;
-        private boolean told;
+        private final ResultHandler handler;
+        private boolean ended;
 
-        FirstReply(String upstream, String what, BiConsumer<String, String> counter, ResultHandler heard) {
+        FirstReply(String upstream, String what, BiConsumer<String, String> counter, ResultHandler handler) {
             this.upstream = upstream;
             this.what = what;
             this.counter = counter;
-            this.heard = heard;
+            this.handler = handler;
         }
 
         @Override
         public void message(ReplyMessage answer) {
-            if (told) {
+            if (ended) {
                 answer.release();
             } else {
-                told = true;
-                heard.answer(answer);
+                ended = true;
+                handler.answer(answer);
             }
         }
 
         @Override
         public void complete() {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "upstream '" + upstream + "' sent no answer"));
+            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "upstream '" + upstream + "' sent no response"));
         }
 
         @Override
         public void fail(OipException failure) {
-            if (!told) {
-                told = true;
-                // That it has no such model, or nothing of the kind, is an answer.
+            if (!ended) {
+                ended = true;
+                // NOT_FOUND and UNIMPLEMENTED are valid results.
                 if (failure.code() != ErrorCode.NOT_FOUND && failure.code() != ErrorCode.UNIMPLEMENTED) {
                     counter.accept(upstream, what);
                 }
-                heard.failed(failure);
+                handler.failed(failure);
             }
         }
     }

@@ -1,11 +1,11 @@
 package dev.isthmus.gateway.catalogue;
 
 /**
- * One thing that a server says of a model in another way than the merged metadata of its replicas.
+ * One difference between a server's description of a model and the merged description of its replicas.
  *
- * @param subject the input or output, such as {@code input 'x'}; empty where it is about the model
- * @param merged what the merged metadata say; empty for nothing
- * @param said what the server says; empty for nothing
+ * @param subject the input or output, such as {@code input 'x'}; empty if it concerns the model
+ * @param merged the merged value; empty if absent
+ * @param said the server's value; empty if absent
  */
 public record Drift(ServerId source, DriftKind kind, String subject, String merged, String said) {
 

@@ -7,7 +7,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Compares what one server says with what its replicas say together; what it does not say is no difference. */
+/**
+ * Compares one server's description with the merged description of its replicas; what the server omits is no
+ * difference.
+ */
 record DriftDetector(ModelDescription source, ModelMetadata merged, List<Drift> found) {
 
     void search() {
@@ -40,17 +43,17 @@ record DriftDetector(ModelDescription source, ModelMetadata merged, List<Drift> 
             List<TensorMetadata> said,
             Drift.DriftKind missing,
             Drift.DriftKind extra) {
-        Map<String, TensorMetadata> rest = byName(said);
+        Map<String, TensorMetadata> unmatched = byName(said);
         byName(expected).forEach((name, tensor) -> {
             String subject = what + " '" + name + "'";
-            TensorMetadata same = rest.remove(name);
+            TensorMetadata same = unmatched.remove(name);
             if (same == null) {
                 add(missing, subject, text(tensor), "");
             } else {
                 tensor(subject, tensor, same);
             }
         });
-        rest.forEach((name, tensor) -> add(extra, what + " '" + name + "'", "", text(tensor)));
+        unmatched.forEach((name, tensor) -> add(extra, what + " '" + name + "'", "", text(tensor)));
     }
 
     private void tensor(String subject, TensorMetadata expected, TensorMetadata said) {

@@ -10,13 +10,13 @@ import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Where servers disagree about a model, as it was seen last; each change is logged once. Used on any thread. */
+/** The latest drift of each model; logs each change once. Thread-safe. */
 final class DriftLog {
     private static final Logger LOG = LoggerFactory.getLogger(DriftLog.class);
-    private static final int MODELS = 10_000;
+    private static final int MAX_MODELS = 10_000;
 
     private final Cache<String, List<Drift>> byModel =
-            Caffeine.newBuilder().maximumSize(MODELS).executor(Runnable::run).build();
+            Caffeine.newBuilder().maximumSize(MAX_MODELS).executor(Runnable::run).build();
 
     void note(String model, List<Drift> drift) {
         List<Drift> before = byModel.getIfPresent(model);
@@ -25,27 +25,27 @@ final class DriftLog {
         }
         if (drift.isEmpty()) {
             byModel.invalidate(model);
-            LOG.info("model '{}': its servers agree again", model);
+            LOG.info("model '{}': its servers describe it alike again", model);
         } else {
             byModel.put(model, List.copyOf(drift));
-            LOG.warn("model '{}': its servers disagree: {}", model, text(drift));
+            LOG.warn("model '{}': its servers describe it differently: {}", model, text(drift));
         }
     }
 
     private static String text(List<Drift> drift) {
         StringBuilder text = new StringBuilder();
-        for (Drift one : drift) {
+        for (Drift difference : drift) {
             text.append(text.isEmpty() ? "" : "; ")
-                    .append(one.source().upstream())
+                    .append(difference.source().upstream())
                     .append(' ')
-                    .append(one.source().label())
+                    .append(difference.source().label())
                     .append(": ")
-                    .append(one.kind())
-                    .append(one.subject().isEmpty() ? "" : " of " + one.subject())
+                    .append(difference.kind())
+                    .append(difference.subject().isEmpty() ? "" : " of " + difference.subject())
                     .append(" '")
-                    .append(one.said())
+                    .append(difference.said())
                     .append("', merged '")
-                    .append(one.merged())
+                    .append(difference.merged())
                     .append('\'');
             if (text.length() > MetadataLimits.REPORT) {
                 break;
@@ -54,7 +54,7 @@ final class DriftLog {
         return MetadataLimits.cut(text.toString(), MetadataLimits.REPORT);
     }
 
-    /** How many differences the model has. */
+    /** The number of differences for the model. */
     int count(String model) {
         List<Drift> drift = byModel.getIfPresent(model);
         return drift == null ? 0 : drift.size();
@@ -65,14 +65,14 @@ final class DriftLog {
         ArrayNode models = json.putArray("models");
         new TreeMap<>(byModel.asMap()).forEach((model, drift) -> {
             ArrayNode list = models.addObject().put("name", model).putArray("drift");
-            for (Drift one : drift) {
+            for (Drift difference : drift) {
                 list.addObject()
-                        .put("upstream", one.source().upstream())
-                        .put("server", one.source().label())
-                        .put("kind", one.kind().name())
-                        .put("subject", one.subject())
-                        .put("merged", one.merged())
-                        .put("said", one.said());
+                        .put("upstream", difference.source().upstream())
+                        .put("server", difference.source().label())
+                        .put("kind", difference.kind().name())
+                        .put("subject", difference.subject())
+                        .put("merged", difference.merged())
+                        .put("said", difference.said());
             }
         });
         return json;

@@ -5,12 +5,12 @@ import dev.isthmus.oip.OipException;
 import java.util.Collection;
 import java.util.Comparator;
 
-/** Which of several failures the client has to know of first: what is broken comes before what was refused. */
+/** Orders failures by what a client should see first: server faults before rejections. */
 final class FailureSeverity {
 
     private FailureSeverity() {}
 
-    /** The worst failure; of equal ones the first. */
+    /** The worst failure; the first of equally bad ones. */
     static OipException worst(Collection<OipException> failures) {
         return failures.stream()
                 .min(Comparator.comparingInt(failure -> rank(failure.code())))

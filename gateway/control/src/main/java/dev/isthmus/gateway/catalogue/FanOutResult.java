@@ -11,10 +11,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * How something went that every server was to do.
+ * The result of an operation on every server.
  *
- * @param what the text for it, such as {@code load of model 'x'}
- * @param outcomes one of each server, in the order of the configuration
+ * @param what the operation, such as {@code load of model 'x'}
+ * @param outcomes one per server, in configuration order
  */
 public record FanOutResult(String what, List<ServerOutcome> outcomes) {
 
@@ -23,8 +23,8 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
     }
 
     /**
-     * Empty when every server did it. The failure of the only server is given as it is; otherwise its code is the worst and its
-     * text says which upstreams did it, which did not, and why.
+     * Empty if every server succeeded. The failure of a single server is returned as it is; otherwise the result has
+     * the worst code and names the upstreams that succeeded, those that failed, and why.
      */
     public Optional<OipException> failure() {
         List<OipException> failures = new ArrayList<>();
@@ -44,12 +44,12 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
     }
 
     private String text() {
-        Map<String, ReadyCount> tallies = new LinkedHashMap<>();
+        Map<String, ReadyCount> counts = new LinkedHashMap<>();
         Map<String, Set<String>> reasons = new LinkedHashMap<>();
         for (ServerOutcome outcome : outcomes) {
             String upstream = outcome.source().upstream();
             boolean done = outcome instanceof ServerOutcome.Done;
-            tallies.merge(upstream, ReadyCount.NONE.plus(done), ReadyCount::plus);
+            counts.merge(upstream, ReadyCount.NONE.plus(done), ReadyCount::plus);
             if (outcome instanceof ServerOutcome.Failed failed) {
                 reasons.computeIfAbsent(upstream, name -> new LinkedHashSet<>())
                         .add(MetadataLimits.reason(failed.failure().message()));
@@ -57,14 +57,14 @@ public record FanOutResult(String what, List<ServerOutcome> outcomes) {
         }
         List<String> succeeded = new ArrayList<>();
         List<String> failed = new ArrayList<>();
-        tallies.forEach((upstream, tally) -> {
-            if (tally.ready() > 0) {
-                succeeded.add(quoted(upstream, tally.ready(), tally.total()));
+        counts.forEach((upstream, count) -> {
+            if (count.ready() > 0) {
+                succeeded.add(quoted(upstream, count.ready(), count.total()));
             }
             Set<String> why = reasons.get(upstream);
             if (why != null) {
-                int missing = tally.total() - tally.ready();
-                failed.add(quoted(upstream, missing, tally.total()) + ": " + String.join("; ", why));
+                int missing = count.total() - count.ready();
+                failed.add(quoted(upstream, missing, count.total()) + ": " + String.join("; ", why));
             }
         });
         String done = succeeded.isEmpty() ? "" : "done by " + String.join(", ", succeeded) + "; ";

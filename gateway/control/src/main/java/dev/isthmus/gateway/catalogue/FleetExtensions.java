@@ -9,9 +9,12 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The extensions that a client can count on, whichever server of the fleet its model is on. */
+/** The extensions that a client can rely on, whichever server of the fleet serves its model. */
 public final class FleetExtensions {
-    /** What the servers do and the gateway passes on, besides management: each of them must have it. */
+    /**
+     * Extensions implemented by the servers and forwarded by the gateway, besides management: every server must have
+     * them.
+     */
     private static final Set<String> INFERENCE = Set.of(
             "classification",
             "sequence",
@@ -19,7 +22,7 @@ public final class FleetExtensions {
             "schedule_policy",
             "parameters",
             "generate");
-    /** What the gateway does for every server. */
+    /** Implemented by the gateway for every server. */
     private static final String BINARY = "binary_tensor_data";
 
     private FleetExtensions() {}
@@ -28,13 +31,14 @@ public final class FleetExtensions {
      * The gateway's metadata.
      *
      * @param self the gateway's name, version and own extensions, which come first
-     * @param servers those that have said what they have; one that never answered is left out, since calls to it fail anyway
+     * @param servers those that reported their extensions; a server that never responded is left out, since calls to it
+     *     fail anyway
      */
     public static ServerMetadata of(ServerMetadata self, Collection<ServerExtensions> servers) {
         Set<String> extensions = new LinkedHashSet<>(self.extensions());
         extensions.add(BINARY);
         List<Set<String>> known = servers.stream().map(ServerExtensions::known).toList();
-        // What the gateway makes of the answers of those servers that have it: one is enough.
+        // Extensions whose responses the gateway merges: one server is enough.
         merged().filter(name -> known.stream().anyMatch(server -> server.contains(name)))
                 .forEach(extensions::add);
         // In the order of the first server.

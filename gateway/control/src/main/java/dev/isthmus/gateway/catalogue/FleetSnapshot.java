@@ -12,13 +12,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What is known of the fleet, but for its models' metadata and its index.
+ * A snapshot of the fleet's state, without model metadata and the index.
  *
  * @param members by server, in their order
- * @param server whether the gateway calls itself ready
- * @param models by name, whether each configured model is ready; of models that not all servers were asked for, nothing
+ * @param server whether the gateway reports itself ready
+ * @param models by name, whether each configured model is ready; without models that were not checked on all servers
  * @param metadata the gateway's
- * @param settled whether every server has been asked whether it is ready
+ * @param settled whether every server has been checked
  */
 record FleetSnapshot(
         Map<Upstream, ReplicaStatus> members,
@@ -33,9 +33,9 @@ record FleetSnapshot(
     }
 
     /**
-     * For the admin side.
+     * For the admin listener.
      *
-     * @param notReady why V2 clients are told that the gateway is not ready; empty where it is
+     * @param notReady why V2 clients are told that the gateway is not ready; empty if it is ready
      */
     ObjectNode document(String notReady) {
         ObjectNode json = JsonNodeFactory.instance

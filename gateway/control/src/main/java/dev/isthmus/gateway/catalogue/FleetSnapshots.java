@@ -8,80 +8,80 @@ import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
-/** Takes a snapshot of what is known when it has changed. Used on the catalogue's loop, but for {@link #now()}. */
+/** Takes a new snapshot when the state has changed. Used on the catalogue's loop, except for {@link #now()}. */
 final class FleetSnapshots {
-    private final Catalogue.Settings rules;
-    private final ModelLocations places;
-    private final ServerRecords watches;
+    private final Catalogue.Settings settings;
+    private final ModelLocations locations;
+    private final ServerRecords records;
     private final Executor loop;
-    private boolean awaited;
+    private boolean scheduled;
     private volatile FleetSnapshot snapshot;
 
-    FleetSnapshots(Catalogue.Settings rules, ModelLocations places, ServerRecords watches, Executor loop) {
-        this.rules = rules;
-        this.places = places;
-        this.watches = watches;
+    FleetSnapshots(Catalogue.Settings settings, ModelLocations locations, ServerRecords records, Executor loop) {
+        this.settings = settings;
+        this.locations = locations;
+        this.records = records;
         this.loop = loop;
         this.snapshot = taken();
     }
 
-    /** The newest, on any thread. */
+    /** The latest snapshot, on any thread. */
     FleetSnapshot now() {
         return snapshot;
     }
 
-    /** Something is not as it was. Many changes at once make one snapshot. */
+    /** Schedules a new snapshot; several changes share one. */
     void changed() {
-        if (!awaited) {
-            awaited = true;
+        if (!scheduled) {
+            scheduled = true;
             try {
                 loop.execute(this::take);
             } catch (RejectedExecutionException closed) {
-                // The gateway is being closed: nobody looks any more.
+                // The gateway is shutting down; no snapshot is needed.
                 return;
             }
         }
     }
 
     private void take() {
-        awaited = false;
+        scheduled = false;
         snapshot = taken();
     }
 
     private FleetSnapshot taken() {
         Map<String, Boolean> known = new HashMap<>();
-        Map<String, Boolean> judged = new HashMap<>();
-        for (String name : places.configured()) {
-            ModelLocation place = places.of(ModelRef.of(name));
-            boolean ready = tally(place).satisfies(place.policy());
-            judged.put(name, ready);
-            if (asked(place)) {
+        Map<String, Boolean> policyResults = new HashMap<>();
+        for (String name : locations.configured()) {
+            ModelLocation location = locations.of(ModelRef.of(name));
+            boolean ready = tally(location).satisfies(location.policy());
+            policyResults.put(name, ready);
+            if (asked(location)) {
                 known.put(name, ready);
             }
         }
-        ReadinessReport verdict = ReadinessReport.of(rules.policy(), watches.ready(), judged);
+        ReadinessReport report = ReadinessReport.of(settings.policy(), records.ready(), policyResults);
         return new FleetSnapshot(
-                watches.seen(),
-                verdict,
+                records.seen(),
+                report,
                 known,
-                FleetExtensions.of(rules.self(), watches.extensions()),
-                watches.settled());
+                FleetExtensions.of(settings.self(), records.extensions()),
+                records.settled());
     }
 
-    private ReadyCount tally(ModelLocation place) {
-        ReadyCount tally = ReadyCount.NONE;
-        for (Target target : place.targets()) {
-            List<Boolean> states = watches.of(target.upstream()).stream()
-                    .map(watch -> watch.isReady(target.model()))
+    private ReadyCount tally(ModelLocation location) {
+        ReadyCount count = ReadyCount.NONE;
+        for (Target target : location.targets()) {
+            List<Boolean> states = records.of(target.upstream()).stream()
+                    .map(record -> record.isReady(target.model()))
                     .toList();
-            tally = tally.plus(ReadyCount.of(states));
+            count = count.plus(ReadyCount.of(states));
         }
-        return tally;
+        return count;
     }
 
-    private boolean asked(ModelLocation place) {
-        return place.targets().stream()
+    private boolean asked(ModelLocation location) {
+        return location.targets().stream()
                 .allMatch(target ->
-                        watches.of(target.upstream()).stream().allMatch(watch -> watch.knows(target.model())));
+                        records.of(target.upstream()).stream().allMatch(record -> record.knows(target.model())));
     }
 }

@@ -3,8 +3,8 @@ package dev.isthmus.gateway.catalogue;
 /**
  * One model, or one version of it, in a repository index.
  *
- * @param version empty where the model has none, or none is loaded
- * @param reason why it is in this state; empty for none; at most 512 characters are kept
+ * @param version empty if the model has none, or none is loaded
+ * @param reason for its state; empty for none; truncated to 512 characters
  */
 public record IndexEntry(String name, String version, ModelState state, String reason) {
 
@@ -12,12 +12,12 @@ public record IndexEntry(String name, String version, ModelState state, String r
         reason = MetadataLimits.reason(reason);
     }
 
-    /** The same under the name that clients ask for. */
+    /** The entry under the name that clients use. */
     public IndexEntry named(String other) {
         return new IndexEntry(other, version, state, reason);
     }
 
-    /** That the repository has a model of which nothing is loaded: no version, so this is of none. */
+    /** Whether it stands for a model in the repository of which no version is loaded. */
     boolean placeholder() {
         return version.isEmpty() && state == ModelState.NONE;
     }

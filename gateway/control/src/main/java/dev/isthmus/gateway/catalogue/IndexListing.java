@@ -11,12 +11,12 @@ import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** What one server said when it was asked for its repository index. */
+/** The result of requesting one server's repository index. */
 public sealed interface IndexListing {
 
     ServerId source();
 
-    /** The server has these models. */
+    /** The server's models. */
     record ListedModels(ServerId source, List<IndexEntry> entries) implements IndexListing {
 
         public ListedModels {
@@ -24,10 +24,10 @@ public sealed interface IndexListing {
         }
     }
 
-    /** The server could not be asked: what it has is not known. */
+    /** The request failed: the server's models are unknown. */
     record FailedListing(ServerId source, OipException failure) implements IndexListing {}
 
-    /** The index in the protocol's form; a failure where it has more than 100,000 entries. */
+    /** From the protocol's index; a failure if it has more than 100,000 entries. */
     static IndexListing of(ServerId source, RepositoryIndexResponse index) {
         if (index.getModelsCount() > MetadataLimits.ENTRIES) {
             return tooLong(source, index.getModelsCount());
@@ -44,7 +44,8 @@ public sealed interface IndexListing {
     }
 
     /**
-     * KServe's list of models, which it has at {@code GET /v2/models} instead of an index: {@code {"models":["a","b"]}}.
+     * From KServe's list of models, which it serves at {@code GET /v2/models} instead of an index: {@code
+     * {"models":["a","b"]}}.
      *
      * @param ready whether the model of this name is ready there, which the list does not say
      */
@@ -81,7 +82,7 @@ public sealed interface IndexListing {
                 source,
                 new OipException(
                         ErrorCode.BAD_UPSTREAM_ANSWER,
-                        "upstream '" + source.upstream() + "' sent an index of " + entries + " models, at most "
-                                + MetadataLimits.ENTRIES + " are read"));
+                        "upstream '" + source.upstream() + "' sent an index of " + entries + " models, expected at most "
+                                + MetadataLimits.ENTRIES));
     }
 }

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Merges repository indexes. An upstream counts for a model where one of its servers lists that version: its other servers then
- * should as well. That a repository has a model of which nothing is loaded is told only where no version of it is known.
+ * Merges repository indexes. An upstream counts for a model version if one of its servers lists it: its other servers
+ * should list it, too. A model without a loaded version is listed only if no version of it is known.
  */
 final class IndexMerge {
     private static final Comparator<ModelVersion> ORDER =
@@ -23,19 +23,18 @@ final class IndexMerge {
     private final List<ServerIndex> servers = new ArrayList<>();
 
     private final List<IndexListing.FailedListing> failures = new ArrayList<>();
-    /** Which servers each upstream has. */
+    /** The servers of each upstream. */
     private final Map<String, List<ServerIndex>> upstreams = new LinkedHashMap<>();
-    /** Which upstreams list each model. */
+    /** The upstreams that list each model version. */
     private final Map<ModelVersion, Set<String>> keys = new TreeMap<>(ORDER);
-    /** Names of which a version is known. */
+    /** Names with a known version. */
     private final Set<String> versioned = new HashSet<>();
 
-    private boolean cut;
+    private boolean truncated;
 
-    /** A name and a version. */
     private record ModelVersion(String name, String version) {}
 
-    /** One server and what it says. */
+    /** One server's listing. */
     private record ServerIndex(IndexListing listing, Map<ModelVersion, IndexEntry> entries) {}
 
     IndexMerge(List<IndexListing> listings) {
@@ -59,7 +58,7 @@ final class IndexMerge {
     private void add(ServerId source, IndexEntry entry, Map<ModelVersion, IndexEntry> entries) {
         ModelVersion key = new ModelVersion(entry.name(), entry.version());
         if (!keys.containsKey(key) && keys.size() == MetadataLimits.ENTRIES) {
-            cut = true;
+            truncated = true;
             return;
         }
         keys.computeIfAbsent(key, unknown -> new LinkedHashSet<>()).add(source.upstream());
@@ -77,29 +76,29 @@ final class IndexMerge {
                 models.add(model);
             }
         });
-        return new RepositoryIndex(models, failures, servers.size(), cut);
+        return new RepositoryIndex(models, failures, servers.size(), truncated);
     }
 
     private IndexedModel model(ModelVersion key, Set<String> listing) {
         List<ReplicaState> replicas = new ArrayList<>();
-        Map<String, ReadyCount> tallies = new LinkedHashMap<>();
+        Map<String, ReadyCount> counts = new LinkedHashMap<>();
         upstreams.forEach((upstream, group) -> {
             if (listing.contains(upstream)) {
-                ReadyCount tally = ReadyCount.NONE;
+                ReadyCount count = ReadyCount.NONE;
                 for (ServerIndex server : group) {
                     ReplicaState state = state(server, key);
                     replicas.add(state);
-                    tally = tally.plus(state.state() == ModelState.READY);
+                    count = count.plus(state.state() == ModelState.READY);
                 }
-                tallies.put(upstream, tally);
+                counts.put(upstream, count);
             }
         });
         ModelState best = best(key);
-        String reason = best == ModelState.READY ? readyReason(replicas, tallies) : firstReason(replicas, best);
+        String reason = best == ModelState.READY ? readyReason(replicas, counts) : firstReason(replicas, best);
         return new IndexedModel(new IndexEntry(key.name(), key.version(), best, reason), replicas);
     }
 
-    /** The most advanced state that a server gives; one that could not be asked gives none. */
+    /** The most advanced state that a server reports; failed listings report none. */
     private ModelState best(ModelVersion key) {
         ModelState best = ModelState.NONE;
         for (ServerIndex server : servers) {
@@ -127,16 +126,16 @@ final class IndexMerge {
         };
     }
 
-    private static String readyReason(List<ReplicaState> replicas, Map<String, ReadyCount> tallies) {
-        ReadyCount all = tallies.values().stream().reduce(ReadyCount.NONE, ReadyCount::plus);
+    private static String readyReason(List<ReplicaState> replicas, Map<String, ReadyCount> counts) {
+        ReadyCount all = counts.values().stream().reduce(ReadyCount.NONE, ReadyCount::plus);
         if (all.ready() == all.total()) {
             return firstReason(replicas, ModelState.READY);
         }
-        if (tallies.size() == 1) {
-            return "ready on " + all + ": " + String.join("", tallies.keySet());
+        if (counts.size() == 1) {
+            return "ready on " + all + ": " + String.join("", counts.keySet());
         }
         List<String> each = new ArrayList<>();
-        tallies.forEach((upstream, tally) -> each.add(upstream + " " + tally));
+        counts.forEach((upstream, count) -> each.add(upstream + " " + count));
         return "ready on " + all + ": " + String.join(", ", each);
     }
 

@@ -4,7 +4,10 @@ import dev.isthmus.gateway.call.Call;
 import dev.isthmus.gateway.call.Reply;
 import dev.isthmus.gateway.upstream.Upstream;
 
-/** Asks a server for its repository index; the reply gets one {@code ReplyMessage.Document}: an encoded RepositoryIndexResponse. */
+/**
+ * Requests a server's repository index; the reply receives one {@code ReplyMessage.Document}: an encoded
+ * RepositoryIndexResponse.
+ */
 @FunctionalInterface
 public interface IndexRequest {
     void ask(Call call, Upstream server, Reply reply);

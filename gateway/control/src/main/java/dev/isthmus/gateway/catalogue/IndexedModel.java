@@ -3,9 +3,9 @@ package dev.isthmus.gateway.catalogue;
 import java.util.List;
 
 /**
- * One model, or one version of it, with what each server says of it.
+ * One model, or one version of it, with its state on each server.
  *
- * @param merged what clients are told
+ * @param merged the entry for clients
  * @param replicas the servers of every upstream that has it, in the order of the sources
  */
 public record IndexedModel(IndexEntry merged, List<ReplicaState> replicas) {

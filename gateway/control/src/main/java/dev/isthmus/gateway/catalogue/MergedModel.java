@@ -10,10 +10,10 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * One model as its replicas and canary arms describe it together.
+ * One model as described by its replicas and targets together.
  *
- * @param metadata the tensors and parameters of one of the servers, the platform that most name, the versions of all
- * @param drift where servers that were asked for the same name and version say something else; at most 256
+ * @param metadata the tensors and parameters of one of the servers, the most frequent platform, the versions of all
+ * @param drift where servers with the same model name and version differ; at most 256 differences
  */
 public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
 
@@ -22,12 +22,12 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
     }
 
     /**
-     * Merges what the servers say. The tensors are those of the first that is ready and names any; where there is none, of the
-     * first that names any, of the first that is ready, or of the first.
+     * Merges the servers' descriptions. The tensors are those of the first ready server that lists any; if there is
+     * none, of the first that lists any, of the first ready one, or of the first.
      *
      * @param name the model's name for clients
-     * @param sources in the order of the configuration, which decides where servers disagree
-     * @return empty where there is no source
+     * @param sources in configuration order, which decides if servers disagree
+     * @return empty without sources
      */
     public static Optional<MergedModel> of(String name, List<ModelDescription> sources) {
         if (sources.isEmpty()) {
@@ -42,7 +42,7 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
                 name, versions(sources), platform(sources), form.inputs(), form.outputs(), form.parameters());
     }
 
-    /** Replicas are compared with each other; targets with other names or versions differ because they are to. */
+    /** Compares only replicas with each other; targets with other names or versions differ on purpose. */
     private static List<Drift> drift(String name, List<ModelDescription> sources) {
         Map<ModelRef, List<ModelDescription>> replicas = new LinkedHashMap<>();
         sources.forEach(source -> replicas.computeIfAbsent(source.asked(), asked -> new ArrayList<>())
@@ -77,7 +77,7 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
                 .toList();
     }
 
-    /** The one named most often, of several the one named first. */
+    /** The most frequent platform; the first of equally frequent ones. */
     private static String platform(Collection<ModelDescription> sources) {
         Map<String, Integer> votes = new LinkedHashMap<>();
         for (ModelDescription source : sources) {
@@ -86,11 +86,11 @@ public record MergedModel(ModelMetadata metadata, List<Drift> drift) {
             }
         }
         String platform = "";
-        int most = 0;
+        int max = 0;
         for (Map.Entry<String, Integer> vote : votes.entrySet()) {
-            if (vote.getValue() > most) {
+            if (vote.getValue() > max) {
                 platform = vote.getKey();
-                most = vote.getValue();
+                max = vote.getValue();
             }
         }
         return platform;

@@ -15,34 +15,34 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The statistics of several servers as those of one. Counters are summed per name and version, batches per size, memory per
- * kind and device; the last inference is the latest. A sum that does not fit stays at the greatest value.
+ * Merges the statistics of several servers. Counters are summed by name and version, batches by size, memory by kind
+ * and device; the last inference is the latest. A sum that overflows saturates.
  */
 public final class MergedStatistics {
     private static final Comparator<ModelStatistics> ORDER = Comparator.comparing(ModelStatistics::getName)
             .thenComparing(ModelStatistics::getVersion, VersionOrder.ORDER);
     private static final Comparator<MemoryUsage> MEMORY =
             Comparator.comparing(MemoryUsage::getType).thenComparing(MemoryUsage::getId);
-    private static final long MOST = -1;
+    private static final long UINT64_MAX = -1;
 
     private MergedStatistics() {}
 
     /**
-     * Sums what servers answered, by name and version.
+     * Sums the servers' statistics by name and version.
      *
-     * @param answers with model names as clients ask for them
-     * @throws OipException where more than 100,000 models would be answered
+     * @param responses with client-side model names
+     * @throws OipException if the result would have more than 100,000 models
      */
-    public static ModelStatisticsResponse of(Collection<ModelStatisticsResponse> answers) {
+    public static ModelStatisticsResponse of(Collection<ModelStatisticsResponse> responses) {
         Map<ModelStatistics, ModelStatistics> models = new TreeMap<>(ORDER);
-        for (ModelStatisticsResponse answer : answers) {
-            for (ModelStatistics model : answer.getModelStatsList()) {
+        for (ModelStatisticsResponse response : responses) {
+            for (ModelStatistics model : response.getModelStatsList()) {
                 models.merge(model, sorted(model), MergedStatistics::sum);
                 if (models.size() > MetadataLimits.ENTRIES) {
                     throw new OipException(
                             ErrorCode.RESOURCE_EXHAUSTED,
-                            "statistics of at most " + MetadataLimits.ENTRIES
-                                    + " models are answered: ask for one by its name");
+                            "statistics are limited to " + MetadataLimits.ENTRIES
+                                    + " models: request those of one model by its name");
                 }
             }
         }
@@ -51,7 +51,7 @@ public final class MergedStatistics {
                 .build();
     }
 
-    /** One server's statistics in the form of a sum, which has no two batches of one size. */
+    /** One server's statistics in merged form: one entry per batch size. */
     private static ModelStatistics sorted(ModelStatistics model) {
         ModelStatistics none = ModelStatistics.newBuilder()
                 .setName(model.getName())
@@ -72,7 +72,7 @@ public final class MergedStatistics {
         if (other.hasInferenceStats()) {
             add(sum.getInferenceStatsBuilder(), other.getInferenceStats());
         }
-        // A map of protobuf has no order of its own: sorted, so that equal sums are equal bytes.
+        // Protobuf maps are unordered: sorted, so that equal sums have equal bytes.
         Map<String, InferResponseStatistics> responses = new TreeMap<>(one.getResponseStatsMap());
         other.getResponseStatsMap().forEach((key, value) -> responses.merge(key, value, MergedStatistics::sum));
         return sum.clearResponseStats().putAllResponseStats(responses).build();
@@ -106,7 +106,7 @@ public final class MergedStatistics {
         return add(one.toBuilder(), other).build();
     }
 
-    /** Adds the durations of the other message, all of which are fields of their own; what no server says stays away. */
+    /** Adds the other message's durations, all of which are singular fields; fields that no server sets stay unset. */
     private static <B extends Message.Builder> B add(B sum, Message other) {
         other.getAllFields().forEach((field, value) -> {
             if (value instanceof StatisticDuration duration) {
@@ -123,10 +123,10 @@ public final class MergedStatistics {
                 .build();
     }
 
-    /** Of unsigned numbers. */
+    /** Unsigned, saturating. */
     private static long sum(long one, long other) {
         long sum = one + other;
-        return Long.compareUnsigned(sum, one) < 0 ? MOST : sum;
+        return Long.compareUnsigned(sum, one) < 0 ? UINT64_MAX : sum;
     }
 
     private static long latest(long one, long other) {

@@ -1,17 +1,17 @@
 package dev.isthmus.gateway.catalogue;
 
-/** How much of what servers say is kept. */
+/** Limits of the data kept from servers. */
 final class MetadataLimits {
-    /** Models of an index or of statistics, each version counted. */
+    /** Models of an index or of statistics; each version counts. */
     static final int ENTRIES = 100_000;
     /** Characters of one reason. */
     static final int REASON = 512;
-    /** Characters of a report on several servers. */
+    /** Characters of a report about several servers. */
     static final int REPORT = 2_048;
-    /** Drifts reported of one model. */
+    /** Differences reported per model. */
     static final int DRIFTS = 256;
 
-    private static final String CUT = "...";
+    private static final String ELLIPSIS = "...";
 
     private MetadataLimits() {}
 
@@ -19,13 +19,13 @@ final class MetadataLimits {
         return cut(text, REASON);
     }
 
-    /** The text where it is short enough, otherwise its beginning with dots behind. */
+    /** Truncates a text that is too long and appends an ellipsis. */
     static String cut(String text, int length) {
         if (text.length() <= length) {
             return text;
         }
-        int end = length - CUT.length();
+        int end = length - ELLIPSIS.length();
         boolean splits = Character.isHighSurrogate(text.charAt(end - 1));
-        return text.substring(0, splits ? end - 1 : end) + CUT;
+        return text.substring(0, splits ? end - 1 : end) + ELLIPSIS;
     }
 }

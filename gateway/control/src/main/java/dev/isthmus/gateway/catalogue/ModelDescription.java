@@ -4,14 +4,14 @@ import dev.isthmus.oip.ModelMetadata;
 import dev.isthmus.oip.ModelRef;
 
 /**
- * What one server says of a model.
+ * One server's description of a model.
  *
- * @param asked the name and the version that it was asked for, as a target has them
- * @param ready whether the model is ready there
+ * @param asked the requested name and version, as in the target
+ * @param ready whether the model is ready on the server
  */
 public record ModelDescription(ServerId source, ModelRef asked, boolean ready, ModelMetadata metadata) {
 
-    /** KServe and models of MLServer without settings name no tensors at all: they disagree with nobody. */
+    /** False for KServe, and for MLServer models without settings, which list no tensors: they never disagree. */
     boolean namesTensors() {
         return !metadata.inputs().isEmpty() || !metadata.outputs().isEmpty();
     }

@@ -5,10 +5,10 @@ import dev.isthmus.gateway.settings.ModelConfig.ReadyPolicy;
 import java.util.List;
 
 /**
- * Where the calls of a model go.
+ * Where the calls of a model are routed.
  *
- * @param targets all of them, in the order of the configuration
- * @param configured whether the model is configured by its name, and not by a pattern, discovery or the default upstream
+ * @param targets all of them, in configuration order
+ * @param configured whether the model is configured by name, not by a pattern, discovery or the default upstream
  * @param policy when it is ready
  */
 public record ModelLocation(List<Target> targets, boolean configured, ReadyPolicy policy) {

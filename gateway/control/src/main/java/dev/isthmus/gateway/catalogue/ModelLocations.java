@@ -5,19 +5,19 @@ import dev.isthmus.oip.ModelRef;
 import java.util.List;
 import java.util.Optional;
 
-/** Where models go, as far as the catalogue has to know. May be asked on any thread and costs little. */
+/** The catalogue's view of routing. Thread-safe and cheap. */
 public interface ModelLocations {
 
     /**
-     * The place of a model.
+     * The location of a model.
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a model that no upstream serves
      */
     ModelLocation of(ModelRef asked);
 
-    /** The models that are configured by their names, as clients call them, sorted. */
+    /** The models configured by name, as clients call them, sorted. */
     List<String> configured();
 
-    /** The upstream that takes what is not listed. */
+    /** The upstream for models that are not configured. */
     Optional<Upstream> defaultUpstream();
 }

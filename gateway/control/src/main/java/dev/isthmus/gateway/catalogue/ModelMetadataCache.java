@@ -20,43 +20,43 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The metadata of single models as the servers say them: of the configured ones asked from time to time, of others when a
- * client asks. Used on the catalogue's loop, but for what is known.
+ * The metadata of models: configured models are polled, others are looked up on demand. Used on the catalogue's loop,
+ * except for cached results.
  */
 final class ModelMetadataCache {
-    private static final int ASKED_OF_CONFIGURED = 64;
-    private static final int UNDER_WAY = 32;
-    private static final Duration PERIOD = Duration.ofSeconds(30);
-    private static final Duration KEEP = Duration.ofSeconds(30);
-    /** Until the next round has come for certain. */
-    private static final Duration KEEP_CONFIGURED = Duration.ofSeconds(45);
+    private static final int MAX_POLLED_SERVERS = 64;
+    private static final int MAX_IN_FLIGHT = 32;
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(30);
+    private static final Duration TTL = Duration.ofSeconds(30);
+    /** Long enough to last until the next poll has completed. */
+    private static final Duration CONFIGURED_TTL = Duration.ofSeconds(45);
 
-    private static final Duration KEEP_UNKNOWN = Duration.ofSeconds(2);
-    private static final Duration KEEP_FAILURE = Duration.ofSeconds(1);
+    private static final Duration NOT_FOUND_TTL = Duration.ofSeconds(2);
+    private static final Duration FAILURE_TTL = Duration.ofSeconds(1);
 
     private final ModelServers servers;
-    private final ModelLocations places;
-    private final CatalogueRequests questions;
+    private final ModelLocations locations;
+    private final CatalogueRequests requests;
     private final ConcurrencyLimiter background;
-    private final ConcurrencyLimiter wanted = new ConcurrencyLimiter(UNDER_WAY);
-    private final PollSchedule<ModelRef> rounds;
+    private final ConcurrencyLimiter onDemand = new ConcurrencyLimiter(MAX_IN_FLIGHT);
+    private final PollSchedule<ModelRef> schedule;
     private final DriftLog drift;
     private final SharedLookups<ModelRef, ModelMetadata> metadata;
 
     ModelMetadataCache(
             ModelServers servers,
-            ModelLocations places,
-            CatalogueRequests questions,
+            ModelLocations locations,
+            CatalogueRequests requests,
             ConcurrencyLimiter background,
             DriftLog drift,
             LongSupplier nanoTime,
             RandomGenerator random) {
         this.servers = servers;
-        this.places = places;
-        this.questions = questions;
+        this.locations = locations;
+        this.requests = requests;
         this.background = background;
         this.drift = drift;
-        this.rounds = new PollSchedule<>(PERIOD, nanoTime, random);
+        this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
         this.metadata = new SharedLookups<>(nanoTime);
     }
 
@@ -69,140 +69,141 @@ final class ModelMetadataCache {
         return drift;
     }
 
+    /** Polls the configured models that are due. */
     void tick() {
-        for (String name : places.configured()) {
+        for (String name : locations.configured()) {
             ModelRef model = ModelRef.of(name);
-            if (rounds.begin(model)) {
-                describe(model, ASKED_OF_CONFIGURED, background, found -> {
+            if (schedule.begin(model)) {
+                describe(model, MAX_POLLED_SERVERS, background, found -> {
                     metadata.put(model, found);
-                    rounds.ended(model);
+                    schedule.ended(model);
                 });
             }
         }
     }
 
-    /** Models of these upstreams were loaded or unloaded. */
+    /** Models of these upstreams were loaded or unloaded: polls them now. */
     void hurry(Set<Upstream> upstreams) {
         metadata.forgetAll();
-        for (String name : places.configured()) {
+        for (String name : locations.configured()) {
             ModelRef model = ModelRef.of(name);
-            if (places.of(model).targets().stream().anyMatch(target -> upstreams.contains(target.upstream()))) {
-                rounds.hurry(model);
+            if (locations.of(model).targets().stream().anyMatch(target -> upstreams.contains(target.upstream()))) {
+                schedule.hurry(model);
             }
         }
         tick();
     }
 
     void describe(ModelRef model, Consumer<LookupResult<ModelMetadata>> then) {
-        metadata.want(model, found -> describe(model, ModelServers.ASKED, wanted, found), then);
+        metadata.want(model, found -> describe(model, ModelServers.ASKED, onDemand, found), then);
     }
 
     private void describe(
-            ModelRef model, int most, ConcurrencyLimiter lane, Consumer<LookupResult<ModelMetadata>> found) {
-        ModelLocation place = places.of(model);
-        new DescriptionReply(model, place, servers.of(place, most), lane, found).begin();
+            ModelRef model, int maxServers, ConcurrencyLimiter limiter, Consumer<LookupResult<ModelMetadata>> found) {
+        ModelLocation location = locations.of(model);
+        new DescriptionReply(model, location, servers.of(location, maxServers), limiter, found).begin();
     }
 
     private static LookupResult<ModelMetadata> failure(List<OipException> failures) {
         OipException worst = failures.isEmpty()
                 ? new OipException(ErrorCode.UNAVAILABLE, "the model's upstream has no servers")
                 : FailureSeverity.worst(failures);
-        return new LookupResult.Failure<>(worst, worst.code() == ErrorCode.NOT_FOUND ? KEEP_UNKNOWN : KEEP_FAILURE);
+        return new LookupResult.Failure<>(worst, worst.code() == ErrorCode.NOT_FOUND ? NOT_FOUND_TTL : FAILURE_TTL);
     }
 
-    /** Asks some servers the same and waits for all of them. */
+    /** Sends the same request to some servers and waits for all of them. */
     private abstract static class MetadataLookup {
         final List<ServerModel> servers;
         final List<OipException> failures = new ArrayList<>();
-        private final ConcurrencyLimiter lane;
-        private int open;
+        private final ConcurrencyLimiter limiter;
+        private int pending;
 
-        MetadataLookup(List<ServerModel> servers, ConcurrencyLimiter lane) {
+        MetadataLookup(List<ServerModel> servers, ConcurrencyLimiter limiter) {
             this.servers = servers;
-            this.lane = lane;
+            this.limiter = limiter;
         }
 
         void begin() {
-            open = servers.size();
-            if (open == 0) {
+            pending = servers.size();
+            if (pending == 0) {
                 ended();
             }
             for (int i = 0; i < servers.size(); i++) {
                 int at = i;
-                lane.ask(() -> ask(servers.get(at), new MetadataHandler(this, at)));
+                limiter.ask(() -> ask(servers.get(at), new MetadataHandler(this, at)));
             }
         }
 
-        abstract void ask(ServerModel server, CatalogueRequests.ResultHandler heard);
+        abstract void ask(ServerModel server, CatalogueRequests.ResultHandler handler);
 
         abstract void heard(int server, ReplyMessage answer);
 
         abstract void ended();
 
         void one() {
-            lane.ended();
-            open--;
-            if (open == 0) {
+            limiter.ended();
+            pending--;
+            if (pending == 0) {
                 ended();
             }
         }
     }
 
-    private record MetadataHandler(MetadataLookup search, int server) implements CatalogueRequests.ResultHandler {
+    private record MetadataHandler(MetadataLookup lookup, int server) implements CatalogueRequests.ResultHandler {
         @Override
         public void answer(ReplyMessage answer) {
-            search.heard(server, answer);
+            lookup.heard(server, answer);
             answer.release();
-            search.one();
+            lookup.one();
         }
 
         @Override
         public void failed(OipException failure) {
-            search.failures.add(failure);
-            search.one();
+            lookup.failures.add(failure);
+            lookup.one();
         }
     }
 
     private final class DescriptionReply extends MetadataLookup {
         private final ModelRef model;
-        private final ModelLocation place;
+        private final ModelLocation location;
         private final Consumer<LookupResult<ModelMetadata>> found;
-        private final @Nullable ModelMetadata[] said;
+        private final @Nullable ModelMetadata[] descriptions;
 
         DescriptionReply(
                 ModelRef model,
-                ModelLocation place,
+                ModelLocation location,
                 List<ServerModel> servers,
-                ConcurrencyLimiter lane,
+                ConcurrencyLimiter limiter,
                 Consumer<LookupResult<ModelMetadata>> found) {
-            super(servers, lane);
+            super(servers, limiter);
             this.model = model;
-            this.place = place;
+            this.location = location;
             this.found = found;
-            this.said = new ModelMetadata[servers.size()];
+            this.descriptions = new ModelMetadata[servers.size()];
         }
 
         @Override
-        void ask(ServerModel server, CatalogueRequests.ResultHandler heard) {
-            questions.modelMetadata(server.watch().server(), server.model(), heard);
+        void ask(ServerModel server, CatalogueRequests.ResultHandler handler) {
+            requests.modelMetadata(server.record().server(), server.model(), handler);
         }
 
         @Override
         void heard(int server, ReplyMessage answer) {
             if (answer instanceof ReplyMessage.Model is) {
-                said[server] = is.metadata();
+                descriptions[server] = is.metadata();
             }
         }
 
         @Override
         void ended() {
             List<ModelDescription> described = new ArrayList<>();
-            for (int i = 0; i < said.length; i++) {
-                ModelMetadata metadata = said[i];
+            for (int i = 0; i < descriptions.length; i++) {
+                ModelMetadata metadata = descriptions[i];
                 if (metadata != null) {
-                    ServerModel asked = servers.get(i);
-                    boolean knownReady = asked.watch().isReady(asked.model());
-                    described.add(new ModelDescription(asked.source(), asked.model(), knownReady, metadata));
+                    ServerModel serverModel = servers.get(i);
+                    boolean knownReady = serverModel.record().isReady(serverModel.model());
+                    described.add(new ModelDescription(serverModel.source(), serverModel.model(), knownReady, metadata));
                 }
             }
             MergedModel.of(model.name(), described)
@@ -215,13 +216,13 @@ final class ModelMetadataCache {
             }
             ModelMetadata answer =
                     described.size() == 1 ? named(described.getFirst().metadata(), model.name()) : merged.metadata();
-            found.accept(new LookupResult.Value<>(answer, place.configured() ? KEEP_CONFIGURED : KEEP));
+            found.accept(new LookupResult.Value<>(answer, location.configured() ? CONFIGURED_TTL : TTL));
         }
 
-        /** What only one server says is told as it says it. */
-        private static ModelMetadata named(ModelMetadata said, String name) {
+        /** The description of a single server is returned under the client's name, otherwise unchanged. */
+        private static ModelMetadata named(ModelMetadata descriptions, String name) {
             return new ModelMetadata(
-                    name, said.versions(), said.platform(), said.inputs(), said.outputs(), said.parameters());
+                    name, descriptions.versions(), descriptions.platform(), descriptions.inputs(), descriptions.outputs(), descriptions.parameters());
         }
     }
 }

@@ -9,43 +9,43 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Whether a model is ready for which active checks have no result, as on-demand checks of its servers and its policy
- * say. Used on the catalogue's loop.
+ * Determines by on-demand checks and the model's policy whether a model is ready, if active checks have no result. Used
+ * on the catalogue's loop.
  */
 final class ModelReadinessLookup {
-    private final ModelLocations places;
+    private final ModelLocations locations;
     private final ModelServers servers;
     private final OnDemandChecks checks;
 
-    ModelReadinessLookup(ModelLocations places, ModelServers servers, OnDemandChecks checks) {
-        this.places = places;
+    ModelReadinessLookup(ModelLocations locations, ModelServers servers, OnDemandChecks checks) {
+        this.locations = locations;
         this.servers = servers;
         this.checks = checks;
     }
 
     void ready(ModelRef model, Consumer<LookupResult<Boolean>> then) {
-        ModelLocation place = places.of(model);
-        List<ModelOnServer> asked = servers.of(place, ModelServers.ASKED).stream()
-                .map(server -> new ModelOnServer(server.watch().server(), server.model()))
+        ModelLocation location = locations.of(model);
+        List<ModelOnServer> checked = servers.of(location, ModelServers.ASKED).stream()
+                .map(server -> new ModelOnServer(server.record().server(), server.model()))
                 .toList();
-        checks.check(asked, found -> then.accept(judged(place, found)));
+        checks.check(checked, found -> then.accept(judged(location, found)));
     }
 
-    /** A server that cannot be reached has no model that is ready; what others fail with is told to who asks. */
-    private static LookupResult<Boolean> judged(ModelLocation place, LookupResult<CheckResults> found) {
+    /** An unreachable server has no ready model; other failures are reported to the client. */
+    private static LookupResult<Boolean> judged(ModelLocation location, LookupResult<CheckResults> found) {
         return switch (found) {
             case LookupResult.Failure<CheckResults> failure ->
                 new LookupResult.Failure<>(failure.failure(), failure.keep());
             case LookupResult.Value<CheckResults> value -> {
-                CheckResults told = value.value();
-                yield told.unknown()
-                        ? new LookupResult.Failure<>(FailureSeverity.worst(told.failures()), value.keep())
-                        : new LookupResult.Value<>(count(told).satisfies(place.policy()), value.keep());
+                CheckResults results = value.value();
+                yield results.unknown()
+                        ? new LookupResult.Failure<>(FailureSeverity.worst(results.failures()), value.keep())
+                        : new LookupResult.Value<>(count(results).satisfies(location.policy()), value.keep());
             }
         };
     }
 
-    private static ReadyCount count(CheckResults told) {
-        return new ReadyCount(told.ready(), told.answered() + told.failures().size());
+    private static ReadyCount count(CheckResults results) {
+        return new ReadyCount(results.ready(), results.answered() + results.failures().size());
     }
 }

@@ -5,39 +5,41 @@ import dev.isthmus.oip.ModelRef;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which servers are asked about a model. Used on the catalogue's loop. */
+/** Selects the servers to request a model's state from. Used on the catalogue's loop. */
 final class ModelServers {
-    /** Servers that are asked because a client wants to know. */
+    /** Servers per on-demand lookup. */
     static final int ASKED = 8;
 
-    private final ServerRecords watches;
+    private final ServerRecords records;
 
-    /** A server and what the model is called there. */
-    record ServerModel(ServerRecord watch, ModelRef model, ServerId source) {}
+    /** A server and the model's name there. */
+    record ServerModel(ServerRecord record, ModelRef model, ServerId source) {}
 
-    ModelServers(ServerRecords watches) {
-        this.watches = watches;
+    ModelServers(ServerRecords records) {
+        this.records = records;
     }
 
-    /** The servers of all targets in turn, so many at most; those that are not ready only where none is. */
-    List<ServerModel> of(ModelLocation place, int most) {
+    /**
+     * The servers of all targets, round-robin, at most this many; without servers that are not ready, unless none is.
+     */
+    List<ServerModel> of(ModelLocation location, int maxServers) {
         List<List<ServerModel>> byTarget = new ArrayList<>();
-        for (Target target : place.targets()) {
-            byTarget.add(watches.of(target.upstream()).stream()
-                    .map(watch -> new ServerModel(watch, target.model(), source(place, target, watch)))
+        for (Target target : location.targets()) {
+            byTarget.add(records.of(target.upstream()).stream()
+                    .map(record -> new ServerModel(record, target.model(), source(location, target, record)))
                     .toList());
         }
         boolean anyReady = byTarget.stream()
                 .flatMap(List::stream)
-                .anyMatch(asked -> asked.watch().isReady());
+                .anyMatch(server -> server.record().isReady());
         List<ServerModel> chosen = new ArrayList<>();
         int longest = byTarget.stream().mapToInt(List::size).max().orElse(0);
         for (int i = 0; i < longest; i++) {
             for (List<ServerModel> servers : byTarget) {
-                if (i < servers.size() && chosen.size() < most) {
-                    ServerModel asked = servers.get(i);
-                    if (asked.watch().isReady() || !anyReady) {
-                        chosen.add(asked);
+                if (i < servers.size() && chosen.size() < maxServers) {
+                    ServerModel server = servers.get(i);
+                    if (server.record().isReady() || !anyReady) {
+                        chosen.add(server);
                     }
                 }
             }
@@ -45,12 +47,12 @@ final class ModelServers {
         return chosen;
     }
 
-    /** Two arms may be on one server. */
-    private static ServerId source(ModelLocation place, Target target, ServerRecord watch) {
-        long same = place.targets().stream()
+    /** Several targets may be on one server. */
+    private static ServerId source(ModelLocation location, Target target, ServerRecord record) {
+        long targetsOnUpstream = location.targets().stream()
                 .filter(other -> other.upstream() == target.upstream())
                 .count();
-        ServerId source = watch.source();
-        return same == 1 ? source : new ServerId(source.upstream(), source.label() + " " + target.model());
+        ServerId source = record.source();
+        return targetsOnUpstream == 1 ? source : new ServerId(source.upstream(), source.label() + " " + target.model());
     }
 }

@@ -4,16 +4,16 @@ import java.util.Locale;
 
 /** The state of a model in a repository index, from the least to the most advanced. */
 public enum ModelState {
-    /** Nothing is loaded: Triton gives no state for a model that it only has in its repository. */
+    /** Nothing is loaded: Triton reports no state for such a model. */
     NONE,
-    /** Not known, or not a state of the protocol. */
+    /** Unknown, or not a state of the protocol. */
     UNKNOWN,
     UNAVAILABLE,
     UNLOADING,
     LOADING,
     READY;
 
-    /** Reads a server's text; MLServer writes the name of its enum's class in front over gRPC. */
+    /** Parses a server's state; over gRPC MLServer prefixes it with the name of an enum class. */
     public static ModelState of(String text) {
         return switch (text.substring(text.lastIndexOf('.') + 1).toUpperCase(Locale.ROOT)) {
             case "" -> NONE;
@@ -25,7 +25,7 @@ public enum ModelState {
         };
     }
 
-    /** As the protocol has it: empty for {@link #NONE}. */
+    /** The protocol's name; empty for {@link #NONE}. */
     public String text() {
         return this == NONE ? "" : name();
     }

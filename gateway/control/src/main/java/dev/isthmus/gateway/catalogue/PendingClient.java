@@ -14,58 +14,57 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client that waits for what the catalogue looks up on its own loop. Belongs to the call's loop; the deadline is the
- * client's.
+ * A client waiting for a lookup on the catalogue's loop. Used on the call's loop; enforces the client's deadline.
  *
- * @param <T> what is awaited
+ * @param <T> the awaited result
  */
 final class PendingClient<T> implements Subscription {
     private final Call call;
     private final Reply reply;
     private final Consumer<T> then;
-    private boolean over;
+    private boolean ended;
     private @Nullable ScheduledFuture<?> timer;
 
-    /** @param then gets what was found, on the call's loop, unless the client gave up */
+    /** @param then receives the result on the call's loop, unless the client cancelled */
     PendingClient(Call call, Reply reply, Consumer<T> then) {
         this.call = call;
         this.reply = reply;
         this.then = then;
     }
 
-    /** @param search begins on the catalogue's loop */
-    PendingClient<T> begin(ScheduledExecutorService catalogue, Consumer<Consumer<T>> search) {
+    /** @param lookup started on the catalogue's loop */
+    PendingClient<T> begin(ScheduledExecutorService catalogue, Consumer<Consumer<T>> lookup) {
         if (call.hasDeadline()) {
-            long left = call.deadlineNanos() - System.nanoTime();
-            timer = catalogue.schedule(() -> handOver(call.loop(), this::late), left, TimeUnit.NANOSECONDS);
+            long remaining = call.deadlineNanos() - System.nanoTime();
+            timer = catalogue.schedule(() -> handOver(call.loop(), this::late), remaining, TimeUnit.NANOSECONDS);
         }
-        handOver(catalogue, () -> search.accept(this::found));
+        handOver(catalogue, () -> lookup.accept(this::found));
         return this;
     }
 
-    /** On the catalogue's loop. */
+    /** Called on the catalogue's loop. */
     private void found(T found) {
         handOver(call.loop(), () -> tell(found));
     }
 
     private void tell(T found) {
-        if (!over) {
+        if (!ended) {
             cancel();
             then.accept(found);
         }
     }
 
     private void late() {
-        if (!over) {
+        if (!ended) {
             cancel();
             reply.fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "the model's servers did not respond in time"));
         }
     }
 
-    /** Others may wait for the same: the search goes on. */
+    /** The lookup continues: other clients may wait for it. */
     @Override
     public void cancel() {
-        over = true;
+        ended = true;
         if (timer != null) {
             timer.cancel(false);
         }
@@ -75,7 +74,7 @@ final class PendingClient<T> implements Subscription {
         try {
             loop.execute(task);
         } catch (RejectedExecutionException closed) {
-            // The gateway is being closed, and the client's connection with it: there is nobody to tell.
+            // The gateway is shutting down, and the client's connection is closed with it.
             return;
         }
     }

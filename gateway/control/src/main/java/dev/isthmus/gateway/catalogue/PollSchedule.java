@@ -8,18 +8,17 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * When each of some questions is to be asked again: a period after its last answer, a tenth more or less, so that questions
- * spread out. Used on one loop.
+ * When each of several polls is due: one interval after its last result, jittered by ±10 %. Used on one loop.
  *
- * @param <K> names a question
+ * @param <K> identifies a poll
  */
 final class PollSchedule<K> {
     private static final double JITTER = 0.1;
 
-    private final long periodNanos;
+    private final long intervalNanos;
     private final LongSupplier nanoTime;
     private final RandomGenerator random;
-    private final Map<K, DueTime> questions = new HashMap<>();
+    private final Map<K, DueTime> polls = new HashMap<>();
 
     private static final class DueTime {
         private boolean waiting;
@@ -27,18 +26,18 @@ final class PollSchedule<K> {
         private long atNanos;
     }
 
-    PollSchedule(Duration period, LongSupplier nanoTime, RandomGenerator random) {
-        this.periodNanos = period.toNanos();
+    PollSchedule(Duration interval, LongSupplier nanoTime, RandomGenerator random) {
+        this.intervalNanos = interval.toNanos();
         this.nanoTime = nanoTime;
         this.random = random;
     }
 
-    /** Whether the question is to be asked now; it is under way then, until {@link #ended}. */
+    /** Whether the poll is due; if so, it is in flight until {@link #ended}. */
     boolean begin(K key) {
-        DueTime due = questions.get(key);
+        DueTime due = polls.get(key);
         if (due == null) {
             due = new DueTime();
-            questions.put(key, due);
+            polls.put(key, due);
         } else if (due.waiting || nanoTime.getAsLong() - due.atNanos < 0) {
             return false;
         }
@@ -47,26 +46,26 @@ final class PollSchedule<K> {
     }
 
     void ended(K key) {
-        DueTime due = questions.get(key);
+        DueTime due = polls.get(key);
         if (due != null) {
             due.waiting = false;
             double factor = 1 - JITTER + 2 * JITTER * random.nextDouble();
-            due.atNanos = nanoTime.getAsLong() + (due.again ? 0 : (long) (periodNanos * factor));
+            due.atNanos = nanoTime.getAsLong() + (due.again ? 0 : (long) (intervalNanos * factor));
             due.again = false;
         }
     }
 
-    /** Is to be asked as soon as can be, and once more where it is under way: what it asks for may have changed since. */
+    /** Makes the poll due now, and again if it is in flight: its result may already be outdated. */
     void hurry(K key) {
-        DueTime due = questions.get(key);
+        DueTime due = polls.get(key);
         if (due != null) {
             due.again = due.waiting;
             due.atNanos = nanoTime.getAsLong();
         }
     }
 
-    /** Forgets all others. */
+    /** Removes all other polls. */
     void retain(Collection<K> keys) {
-        questions.keySet().retainAll(keys);
+        polls.keySet().retainAll(keys);
     }
 }

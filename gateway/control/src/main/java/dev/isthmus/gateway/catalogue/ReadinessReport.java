@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Whether the gateway calls itself ready to V2 clients, to whom the servers behind it are one server.
+ * Whether the gateway reports itself ready to V2 clients, which see all servers behind it as one.
  *
- * @param reason why it is not; empty when it is ready
- * @param missing the servers or models that would have to be for it, sorted; empty when it is ready
+ * @param reason why it is not ready; empty if it is
+ * @param missing the servers or models that are required but not ready, sorted; empty if it is ready
  */
 public record ReadinessReport(boolean ready, String reason, List<String> missing) {
     private static final ReadinessReport READY = new ReadinessReport(true, "", List.of());
@@ -18,21 +18,21 @@ public record ReadinessReport(boolean ready, String reason, List<String> missing
     }
 
     /**
-     * Judges the states.
+     * Applies the policy.
      *
-     * @param servers by name, whether each is ready
-     * @param models by name, whether each configured model is ready as its own policy has it
+     * @param servers by upstream name, whether a server is ready
+     * @param models by name, whether each configured model is ready by its own policy
      */
     static ReadinessReport of(ServerReadyPolicy policy, Map<String, Boolean> servers, Map<String, Boolean> models) {
         return switch (policy) {
             case ANY -> any(servers);
-            case ALL -> servers.isEmpty() ? any(servers) : all("upstreams without a server that is ready: ", servers);
-            case MODELS -> models.isEmpty() ? any(servers) : all("models that are not ready: ", models);
+            case ALL -> servers.isEmpty() ? any(servers) : all("upstreams without a ready server: ", servers);
+            case MODELS -> models.isEmpty() ? any(servers) : all("models not ready: ", models);
         };
     }
 
     private static ReadinessReport any(Map<String, Boolean> states) {
-        return states.containsValue(true) ? READY : lacks("no upstream has a server that is ready: ", notReady(states));
+        return states.containsValue(true) ? READY : lacks("no upstream has a ready server: ", notReady(states));
     }
 
     private static ReadinessReport all(String what, Map<String, Boolean> states) {

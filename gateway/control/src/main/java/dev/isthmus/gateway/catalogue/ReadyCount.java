@@ -9,7 +9,7 @@ public record ReadyCount(int ready, int total) {
 
     public ReadyCount {
         if (ready < 0 || ready > total) {
-            throw new IllegalArgumentException("ready: 0 to " + total + " is expected, got " + ready);
+            throw new IllegalArgumentException("ready must be from 0 to " + total + ", got " + ready);
         }
     }
 
@@ -26,7 +26,7 @@ public record ReadyCount(int ready, int total) {
         return new ReadyCount(state ? ready + 1 : ready, Math.addExact(total, 1));
     }
 
-    /** Whether a model is ready whose servers, those of all its targets together, these are. Without a server it never is. */
+    /** Whether a model is ready, if these are the servers of all its targets. Never without servers. */
     boolean satisfies(ReadyPolicy policy) {
         return switch (policy) {
             case ANY -> ready > 0;

@@ -12,8 +12,8 @@ import java.util.Optional;
  * The repository index of the whole fleet.
  *
  * @param models by name and version, at most 100,000
- * @param failures of the servers that could not be asked, in the order of the sources
- * @param asked how many servers were
+ * @param failures of servers whose request failed, in the order of the sources
+ * @param asked the number of servers
  * @param cut whether there were more models
  */
 public record RepositoryIndex(
@@ -25,16 +25,16 @@ public record RepositoryIndex(
     }
 
     /**
-     * Merges the indexes of servers: one entry for the same name and version. It is READY where one server is, otherwise in the
+     * Merges the indexes of servers: one entry per name and version. It is READY if one server is, otherwise in the
      * most advanced state.
      *
-     * @param listings in the order of the configuration, names as clients ask for them
+     * @param listings in configuration order, with client-side names
      */
     public static RepositoryIndex of(List<IndexListing> listings) {
         return new IndexMerge(listings).merged();
     }
 
-    /** What the client is told when no server at all could be asked. */
+    /** The failure for the client if the requests to all servers failed. */
     public Optional<OipException> failure() {
         return asked == 0 || failures.size() < asked
                 ? Optional.empty()
@@ -43,7 +43,7 @@ public record RepositoryIndex(
                         .toList()));
     }
 
-    /** What clients are told. */
+    /** The entries for clients. */
     public List<IndexEntry> entries(boolean readyOnly) {
         return models.stream()
                 .map(IndexedModel::merged)
@@ -51,7 +51,7 @@ public record RepositoryIndex(
                 .toList();
     }
 
-    /** What clients are told, in the protocol's form. */
+    /** The index for clients, as a protobuf message. */
     public RepositoryIndexResponse response(boolean readyOnly) {
         RepositoryIndexResponse.Builder response = RepositoryIndexResponse.newBuilder();
         for (IndexEntry entry : entries(readyOnly)) {
@@ -64,7 +64,7 @@ public record RepositoryIndex(
         return response.build();
     }
 
-    /** Everything, for the admin side: the state on each server, and who could not be asked. */
+    /** For the admin listener: the state on each server, and the failures. */
     public ObjectNode detailed() {
         ObjectNode json = JsonNodeFactory.instance.objectNode();
         ArrayNode list = json.putArray("models");
@@ -77,9 +77,9 @@ public record RepositoryIndex(
                 state(source(servers.addObject(), replica.source()), replica.state(), replica.reason());
             }
         }
-        ArrayNode unasked = json.putArray("failures");
+        ArrayNode failureList = json.putArray("failures");
         for (IndexListing.FailedListing failed : failures) {
-            source(unasked.addObject(), failed.source())
+            source(failureList.addObject(), failed.source())
                     .put("code", failed.failure().code().name())
                     .put("reason", MetadataLimits.reason(failed.failure().message()));
         }

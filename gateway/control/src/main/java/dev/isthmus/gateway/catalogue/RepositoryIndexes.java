@@ -23,57 +23,54 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 
 /**
- * The repository indexes of all servers that have one, asked for every five seconds, or when a client wants it and what is
- * known is older than a second. Used on the catalogue's loop, but for what it publishes.
+ * The repository indexes of all servers that have one, polled every five seconds, or on demand if the last result is
+ * older than a second. Used on the catalogue's loop, except for published results.
  */
 final class RepositoryIndexes {
-    private static final Duration PERIOD = Duration.ofSeconds(5);
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(5);
     private static final long FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final int WAITERS = 10_000;
+    private static final int MAX_WAITERS = 10_000;
 
-    private final ServerRecords watches;
+    private final ServerRecords records;
     private final Set<Upstream> discovering;
-    private final CatalogueRequests questions;
-    private final ConcurrencyLimiter lane;
+    private final CatalogueRequests requests;
+    private final ConcurrencyLimiter limiter;
     private final LongSupplier nanoTime;
-    private final PollSchedule<Upstream> rounds;
-    /** By upstream: what its models are called by clients besides, where a target renames them. */
+    private final PollSchedule<Upstream> schedule;
+    /** By upstream: additional client-side names of its models, from targets that rename them. */
     private final Map<Upstream, List<RenamedModel>> renamed = new HashMap<>();
-    /** Those who want to know, and wait for the servers under way. */
+    /** Clients that wait for servers in flight. */
     private final List<PendingIndex> waiters = new ArrayList<>();
 
     private boolean stale;
     private volatile Published published = new Published(RepositoryIndex.of(List.of()), Map.of(), Set.of());
 
-    /**
-     * @param discovered upstreams by the models that are routed to them because they list them
-     * @param names of all models that servers list
-     */
+    /** Upstreams with model discovery by the models they list, the first of several; on any thread. */
     private record Published(RepositoryIndex index, Map<String, Upstream> discovered, Set<String> names) {}
 
-    /** @param since no server may have been asked before */
+    /** @param since the oldest acceptable time of a listing */
     private record PendingIndex(long since, Consumer<RepositoryIndex> then) {}
 
-    /** @param model the name there; a version of it alone where one is named */
+    /** @param model the name there; only one version of it if the target names one */
     private record RenamedModel(String client, ModelRef model) {}
 
-    /** @param discovering the upstreams whose models are all routed to them */
+    /** @param discovering upstreams whose models are discovered and routed to them */
     RepositoryIndexes(
-            ServerRecords watches,
-            ModelLocations places,
+            ServerRecords records,
+            ModelLocations locations,
             Set<Upstream> discovering,
-            CatalogueRequests questions,
-            ConcurrencyLimiter lane,
+            CatalogueRequests requests,
+            ConcurrencyLimiter limiter,
             LongSupplier nanoTime,
             RandomGenerator random) {
-        this.watches = watches;
+        this.records = records;
         this.discovering = discovering;
-        this.questions = questions;
-        this.lane = lane;
+        this.requests = requests;
+        this.limiter = limiter;
         this.nanoTime = nanoTime;
-        this.rounds = new PollSchedule<>(PERIOD, nanoTime, random);
-        for (String name : places.configured()) {
-            for (Target target : places.of(ModelRef.of(name)).targets()) {
+        this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
+        for (String name : locations.configured()) {
+            for (Target target : locations.of(ModelRef.of(name)).targets()) {
                 if (!target.model().name().equals(name)) {
                     renamed.computeIfAbsent(target.upstream(), upstream -> new ArrayList<>())
                             .add(new RenamedModel(name, target.model()));
@@ -82,7 +79,7 @@ final class RepositoryIndexes {
         }
     }
 
-    /** Whether a client's name differs from what the upstream calls its model. */
+    /** Whether clients use another name for some model than its upstream. */
     boolean renames() {
         return !renamed.isEmpty();
     }
@@ -97,68 +94,68 @@ final class RepositoryIndexes {
         return published.discovered();
     }
 
-    /** Whether a server lists a model of this name, on any thread. */
+    /** Whether a server lists a model of this name; on any thread. */
     boolean lists(String model) {
         return published.names().contains(model);
     }
 
     void tick() {
-        for (ServerRecord watch : listing()) {
-            if (rounds.begin(watch.server())) {
-                watch.askedNanos = nanoTime.getAsLong();
-                lane.ask(() -> ask(watch));
+        for (ServerRecord server : listing()) {
+            if (schedule.begin(server.server())) {
+                server.askedNanos = nanoTime.getAsLong();
+                limiter.ask(() -> ask(server));
             }
         }
-        rounds.retain(watches.servers());
+        schedule.retain(records.servers());
         tell();
     }
 
     private List<ServerRecord> listing() {
-        return watches.all().stream()
-                .filter(watch -> watch.indexed() || watch.listed())
+        return records.all().stream()
+                .filter(server -> server.indexed() || server.listed())
                 .toList();
     }
 
-    private void ask(ServerRecord watch) {
-        if (watch.indexed()) {
-            questions.repositoryIndex(watch.server(), new IndexReader(watch, false));
+    private void ask(ServerRecord server) {
+        if (server.indexed()) {
+            requests.repositoryIndex(server.server(), new IndexReader(server, false));
         } else {
-            questions.modelNames(watch.server(), new IndexReader(watch, true));
+            requests.modelNames(server.server(), new IndexReader(server, true));
         }
     }
 
-    /** The index, of which nothing was asked for more than a second ago. */
+    /** Gets the index with no listing older than a second. */
     void fresh(Consumer<RepositoryIndex> then) {
-        if (waiters.size() == WAITERS) {
+        if (waiters.size() == MAX_WAITERS) {
             then.accept(index());
             return;
         }
         long since = nanoTime.getAsLong() - FRESH_NANOS;
         waiters.add(new PendingIndex(since, then));
-        for (ServerRecord watch : listing()) {
-            if (watch.askedNanos - since < 0 || watch.listing == null) {
-                rounds.hurry(watch.server());
+        for (ServerRecord server : listing()) {
+            if (server.askedNanos - since < 0 || server.listing == null) {
+                schedule.hurry(server.server());
             }
         }
         tick();
     }
 
-    /** Models of these upstreams were loaded or unloaded. */
+    /** Models of these upstreams were loaded or unloaded: polls them now. */
     void hurry(Set<Upstream> upstreams) {
         long old = nanoTime.getAsLong() - 2 * FRESH_NANOS;
-        for (ServerRecord watch : listing()) {
-            if (upstreams.contains(watch.upstream)) {
-                watch.listedNanos = old;
-                watch.askedNanos = old;
-                rounds.hurry(watch.server());
+        for (ServerRecord server : listing()) {
+            if (upstreams.contains(server.upstream)) {
+                server.listedNanos = old;
+                server.askedNanos = old;
+                schedule.hurry(server.server());
             }
         }
         tick();
     }
 
-    /** A server is ready again. */
-    void returned(ServerRecord watch) {
-        rounds.hurry(watch.server());
+    /** The server is ready again: polls it now. */
+    void returned(ServerRecord server) {
+        schedule.hurry(server.server());
     }
 
     private void tell() {
@@ -166,29 +163,31 @@ final class RepositoryIndexes {
             return;
         }
         List<ServerRecord> listing = listing();
-        List<PendingIndex> told = waiters.stream()
+        List<PendingIndex> satisfied = waiters.stream()
                 .filter(waiter -> listing.stream()
-                        .allMatch(watch -> watch.listing != null && watch.listedNanos - waiter.since() >= 0))
+                        .allMatch(server -> server.listing != null && server.listedNanos - waiter.since() >= 0))
                 .toList();
-        if (!told.isEmpty()) {
-            waiters.removeAll(told);
+        if (!satisfied.isEmpty()) {
+            waiters.removeAll(satisfied);
             publish();
-            told.forEach(waiter -> waiter.then().accept(index()));
+            satisfied.forEach(waiter -> waiter.then().accept(index()));
         }
     }
 
-    /** Merges what has come since; merging a large fleet's index for each answer would cost too much. */
+    /**
+     * Merges the latest listings, if any changed; merging after each response would be too expensive for a large fleet.
+     */
     void publish() {
         if (stale) {
             stale = false;
             List<IndexListing> listings = new ArrayList<>();
             Map<String, Upstream> discovered = new HashMap<>();
-            for (ServerRecord watch : listing()) {
-                if (watch.listing != null) {
-                    listings.add(asClientsKnow(watch, watch.listing));
+            for (ServerRecord server : listing()) {
+                if (server.listing != null) {
+                    listings.add(asClientsKnow(server, server.listing));
                 }
-                if (discovering.contains(watch.upstream)) {
-                    watch.names.forEach(name -> discovered.putIfAbsent(name, watch.upstream));
+                if (discovering.contains(server.upstream)) {
+                    server.names.forEach(name -> discovered.putIfAbsent(name, server.upstream));
                 }
             }
             Set<String> names = listings.stream()
@@ -200,9 +199,9 @@ final class RepositoryIndexes {
         }
     }
 
-    /** Under their own names, and besides under those that targets rename. */
-    private IndexListing asClientsKnow(ServerRecord watch, IndexListing listing) {
-        List<RenamedModel> others = renamed.get(watch.upstream);
+    /** Adds entries for the client-side names of renamed models. */
+    private IndexListing asClientsKnow(ServerRecord server, IndexListing listing) {
+        List<RenamedModel> others = renamed.get(server.upstream);
         if (others == null || !(listing instanceof IndexListing.ListedModels listed)) {
             return listing;
         }
@@ -220,13 +219,13 @@ final class RepositoryIndexes {
     }
 
     private final class IndexReader implements CatalogueRequests.ResultHandler {
-        private final ServerRecord watch;
-        private final long asked;
+        private final ServerRecord server;
+        private final long requestedNanos;
         private final boolean names;
 
-        IndexReader(ServerRecord watch, boolean names) {
-            this.watch = watch;
-            this.asked = watch.askedNanos;
+        IndexReader(ServerRecord server, boolean names) {
+            this.server = server;
+            this.requestedNanos = server.askedNanos;
             this.names = names;
         }
 
@@ -237,7 +236,7 @@ final class RepositoryIndexes {
             } catch (InvalidProtocolBufferException e) {
                 failed(new OipException(
                         ErrorCode.BAD_UPSTREAM_ANSWER,
-                        "upstream '" + watch.upstream.name() + "' sent an index that is not the protocol's",
+                        "upstream '" + server.upstream.name() + "' sent an index that violates the protocol",
                         e));
             } finally {
                 answer.release();
@@ -246,34 +245,34 @@ final class RepositoryIndexes {
 
         private IndexListing read(ReplyMessage answer) throws InvalidProtocolBufferException {
             if (!(answer instanceof ReplyMessage.Document document)) {
-                throw new InvalidProtocolBufferException("a document is expected");
+                throw new InvalidProtocolBufferException("expected a document, got " + answer.getClass().getSimpleName());
             }
             byte[] content = ByteBufUtil.getBytes(document.content());
             return names
-                    ? IndexListing.ofNames(watch.source(), content, this::ready)
-                    : IndexListing.of(watch.source(), RepositoryIndexResponse.parseFrom(content));
+                    ? IndexListing.ofNames(server.source(), content, this::ready)
+                    : IndexListing.of(server.source(), RepositoryIndexResponse.parseFrom(content));
         }
 
-        /** KServe's list does not say; of models that are not configured nobody asks. */
+        /** KServe's list does not contain the state; models that are not configured are not checked. */
         private boolean ready(String name) {
             ModelRef model = ModelRef.of(name);
-            return watch.member.models().containsKey(model) ? watch.isReady(model) : watch.isReady();
+            return server.member.models().containsKey(model) ? server.isReady(model) : server.isReady();
         }
 
         @Override
         public void failed(OipException failure) {
-            heard(new IndexListing.FailedListing(watch.source(), failure));
+            heard(new IndexListing.FailedListing(server.source(), failure));
         }
 
         private void heard(IndexListing listing) {
             if (listing instanceof IndexListing.ListedModels listed) {
-                watch.names = listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
+                server.names = listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
             }
-            watch.listing = listing;
-            watch.listedNanos = asked;
+            server.listing = listing;
+            server.listedNanos = requestedNanos;
             stale = true;
-            rounds.ended(watch.server());
-            lane.ended();
+            schedule.ended(server.server());
+            limiter.ended();
             tick();
         }
     }

@@ -5,10 +5,10 @@ import dev.isthmus.gateway.upstream.Upstream;
 import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.Wire;
 
-/** Which upstreams have a repository of models, as far as is known now. */
+/** Which upstreams have a model repository, as far as is known. */
 public final class RepositoryUpstreams {
     private static final String NAME = Extension.REPOSITORY_INDEX.advertisedName();
-    /** KServe's name; it has load and unload, and a list of names in place of the index. */
+    /** KServe's extension: load and unload, and a list of names instead of the index. */
     private static final String KSERVE = "model_repository_extension";
 
     private RepositoryUpstreams() {}
@@ -23,7 +23,7 @@ public final class RepositoryUpstreams {
         return upstream.peer().dialect() == Dialect.KSERVE && upstream.peer().wire() == Wire.REST;
     }
 
-    /** Whether an extension of this name has load and unload only: over gRPC KServe does not list its models. */
+    /** Whether the extension has load and unload only: over gRPC KServe does not list its models. */
     static boolean withoutIndex(String extension) {
         return extension.equals(KSERVE);
     }

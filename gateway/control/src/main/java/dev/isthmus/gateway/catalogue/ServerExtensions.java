@@ -9,8 +9,8 @@ import java.util.stream.Collectors;
 /**
  * The extensions of one server.
  *
- * @param names as the server gives them
- * @param sharedMemory whether the gateway lets clients use memory that they share with it
+ * @param names as reported by the server
+ * @param sharedMemory whether clients may use shared memory with it
  */
 public record ServerExtensions(List<String> names, boolean sharedMemory) {
     private static final String REPOSITORY = Extension.REPOSITORY_INDEX.advertisedName();
@@ -19,7 +19,7 @@ public record ServerExtensions(List<String> names, boolean sharedMemory) {
         names = List.copyOf(names);
     }
 
-    /** The names as the protocol has them, in the server's order; KServe says "model_repository_extension". */
+    /** The protocol's names, in the server's order; KServe reports "model_repository_extension". */
     Set<String> known() {
         return names.stream()
                 .map(name -> name.equals("model_repository_extension") ? REPOSITORY : name)

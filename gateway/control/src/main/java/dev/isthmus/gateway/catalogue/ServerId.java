@@ -1,9 +1,9 @@
 package dev.isthmus.gateway.catalogue;
 
 /**
- * Who said something: one server of an upstream.
+ * Identifies one server of an upstream.
  *
- * @param upstream the name from the configuration; clients may see it
- * @param label tells the servers of the upstream apart, such as its replica or arm; only the admin side sees it
+ * @param upstream the configured name; clients may see it
+ * @param label distinguishes the servers of the upstream, such as a replica or target; only for operators
  */
 public record ServerId(String upstream, String label) {}

@@ -10,66 +10,66 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * Asks each server that is ready for its metadata, from time to time and when it is ready again. Used on the catalogue's
+ * Polls the metadata of each ready server, and requests them when a server becomes ready again. Used on the catalogue's
  * loop.
  */
 final class ServerMetadataPolls {
-    private static final Duration PERIOD = Duration.ofSeconds(30);
-    private static final int UNDER_WAY = 16;
+    private static final Duration POLL_INTERVAL = Duration.ofSeconds(30);
+    private static final int MAX_IN_FLIGHT = 16;
 
-    private final ServerRecords watches;
-    private final CatalogueRequests questions;
+    private final ServerRecords records;
+    private final CatalogueRequests requests;
     private final Consumer<ServerRecord> returned;
     private final Runnable changed;
-    private final ConcurrencyLimiter lane = new ConcurrencyLimiter(UNDER_WAY);
-    private final PollSchedule<Upstream> rounds;
+    private final ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
+    private final PollSchedule<Upstream> schedule;
 
     /**
-     * @param returned called with a server that is ready at last, or again
-     * @param changed called when something is not as it was
+     * @param returned called with a server that became ready, for the first time or again
+     * @param changed called when metadata have changed
      */
     ServerMetadataPolls(
-            ServerRecords watches,
-            CatalogueRequests questions,
+            ServerRecords records,
+            CatalogueRequests requests,
             LongSupplier nanoTime,
             RandomGenerator random,
             Consumer<ServerRecord> returned,
             Runnable changed) {
-        this.watches = watches;
-        this.questions = questions;
+        this.records = records;
+        this.requests = requests;
         this.returned = returned;
         this.changed = changed;
-        this.rounds = new PollSchedule<>(PERIOD, nanoTime, random);
+        this.schedule = new PollSchedule<>(POLL_INTERVAL, nanoTime, random);
     }
 
     void tick() {
-        for (ServerRecord watch : watches.all()) {
-            boolean ready = watch.isReady();
-            if (ready && !watch.wasReady) {
-                rounds.hurry(watch.server());
-                returned.accept(watch);
+        for (ServerRecord record : records.all()) {
+            boolean ready = record.isReady();
+            if (ready && !record.wasReady) {
+                schedule.hurry(record.server());
+                returned.accept(record);
             }
-            watch.wasReady = ready;
-            Upstream server = watch.server();
-            if ((ready || watch.inProcess()) && rounds.begin(server)) {
-                lane.ask(() -> questions.serverMetadata(server, new ServerMetadataReply(watch)));
+            record.wasReady = ready;
+            Upstream server = record.server();
+            if ((ready || record.inProcess()) && schedule.begin(server)) {
+                limiter.ask(() -> requests.serverMetadata(server, new ServerMetadataReply(record)));
             }
         }
-        rounds.retain(watches.servers());
+        schedule.retain(records.servers());
     }
 
     private final class ServerMetadataReply implements CatalogueRequests.ResultHandler {
-        private final ServerRecord watch;
+        private final ServerRecord record;
 
-        ServerMetadataReply(ServerRecord watch) {
-            this.watch = watch;
+        ServerMetadataReply(ServerRecord record) {
+            this.record = record;
         }
 
         @Override
         public void answer(ReplyMessage answer) {
             if (answer instanceof ReplyMessage.Server server
-                    && !server.metadata().equals(watch.metadata)) {
-                watch.metadata = server.metadata();
+                    && !server.metadata().equals(record.metadata)) {
+                record.metadata = server.metadata();
                 changed.run();
             }
             answer.release();
@@ -78,13 +78,13 @@ final class ServerMetadataPolls {
 
         @Override
         public void failed(OipException failure) {
-            // Why it does not answer, if it still does not, is found out by its health checks.
+            // The health checks report why it does not respond.
             ended();
         }
 
         private void ended() {
-            rounds.ended(watch.server());
-            lane.ended();
+            schedule.ended(record.server());
+            limiter.ended();
         }
     }
 }

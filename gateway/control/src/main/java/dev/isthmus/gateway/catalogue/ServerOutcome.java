@@ -2,7 +2,7 @@ package dev.isthmus.gateway.catalogue;
 
 import dev.isthmus.oip.OipException;
 
-/** How something went on one of the servers that were to do it. */
+/** The result of an operation on one server. */
 public sealed interface ServerOutcome {
 
     ServerId source();

@@ -9,25 +9,25 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What is known of one server. Used on the catalogue's loop. */
+/** The state of one server. Used on the catalogue's loop. */
 final class ServerRecord {
     /** Its upstream as routing knows it. */
     final Upstream upstream;
 
     ReplicaStatus member;
-    /** Null as long as it has not told them. */
+    /** Null until the server has reported them. */
     @Nullable
     ServerMetadata metadata;
-    /** Whether it was ready when its metadata were last thought of. */
+    /** Whether it was ready at the last poll of its metadata. */
     boolean wasReady;
 
     @Nullable
     IndexListing listing;
-    /** When the index that is known was asked for. */
+    /** When the request for the current listing was sent. */
     long listedNanos;
-    /** When its index was asked for last. */
+    /** When the latest request for its index was sent. */
     long askedNanos;
-    /** The models that it listed when it last did. */
+    /** The models in its latest successful listing. */
     Set<String> names = Set.of();
 
     ServerRecord(Upstream upstream, ReplicaStatus member) {
@@ -48,12 +48,12 @@ final class ServerRecord {
         return member.server() instanceof InProcessServer;
     }
 
-    /** Whether it was asked, and said so. */
+    /** Whether it was checked and is ready. */
     boolean isReady() {
         return member.asked() && member.ready();
     }
 
-    /** Whether it was asked whether the model is ready. On a server that does not answer, none is. */
+    /** Whether the model's state on it is known. On an unreachable server no model is ready. */
     boolean knows(ModelRef model) {
         boolean answers = !member.asked() || member.ready();
         return !answers || member.models().containsKey(model);
@@ -63,16 +63,16 @@ final class ServerRecord {
         return Boolean.TRUE.equals(member.models().get(model));
     }
 
-    /** The member as operators see it: not ready before it was asked. */
+    /** The status for operators: not ready before the first check. */
     ReplicaStatus seen() {
-        String why = member.asked() ? MetadataLimits.reason(member.reason()) : "it was not asked yet";
+        String reason = member.asked() ? MetadataLimits.reason(member.reason()) : "not checked yet";
         return new ReplicaStatus(
                 member.upstream(),
                 member.label(),
                 member.server(),
                 member.asked(),
                 isReady(),
-                isReady() ? "" : why,
+                isReady() ? "" : reason,
                 member.models(),
                 member.ejected());
     }
@@ -85,17 +85,17 @@ final class ServerRecord {
         return RepositoryUpstreams.listed(upstream);
     }
 
-    /** Its extensions, named or not, without a repository that has no index; null as long as it never answered. */
+    /** Its extensions, listed or not, except for a repository without an index; null until it has responded. */
     @Nullable
     ServerExtensions extensions() {
         if (metadata == null) {
             return null;
         }
-        List<String> named = metadata.extensions();
-        List<String> names = named.isEmpty() ? upstream.peer().dialect().unnamedExtensions() : named;
-        List<String> told = names.stream()
+        List<String> listed = metadata.extensions();
+        List<String> names = listed.isEmpty() ? upstream.peer().dialect().unnamedExtensions() : listed;
+        List<String> usable = names.stream()
                 .filter(name -> listed() || !RepositoryUpstreams.withoutIndex(name))
                 .toList();
-        return new ServerExtensions(told, upstream.peer().sharedMemory());
+        return new ServerExtensions(usable, upstream.peer().sharedMemory());
     }
 }

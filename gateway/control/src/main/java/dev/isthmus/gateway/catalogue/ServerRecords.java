@@ -13,19 +13,19 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The servers of all upstreams. Used on the catalogue's loop, but for {@link #members}. */
+/** The servers of all upstreams. Used on the catalogue's loop, except for {@link #members}. */
 final class ServerRecords {
     private final List<Upstream> upstreams;
-    /** By upstream: the models that are configured by name, as its servers know them. */
+    /** By upstream: the models configured by name, under their names there. */
     private final Map<Upstream, Set<ModelRef>> models = new HashMap<>();
 
     private Map<Upstream, ServerRecord> byServer = new LinkedHashMap<>();
 
-    /** @param upstreams in the order that decides where servers disagree */
-    ServerRecords(List<Upstream> upstreams, ModelLocations places) {
+    /** @param upstreams in order of precedence if servers disagree */
+    ServerRecords(List<Upstream> upstreams, ModelLocations locations) {
         this.upstreams = List.copyOf(upstreams);
-        for (String name : places.configured()) {
-            for (Target target : places.of(ModelRef.of(name)).targets()) {
+        for (String name : locations.configured()) {
+            for (Target target : locations.of(ModelRef.of(name)).targets()) {
                 models.computeIfAbsent(target.upstream(), upstream -> new LinkedHashSet<>())
                         .add(target.model());
             }
@@ -38,23 +38,23 @@ final class ServerRecords {
         return ReplicaStatus.of(upstream, models.getOrDefault(upstream, Set.of()));
     }
 
-    /** Takes servers that have joined, drops those that have left; whether anything is not as it was. */
+    /** Adds servers that have joined and removes those that have left; whether anything changed. */
     boolean refresh() {
         boolean changed = false;
-        Map<Upstream, ServerRecord> now = new LinkedHashMap<>();
+        Map<Upstream, ServerRecord> current = new LinkedHashMap<>();
         for (Upstream upstream : upstreams) {
             for (ReplicaStatus member : members(upstream)) {
-                ServerRecord watch = byServer.get(member.server());
-                if (watch == null) {
-                    watch = new ServerRecord(upstream, member);
+                ServerRecord record = byServer.get(member.server());
+                if (record == null) {
+                    record = new ServerRecord(upstream, member);
                 }
-                changed |= !watch.member.equals(member);
-                watch.member = member;
-                now.put(member.server(), watch);
+                changed |= !record.member.equals(member);
+                record.member = member;
+                current.put(member.server(), record);
             }
         }
-        changed |= !now.keySet().equals(byServer.keySet());
-        byServer = now;
+        changed |= !current.keySet().equals(byServer.keySet());
+        byServer = current;
         return changed;
     }
 
@@ -68,33 +68,33 @@ final class ServerRecords {
 
     List<ServerRecord> of(Upstream upstream) {
         return byServer.values().stream()
-                .filter(watch -> watch.upstream == upstream)
+                .filter(record -> record.upstream == upstream)
                 .toList();
     }
 
-    /** Which upstreams have a server that is ready. */
+    /** By upstream name, whether it has a ready server. */
     Map<String, Boolean> ready() {
         Map<String, Boolean> ready = new HashMap<>();
         upstreams.forEach(upstream -> ready.put(upstream.name(), false));
-        byServer.values().forEach(watch -> ready.merge(watch.upstream.name(), watch.isReady(), Boolean::logicalOr));
+        byServer.values().forEach(record -> ready.merge(record.upstream.name(), record.isReady(), Boolean::logicalOr));
         return ready;
     }
 
-    /** Whether every server has been asked whether it is ready. */
+    /** Whether every server has been checked. */
     boolean settled() {
-        return byServer.values().stream().allMatch(watch -> watch.member.asked());
+        return byServer.values().stream().allMatch(record -> record.member.asked());
     }
 
     Map<Upstream, ReplicaStatus> seen() {
         Map<Upstream, ReplicaStatus> seen = new LinkedHashMap<>();
-        byServer.forEach((server, watch) -> seen.put(server, watch.seen()));
+        byServer.forEach((server, record) -> seen.put(server, record.seen()));
         return seen;
     }
 
     List<ServerExtensions> extensions() {
         List<ServerExtensions> known = new ArrayList<>();
-        for (ServerRecord watch : byServer.values()) {
-            ServerExtensions extensions = watch.extensions();
+        for (ServerRecord record : byServer.values()) {
+            ServerExtensions extensions = record.extensions();
             if (extensions != null) {
                 known.add(extensions);
             }

@@ -2,18 +2,18 @@ package dev.isthmus.gateway.catalogue;
 
 import java.util.Comparator;
 
-/** The order of versions: numbers by their value, then other texts; no version comes first. */
+/** Orders versions: the empty version, then numbers by value, then other strings. */
 final class VersionOrder {
     static final Comparator<String> ORDER = VersionOrder::compare;
 
     private VersionOrder() {}
 
-    private static int compare(String one, String other) {
-        boolean number = number(one);
-        if (one.isEmpty() || other.isEmpty() || number != number(other)) {
-            return Integer.compare(rank(one, number), rank(other, number(other)));
+    private static int compare(String left, String right) {
+        boolean number = number(left);
+        if (left.isEmpty() || right.isEmpty() || number != number(right)) {
+            return Integer.compare(rank(left, number), rank(right, number(right)));
         }
-        return number ? numbers(one, other) : one.compareTo(other);
+        return number ? numbers(left, right) : left.compareTo(right);
     }
 
     private static int rank(String version, boolean number) {
@@ -23,15 +23,15 @@ final class VersionOrder {
         return number ? 1 : 2;
     }
 
-    /** Of any length, which no integer type has. */
-    private static int numbers(String one, String other) {
-        String first = significant(one);
-        String second = significant(other);
+    /** Compares numbers of any length. */
+    private static int numbers(String left, String right) {
+        String first = significant(left);
+        String second = significant(right);
         int order = Integer.compare(first.length(), second.length());
         if (order == 0) {
             order = first.compareTo(second);
         }
-        return order == 0 ? one.compareTo(other) : order;
+        return order == 0 ? left.compareTo(right) : order;
     }
 
     private static String significant(String number) {

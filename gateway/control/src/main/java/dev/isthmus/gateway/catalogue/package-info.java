@@ -1,7 +1,7 @@
 /**
- * One answer out of what several servers say: readiness, metadata, repository index, load and unload, statistics. Merging is
- * values in, values out: equal input gives equal output, in the order of the input or sorted. {@code Catalogue} asks the
- * servers in the background on one event loop and publishes what they say; no channels here, and no client's request.
+ * One view of all servers: readiness, metadata, repository index, load and unload, statistics. Merging is pure: equal
+ * input gives equal output, in input order or sorted. {@code Catalogue} polls the servers in the background on one
+ * event loop and publishes the results. No channels, and no client requests.
  */
 @NullMarked
 package dev.isthmus.gateway.catalogue;

@@ -5,9 +5,9 @@ import dev.isthmus.gateway.fleet.ReplicaStatus;
 import dev.isthmus.oip.ModelRef;
 
 /**
- * One of the servers that an operation is asked of.
+ * One of the servers that receive an operation.
  *
- * @param model what the operation's model is called there
+ * @param model the operation's model under its name there
  */
 record FanOutTarget(ReplicaStatus member, ModelRef model) {
 

@@ -11,32 +11,32 @@ import dev.isthmus.gateway.catalogue.ModelLocations;
 import dev.isthmus.gateway.dispatch.EmptyBodySink;
 import dev.isthmus.transcoder.message.WireLimits;
 
-/** Serves the operations of the whole fleet: server readiness and metadata, models' readiness and metadata, management. */
+/** Serves operations on the whole fleet: server readiness and metadata, models' readiness and metadata, management. */
 public final class FleetService implements Service {
     private final Catalogue catalogue;
     private final ManageCall management;
 
-    /** @param places where models go, for operations that are passed on */
-    public FleetService(ModelLocations places, Catalogue catalogue, WireLimits limits) {
+    /** @param locations where models are routed, for operations that are forwarded */
+    public FleetService(ModelLocations locations, Catalogue catalogue, WireLimits limits) {
         this.catalogue = catalogue;
-        this.management = new ManageCall(places, catalogue, limits);
+        this.management = new ManageCall(locations, catalogue, limits);
     }
 
     /**
      * Opens a call.
      *
-     * @throws IllegalArgumentException for an operation that is not the fleet's
+     * @throws IllegalArgumentException for an operation that is served elsewhere
      */
     @Override
     public RequestSink open(Call call, Reply reply) {
         return switch (call.operation()) {
-            case Operation.ServerReady ask -> EmptyBodySink.answering(reply, ready());
-            case Operation.ReadServerMetadata ask ->
+            case Operation.ServerReady request -> EmptyBodySink.answering(reply, ready());
+            case Operation.ReadServerMetadata request ->
                 EmptyBodySink.answering(reply, new ReplyMessage.Server(catalogue.serverMetadata()));
-            case Operation.ModelReady ask ->
-                EmptyBodySink.of(reply, () -> catalogue.modelReady(call, ask.model(), reply));
-            case Operation.ReadModelMetadata ask ->
-                EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, ask.model(), reply));
+            case Operation.ModelReady request ->
+                EmptyBodySink.of(reply, () -> catalogue.modelReady(call, request.model(), reply));
+            case Operation.ReadModelMetadata request ->
+                EmptyBodySink.of(reply, () -> catalogue.modelMetadata(call, request.model(), reply));
             case Operation.Manage manage -> management.open(call, manage, reply);
             case Operation.ServerLive other -> throw notOfTheFleet(other);
             case Operation.GatewayReady other -> throw notOfTheFleet(other);
@@ -47,7 +47,7 @@ public final class FleetService implements Service {
     }
 
     private static IllegalArgumentException notOfTheFleet(Operation operation) {
-        return new IllegalArgumentException("this is served by the gateway or by a model's server: " + operation);
+        return new IllegalArgumentException("expected an operation on the fleet, got " + operation);
     }
 
     private ReplyMessage ready() {

@@ -21,26 +21,26 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 
 /**
- * One operation of a management extension: its body and answer go through as they are where client and upstream speak the
- * same protocol, and are turned from JSON into protobuf or back where not.
+ * One operation of a management extension: body and response are forwarded unchanged if client and upstream speak the
+ * same protocol, and otherwise converted between JSON and protobuf.
  */
 final class ManageBridge extends ForwardingReply {
     private final Operation.Manage manage;
     private final Upstream upstream;
-    private final boolean crossed;
+    private final boolean converted;
 
     ManageBridge(Operation.Manage manage, Upstream upstream, Reply client) {
         super(client);
         this.manage = manage;
         this.upstream = upstream;
         Wire wire = upstream.peer().wire();
-        // The backend in this process speaks protobuf.
-        this.crossed = manage.json() != (wire == Wire.REST);
+        // The local backend speaks protobuf.
+        this.converted = manage.json() != (wire == Wire.REST);
     }
 
-    /** Sends the request, whose body is taken. */
+    /** Sends the request. The body is taken. */
     Subscription send(Call call, ByteBuf body) {
-        if (!crossed) {
+        if (!converted) {
             return passed(call, body);
         }
         try {
@@ -66,9 +66,9 @@ final class ManageBridge extends ForwardingReply {
     }
 
     @Override
-    public void message(ReplyMessage answer) {
-        if (!(answer instanceof ReplyMessage.Document document)) {
-            super.message(answer);
+    public void message(ReplyMessage response) {
+        if (!(response instanceof ReplyMessage.Document document)) {
+            super.message(response);
             return;
         }
         try {
@@ -77,8 +77,8 @@ final class ManageBridge extends ForwardingReply {
         } catch (IOException e) {
             super.fail(new OipException(
                     ErrorCode.BAD_UPSTREAM_ANSWER,
-                    "upstream '" + upstream.name() + "' sent an answer to " + manage.extension()
-                            + " that is not the protocol's",
+                    "upstream '" + upstream.name() + "' sent a response to " + manage.extension()
+                            + " that violates the protocol",
                     e));
         } catch (OipException e) {
             super.fail(e);
@@ -88,7 +88,7 @@ final class ManageBridge extends ForwardingReply {
     }
 
     private byte[] turned(byte[] content) throws IOException {
-        if (!crossed) {
+        if (!converted) {
             return RepositoryJson.plainStates(content);
         }
         return manage.json()

@@ -48,24 +48,24 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The management extensions in front of a fleet: index and statistics of several servers are merged, load and unload go to
- * every server of the model, everything else to one. Where there is but one server its answer is passed on as it is.
+ * The management extensions of a fleet: index and statistics of several servers are merged, load and unload go to every
+ * server of the model, everything else to one. The response of a single server is forwarded unchanged.
  */
 public final class ManageCall {
-    /** Names no model: the server is asked. */
+    /** For requests about the server. */
     private static final ModelRef NO_MODEL = ModelRef.of("");
 
-    private final ModelLocations places;
+    private final ModelLocations locations;
     private final Catalogue catalogue;
     private final WireLimits limits;
 
-    ManageCall(ModelLocations places, Catalogue catalogue, WireLimits limits) {
-        this.places = places;
+    ManageCall(ModelLocations locations, Catalogue catalogue, WireLimits limits) {
+        this.locations = locations;
         this.catalogue = catalogue;
         this.limits = limits;
     }
 
-    /** Asks a server for its index, whichever protocol it speaks. */
+    /** Requests a server's index over whichever protocol it speaks. */
     public static final IndexRequest INDEX = (call, server, reply) -> {
         var index = new Operation.Manage(Extension.REPOSITORY_INDEX, NO_MODEL, "", true, false);
         new ManageBridge(index, server, reply).send(call, Unpooled.EMPTY_BUFFER);
@@ -80,12 +80,12 @@ public final class ManageCall {
         };
     }
 
-    /** What is asked of one server: the default upstream, or the model's first target. */
+    /** An operation on one server: the default upstream, or the model's first target. */
     private RequestSink single(Call call, Operation.Manage manage, Reply reply) {
         if (manage.model().name().isEmpty()) {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
         }
-        Target target = places.of(manage.model()).targets().getFirst();
+        Target target = locations.of(manage.model()).targets().getFirst();
         Upstream upstream = manage.extension().fanOut() == FanOut.ONE_READY_SERVER
                 ? readyServer(target.upstream())
                 : target.upstream();
@@ -101,15 +101,15 @@ public final class ManageCall {
     }
 
     private Upstream ofServer(Operation.Manage manage) {
-        return places.defaultUpstream()
+        return locations.defaultUpstream()
                 .orElseThrow(() -> new OipException(
                         ErrorCode.UNIMPLEMENTED,
                         manage.extension()
-                                + " is asked of one server, and there is no default upstream that it could be"));
+                                + " without a model requires a default upstream, and none is configured"));
     }
 
     /**
-     * One server's own answer.
+     * Forwards the operation to one server.
      *
      * @param model the model's name there
      */
@@ -144,12 +144,12 @@ public final class ManageCall {
                 return catalogue.index(call, reply, index -> tell(manage, index, ready, reply));
             });
         }
-        List<FanOutTarget> asked = servers.stream()
+        List<FanOutTarget> selected = servers.stream()
                 .filter(server -> RepositoryUpstreams.indexed(server.member().server()))
                 .toList();
         return read(call, manage, reply, content -> {
             boolean ready = readyOnly(content);
-            return new ManageFanOut(call, manage, content, asked, told -> tell(manage, merged(told), ready, reply))
+            return new ManageFanOut(call, manage, content, selected, replies -> tell(manage, merged(replies), ready, reply))
                     .begin();
         });
     }
@@ -162,23 +162,23 @@ public final class ManageCall {
         }
     }
 
-    private static RepositoryIndex merged(List<ManageFanOut.ServerReply> told) {
+    private static RepositoryIndex merged(List<ManageFanOut.ServerReply> replies) {
         List<IndexListing> listings = new ArrayList<>();
-        for (ManageFanOut.ServerReply one : told) {
-            OipException failure = one.failure();
+        for (ManageFanOut.ServerReply serverReply : replies) {
+            OipException failure = serverReply.failure();
             listings.add(
                     failure == null
-                            ? listing(one)
-                            : new IndexListing.FailedListing(one.server().source(), failure));
+                            ? listing(serverReply)
+                            : new IndexListing.FailedListing(serverReply.server().source(), failure));
         }
         return RepositoryIndex.of(listings);
     }
 
-    private static IndexListing listing(ManageFanOut.ServerReply told) {
+    private static IndexListing listing(ManageFanOut.ServerReply reply) {
         try {
-            return IndexListing.of(told.server().source(), RepositoryIndexResponse.parseFrom(told.content()));
+            return IndexListing.of(reply.server().source(), RepositoryIndexResponse.parseFrom(reply.content()));
         } catch (InvalidProtocolBufferException e) {
-            return new IndexListing.FailedListing(told.server().source(), notTheProtocols(told, e));
+            return new IndexListing.FailedListing(reply.server().source(), notTheProtocols(reply, e));
         }
     }
 
@@ -186,52 +186,52 @@ public final class ManageCall {
         index.failure().ifPresentOrElse(reply::fail, () -> tell(manage, index.response(readyOnly), reply));
     }
 
-    /** Load and unload: of every server of the model that can. */
+    /** Load and unload: on every server of the model that supports them. */
     private RequestSink change(Call call, Operation.Manage manage, Reply reply) {
-        List<Target> targets = places.of(manage.model()).targets();
+        List<Target> targets = locations.of(manage.model()).targets();
         List<FanOutTarget> servers = servers(targets, RepositoryUpstreams::loads);
         Set<Upstream> upstreams = targets.stream().map(Target::upstream).collect(Collectors.toUnmodifiableSet());
-        Reply told = new CompletionHook(reply, () -> catalogue.changed(upstreams));
+        Reply hooked = new CompletionHook(reply, () -> catalogue.changed(upstreams));
         if (alone(servers, manage)) {
-            return passed(call, manage, servers.getFirst().member().server(), manage.model(), told);
+            return passed(call, manage, servers.getFirst().member().server(), manage.model(), hooked);
         }
-        String what = manage.extension().verb() + " of model '" + manage.model().name() + "'";
+        String operation = manage.extension().verb() + " of model '" + manage.model().name() + "'";
         return read(
                 call,
                 manage,
                 reply,
-                content -> new ManageFanOut(call, manage, content, servers, outcomes -> report(what, outcomes, told))
+                content -> new ManageFanOut(call, manage, content, servers, outcomes -> report(operation, outcomes, hooked))
                         .begin());
     }
 
-    /** Whether there is one server only, and it calls the model as the client does. */
+    /** Whether there is only one server, and its name for the model is the client's. */
     private static boolean alone(List<FanOutTarget> servers, Operation.Manage manage) {
         return servers.size() == 1 && servers.getFirst().model().equals(manage.model());
     }
 
-    private static void report(String what, List<ManageFanOut.ServerReply> told, Reply reply) {
+    private static void report(String operation, List<ManageFanOut.ServerReply> replies, Reply reply) {
         List<ServerOutcome> outcomes = new ArrayList<>();
-        for (ManageFanOut.ServerReply one : told) {
-            OipException failure = one.failure();
+        for (ManageFanOut.ServerReply serverReply : replies) {
+            OipException failure = serverReply.failure();
             outcomes.add(
                     failure == null
-                            ? new ServerOutcome.Done(one.server().source())
-                            : new ServerOutcome.Failed(one.server().source(), failure));
+                            ? new ServerOutcome.Done(serverReply.server().source())
+                            : new ServerOutcome.Failed(serverReply.server().source(), failure));
         }
-        new FanOutResult(what, outcomes)
+        new FanOutResult(operation, outcomes)
                 .failure()
                 .ifPresentOrElse(reply::fail, () -> reply.only(new ReplyMessage.Document(Unpooled.EMPTY_BUFFER)));
     }
 
     private RequestSink statistics(Call call, Operation.Manage manage, Reply reply) {
         String extension = manage.extension().advertisedName();
-        boolean all = manage.model().name().isEmpty();
-        List<FanOutTarget> servers = all
+        boolean allModels = manage.model().name().isEmpty();
+        List<FanOutTarget> servers = allModels
                 ? servers(catalogue.upstreams().stream()
                         .filter(upstream -> upstream.extensions().contains(extension))
                         .toList())
                 : servers(
-                        places.of(manage.model()).targets(),
+                        locations.of(manage.model()).targets(),
                         upstream -> upstream.extensions().contains(extension));
         if (servers.isEmpty()) {
             return passed(call, manage, ofServer(manage), NO_MODEL, reply);
@@ -243,38 +243,38 @@ public final class ManageCall {
                 call,
                 manage,
                 reply,
-                content -> new ManageFanOut(call, manage, content, servers, told -> sum(manage, told, reply)).begin());
+                content -> new ManageFanOut(call, manage, content, servers, replies -> sum(manage, replies, reply)).begin());
     }
 
-    /** Of those that answered: what a server that is gone has counted nobody can say. */
-    private static void sum(Operation.Manage manage, List<ManageFanOut.ServerReply> told, Reply reply) {
-        List<ModelStatisticsResponse> answers = new ArrayList<>();
+    /** Sums the statistics of the servers that responded; those of an unreachable server are unknown. */
+    private static void sum(Operation.Manage manage, List<ManageFanOut.ServerReply> replies, Reply reply) {
+        List<ModelStatisticsResponse> responses = new ArrayList<>();
         List<ServerOutcome> failed = new ArrayList<>();
-        for (ManageFanOut.ServerReply one : told) {
-            OipException failure = one.failure();
+        for (ManageFanOut.ServerReply serverReply : replies) {
+            OipException failure = serverReply.failure();
             try {
                 if (failure == null) {
                     String client = manage.model().name();
-                    answers.add(statistics(one.content(), one.server().model().name(), client));
+                    responses.add(statistics(serverReply.content(), serverReply.server().model().name(), client));
                 } else {
-                    failed.add(new ServerOutcome.Failed(one.server().source(), failure));
+                    failed.add(new ServerOutcome.Failed(serverReply.server().source(), failure));
                 }
             } catch (InvalidProtocolBufferException e) {
-                failed.add(new ServerOutcome.Failed(one.server().source(), notTheProtocols(one, e)));
+                failed.add(new ServerOutcome.Failed(serverReply.server().source(), notTheProtocols(serverReply, e)));
             }
         }
-        if (answers.isEmpty()) {
+        if (responses.isEmpty()) {
             new FanOutResult("statistics", failed).failure().ifPresent(reply::fail);
             return;
         }
         try {
-            tell(manage, MergedStatistics.of(answers), reply);
+            tell(manage, MergedStatistics.of(responses), reply);
         } catch (OipException e) {
             reply.fail(e);
         }
     }
 
-    /** The statistics of one model under the name that the client asked for. */
+    /** The statistics of one model under the client's name. */
     private static ModelStatisticsResponse statistics(ByteString content, String there, String client)
             throws InvalidProtocolBufferException {
         ModelStatisticsResponse.Builder answer =
@@ -287,18 +287,18 @@ public final class ManageCall {
         return answer.build();
     }
 
-    private static OipException notTheProtocols(ManageFanOut.ServerReply told, IOException cause) {
+    private static OipException notTheProtocols(ManageFanOut.ServerReply reply, IOException cause) {
         return new OipException(
                 ErrorCode.BAD_UPSTREAM_ANSWER,
-                "upstream '" + told.server().member().upstream() + "' sent an answer that is not the protocol's",
+                "upstream '" + reply.server().member().upstream() + "' sent a response that violates the protocol",
                 cause);
     }
 
     private static void tell(Operation.Manage manage, Message answer, Reply reply) {
         try {
             byte[] content = answer.toByteArray();
-            byte[] told = manage.json() ? ManagementJson.toJson(manage.extension(), content) : content;
-            reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(told)));
+            byte[] encoded = manage.json() ? ManagementJson.toJson(manage.extension(), content) : content;
+            reply.only(new ReplyMessage.Document(Unpooled.wrappedBuffer(encoded)));
         } catch (IOException e) {
             reply.fail(new OipException(ErrorCode.INTERNAL, "internal error", e));
         }
@@ -311,11 +311,11 @@ public final class ManageCall {
                 .toList();
     }
 
-    /** The servers of the targets that are known to be able, or of all where none is; each model of a server once. */
+    /** The servers of the targets known to support the operation, or of all if none is; each model of a server once. */
     private List<FanOutTarget> servers(List<Target> targets, Predicate<Upstream> able) {
-        List<Target> asked =
+        List<Target> selected =
                 targets.stream().filter(target -> able.test(target.upstream())).toList();
-        return (asked.isEmpty() ? targets : asked)
+        return (selected.isEmpty() ? targets : selected)
                 .stream()
                         .flatMap(target -> servers(target.upstream(), target.model()))
                         .distinct()
@@ -334,7 +334,7 @@ public final class ManageCall {
         return manage.json() ? JsonCheck.optional(limits) : null;
     }
 
-    /** Gives the query the body as a protobuf message, which it borrows, whichever protocol the client speaks. */
+    /** Passes the body to the query as a protobuf message (borrowed), whichever protocol the client speaks. */
     private RequestSink read(Call call, Operation.Manage manage, Reply reply, Function<ByteBuf, Subscription> query) {
         return new PassThroughBody(call.allocator(), check(manage), reply, body -> {
             ByteBuf content = Unpooled.EMPTY_BUFFER;
@@ -353,7 +353,7 @@ public final class ManageCall {
         });
     }
 
-    /** Does something when the reply has ended, before the client hears of it. */
+    /** Runs an action when the reply ends, before the client is notified. */
     private static final class CompletionHook extends ForwardingReply {
         private final Runnable ended;
 

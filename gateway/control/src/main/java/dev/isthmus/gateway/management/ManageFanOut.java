@@ -14,24 +14,24 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One management operation asked of several servers, sixteen at once, in protobuf. Lives on the call's loop. */
+/** Sends one management operation to several servers, sixteen at a time, in protobuf. Used on the call's loop. */
 final class ManageFanOut implements Subscription {
-    private static final int UNDER_WAY = 16;
+    private static final int MAX_IN_FLIGHT = 16;
 
     private final Call call;
     private final Operation.Manage manage;
     private final ByteBuf request;
     private final List<FanOutTarget> servers;
     private final Consumer<List<ServerReply>> then;
-    private final List<SingleReply> asked = new ArrayList<>();
-    private int open;
-    private boolean asking;
-    private boolean over;
+    private final List<SingleReply> replies = new ArrayList<>();
+    private int pending;
+    private boolean sending;
+    private boolean finished;
 
     /**
-     * What one server said: one of the two.
+     * One server's result: a response or a failure.
      *
-     * @param content a protobuf message; empty where the server sent none
+     * @param content a protobuf message; empty if the server sent none
      */
     record ServerReply(
             FanOutTarget server,
@@ -40,7 +40,7 @@ final class ManageFanOut implements Subscription {
 
     /**
      * @param request the client's, in protobuf; borrowed
-     * @param then gets what each server said, in the order of the servers
+     * @param then receives the servers' results, in order
      */
     ManageFanOut(
             Call call,
@@ -61,40 +61,40 @@ final class ManageFanOut implements Subscription {
     }
 
     private void next() {
-        if (asking || over) {
+        if (sending || finished) {
             return;
         }
-        // Servers may answer before the call returns: not one within the other.
-        asking = true;
-        while (asked.size() < servers.size() && open < UNDER_WAY) {
-            SingleReply one = new SingleReply(servers.get(asked.size()));
-            asked.add(one);
-            open++;
-            one.ask();
+        // Servers may respond before ask() returns: send in a loop, not recursively.
+        sending = true;
+        while (replies.size() < servers.size() && pending < MAX_IN_FLIGHT) {
+            SingleReply reply = new SingleReply(servers.get(replies.size()));
+            replies.add(reply);
+            pending++;
+            reply.ask();
         }
-        asking = false;
-        if (open == 0) {
+        sending = false;
+        if (pending == 0) {
             over();
-            then.accept(asked.stream().map(SingleReply::told).toList());
+            then.accept(replies.stream().map(SingleReply::told).toList());
         }
     }
 
     @Override
     public void cancel() {
-        if (!over) {
+        if (!finished) {
             over();
-            asked.forEach(one -> one.underWay.cancel());
+            replies.forEach(reply -> reply.subscription.cancel());
         }
     }
 
     private void over() {
-        over = true;
+        finished = true;
         request.release();
     }
 
     private final class SingleReply implements Reply {
         private final FanOutTarget server;
-        private Subscription underWay = Subscription.NONE;
+        private Subscription subscription = Subscription.NONE;
         private ByteString content = ByteString.EMPTY;
         private @Nullable OipException failure;
         private boolean ended;
@@ -105,10 +105,10 @@ final class ManageFanOut implements Subscription {
 
         void ask() {
             ByteBuf body = manage.extension().renamed(request, server.model());
-            Operation.Manage there = manage.to(server.model());
-            ManageBridge bridge = new ManageBridge(there, server.member().server(), this);
+            Operation.Manage operation = manage.to(server.model());
+            ManageBridge bridge = new ManageBridge(operation, server.member().server(), this);
             Subscription started = bridge.send(call, body);
-            underWay = ended ? Subscription.NONE : started;
+            subscription = ended ? Subscription.NONE : started;
         }
 
         ServerReply told() {
@@ -116,11 +116,11 @@ final class ManageFanOut implements Subscription {
         }
 
         @Override
-        public void message(ReplyMessage answer) {
-            if (answer instanceof ReplyMessage.Document document) {
+        public void message(ReplyMessage response) {
+            if (response instanceof ReplyMessage.Document document) {
                 content = ByteString.copyFrom(document.content().nioBuffer());
             }
-            answer.release();
+            response.release();
         }
 
         @Override
@@ -129,9 +129,9 @@ final class ManageFanOut implements Subscription {
         }
 
         @Override
-        public void fail(OipException why) {
+        public void fail(OipException cause) {
             if (!ended) {
-                failure = why;
+                failure = cause;
                 end();
             }
         }
@@ -139,8 +139,8 @@ final class ManageFanOut implements Subscription {
         private void end() {
             if (!ended) {
                 ended = true;
-                underWay = Subscription.NONE;
-                open--;
+                subscription = Subscription.NONE;
+                pending--;
                 next();
             }
         }

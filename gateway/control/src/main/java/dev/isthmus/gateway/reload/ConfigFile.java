@@ -14,24 +14,23 @@ import java.util.HexFormat;
 import java.util.function.UnaryOperator;
 
 /**
- * A configuration file, and whether there is something new in it. It is looked at by its content alone: times and sizes say
- * nothing when a file is written in place twice within a tick of the clock, and little when a link to it is moved. May be
- * used by any thread.
+ * A configuration file and its changes. Changes are detected by content only: modification time and size miss two
+ * writes within one clock tick, and a moved symbolic link. Thread-safe.
  */
 public final class ConfigFile implements ConfigSource {
-    /** What is to be done after a look. */
+    /** What to do after a check. */
     public enum FileChange {
-        /** Nothing: it is as it was when it was last loaded. */
+        /** Nothing: the content is the one last loaded. */
         SAME,
-        /** It must be seen once more, soon: it may be half written. */
+        /** Check again soon: the file may be partly written. */
         UNSETTLED,
-        /** It is to be loaded. */
+        /** Load the file. */
         CHANGED
     }
 
-    /** Of a file; more cannot be a configuration. */
-    private static final int MOST = 16 << 20;
-    /** Begins what stands for the content of a file that is not there or cannot be read. */
+    /** Bytes read from the file; a valid configuration is smaller. */
+    private static final int MAX_BYTES = 16 << 20;
+    /** Prefix of the digest of a file that is missing or unreadable. */
     private static final String UNREADABLE = "unreadable: ";
 
     private final Path path;
@@ -39,7 +38,7 @@ public final class ConfigFile implements ConfigSource {
     private String loaded = "";
     private String lastSeen = "";
 
-    /** @param overrides what is to be put over what the file says */
+    /** @param overrides applied to the file's settings */
     public ConfigFile(Path path, UnaryOperator<GatewayConfig> overrides) {
         this.path = path;
         this.overrides = overrides;
@@ -47,29 +46,29 @@ public final class ConfigFile implements ConfigSource {
 
     @Override
     public synchronized GatewayConfig load() throws ConfigException {
-        // First the digest: what is written from now on is a change.
+        // Digest first: anything written from now on is a change.
         loaded = digest();
         return overrides.apply(ConfigLoader.load(path).withStateBeside(path.toAbsolutePath()));
     }
 
     /**
-     * Looks at the file. It has changed when two looks at a time found the same, which was not loaded yet; that it cannot be
-     * read any more is a change, too.
+     * Checks the file. It has changed if two consecutive checks found the same content that is not loaded; becoming
+     * unreadable is a change, too.
      */
     public synchronized FileChange look() {
-        String now = digest();
-        if (now.equals(loaded)) {
+        String digest = digest();
+        if (digest.equals(loaded)) {
             lastSeen = "";
             return FileChange.SAME;
         }
-        boolean settled = now.equals(lastSeen);
-        lastSeen = settled ? "" : now;
+        boolean settled = digest.equals(lastSeen);
+        lastSeen = settled ? "" : digest;
         return settled ? FileChange.CHANGED : FileChange.UNSETTLED;
     }
 
     private String digest() {
         try (InputStream in = Files.newInputStream(path)) {
-            byte[] content = in.readNBytes(MOST);
+            byte[] content = in.readNBytes(MAX_BYTES);
             return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
         } catch (IOException e) {
             return UNREADABLE + e;

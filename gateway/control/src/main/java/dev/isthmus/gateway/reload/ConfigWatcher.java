@@ -7,13 +7,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Has a configuration loaded again when its file changes and when someone asks for it, on a thread of its own. The file is
- * read twice a second: whatever way it is replaced in, on whatever file system, is seen.
+ * Reloads a configuration when its file changes and on request, on a thread of its own. The file is polled twice a
+ * second, which detects any kind of replacement on any file system.
  */
 public final class ConfigWatcher implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ConfigWatcher.class);
-    private static final long PERIOD_MILLIS = 500;
-    private static final long SETTLING_MILLIS = 100;
+    private static final long POLL_MILLIS = 500;
+    private static final long SETTLE_MILLIS = 100;
 
     private final ConfigFile file;
     private final Runnable reload;
@@ -21,7 +21,7 @@ public final class ConfigWatcher implements AutoCloseable {
     private final Thread thread;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition woken = lock.newCondition();
-    private boolean asked;
+    private boolean requested;
     private boolean closed;
 
     private ConfigWatcher(ConfigFile file, Runnable reload, boolean polling) {
@@ -33,10 +33,10 @@ public final class ConfigWatcher implements AutoCloseable {
     }
 
     /**
-     * Begins to watch.
+     * Starts watching.
      *
-     * @param reload loads the file and does what is to be done with it; deals with failures itself
-     * @param polling whether the file is looked at; otherwise it is loaded only when asked for
+     * @param reload loads and applies the file; handles failures itself
+     * @param polling whether the file is polled; otherwise it is loaded only on request
      */
     public static ConfigWatcher start(ConfigFile file, Runnable reload, boolean polling) {
         ConfigWatcher watch = new ConfigWatcher(file, reload, polling);
@@ -44,11 +44,11 @@ public final class ConfigWatcher implements AutoCloseable {
         return watch;
     }
 
-    /** Has it loaded soon, whether it has changed or not; several such wishes may be one. Does not wait. */
+    /** Requests a reload, whether or not the file has changed; several requests may share one. Does not block. */
     public void ask() {
         lock.lock();
         try {
-            asked = true;
+            requested = true;
             woken.signalAll();
         } finally {
             lock.unlock();
@@ -56,20 +56,20 @@ public final class ConfigWatcher implements AutoCloseable {
     }
 
     private void run() {
-        ConfigFile.FileChange look = ConfigFile.FileChange.SAME;
+        ConfigFile.FileChange change = ConfigFile.FileChange.SAME;
         try {
             while (true) {
-                WakeReason wake = await(look);
-                if (wake == WakeReason.CLOSED) {
+                WakeReason reason = await(change);
+                if (reason == WakeReason.CLOSED) {
                     return;
                 }
-                look = polling && wake == WakeReason.TIME ? file.look() : ConfigFile.FileChange.SAME;
-                if (wake == WakeReason.ASKED || look == ConfigFile.FileChange.CHANGED) {
+                change = polling && reason == WakeReason.TIME ? file.look() : ConfigFile.FileChange.SAME;
+                if (reason == WakeReason.ASKED || change == ConfigFile.FileChange.CHANGED) {
                     reload();
                 }
             }
         } catch (InterruptedException e) {
-            // Nobody interrupts this thread but to end it.
+            // The thread is interrupted only to stop it.
             return;
         }
     }
@@ -78,11 +78,11 @@ public final class ConfigWatcher implements AutoCloseable {
         try {
             reload.run();
         } catch (RuntimeException fault) {
-            LOG.error("reload", fault);
+            LOG.error("reload failed", fault);
         }
     }
 
-    /** Why a wait is over. */
+    /** Why a wait ended. */
     private enum WakeReason {
         TIME,
         ASKED,
@@ -91,21 +91,21 @@ public final class ConfigWatcher implements AutoCloseable {
 
     private WakeReason await(ConfigFile.FileChange last) throws InterruptedException {
         long nanos = TimeUnit.MILLISECONDS.toNanos(
-                last == ConfigFile.FileChange.UNSETTLED ? SETTLING_MILLIS : PERIOD_MILLIS);
+                last == ConfigFile.FileChange.UNSETTLED ? SETTLE_MILLIS : POLL_MILLIS);
         lock.lock();
         try {
-            while (!asked && !closed && nanos > 0) {
+            while (!requested && !closed && nanos > 0) {
                 nanos = woken.awaitNanos(nanos);
             }
-            WakeReason wake = closed ? WakeReason.CLOSED : asked ? WakeReason.ASKED : WakeReason.TIME;
-            asked = false;
-            return wake;
+            WakeReason reason = closed ? WakeReason.CLOSED : requested ? WakeReason.ASKED : WakeReason.TIME;
+            requested = false;
+            return reason;
         } finally {
             lock.unlock();
         }
     }
 
-    /** Ends; a load under way goes on. */
+    /** Stops watching; a reload in progress continues. */
     @Override
     public void close() {
         lock.lock();

@@ -9,54 +9,56 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Signals of the process. The JDK's class for them is in the module jdk.unsupported, which an image may lack, and no other way
- * is given: where it is missing nothing is heard of them.
+ * Handles process signals. The JDK's only API for them is in the module jdk.unsupported, which a runtime image may
+ * lack; without it signals are not handled.
  */
 public final class ProcessSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ProcessSignals.class);
 
     private ProcessSignals() {}
 
-    /** At SIGHUP, by which operators ask a server to read its configuration again, does this instead of ending the process. */
+    /**
+     * Runs the action on SIGHUP, the conventional request to reload the configuration, instead of ending the process.
+     */
     public static void onHangup(Runnable action) {
-        handle("HUP", (old, signal) -> action.run());
+        handle("HUP", (previous, signal) -> action.run());
     }
 
-    /** At SIGINT and SIGTERM does this first, with the signal's name; then the process ends. */
+    /** Runs the action with the signal's name on SIGINT and SIGTERM, before the process ends. */
     public static void beforeEnd(Consumer<String> action) {
         for (String name : new String[] {"INT", "TERM"}) {
-            handle(name, (old, signal) -> {
+            handle(name, (previous, signal) -> {
                 action.accept("SIG" + name);
-                if (old != null) {
+                if (previous != null) {
                     Class.forName("sun.misc.SignalHandler")
                             .getMethod("handle", signal.getClass())
-                            .invoke(old, signal);
+                            .invoke(previous, signal);
                 }
             });
         }
     }
 
     private interface Action {
-        /** @param old what was done at the signal before */
-        void run(@Nullable Object old, Object signal) throws ReflectiveOperationException;
+        /** @param previous the previous handler */
+        void run(@Nullable Object previous, Object signal) throws ReflectiveOperationException;
     }
 
     private static void handle(String name, Action action) {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
-            SignalHandler taking = new SignalHandler(action);
-            Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, taking);
-            taking.old = signal.getMethod("handle", signal, handler)
+            SignalHandler invocation = new SignalHandler(action);
+            Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, invocation);
+            invocation.old = signal.getMethod("handle", signal, handler)
                     .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
         } catch (ReflectiveOperationException e) {
-            LOG.info("SIG{} cannot be taken here", name);
+            LOG.info("SIG{} cannot be handled: this runtime lacks the module jdk.unsupported", name);
         }
     }
 
     private static final class SignalHandler implements InvocationHandler {
         private final Action action;
-        private volatile @Nullable Object old;
+        private volatile @Nullable Object previous;
 
         SignalHandler(Action action) {
             this.action = action;
@@ -68,7 +70,7 @@ public final class ProcessSignals {
                 return method.invoke(action, arguments);
             }
             if (arguments != null) {
-                action.run(old, arguments[0]);
+                action.run(previous, arguments[0]);
             }
             return null;
         }

@@ -2,15 +2,15 @@ package dev.isthmus.gateway.reload;
 
 import java.util.List;
 
-/** How a reload went. */
+/** The result of a reload. */
 public sealed interface ReloadResult {
 
     /**
-     * The configuration is served.
+     * The configuration is in effect.
      *
-     * @param generation its number; the one before, where nothing has changed
-     * @param changes a line for each key that changed
-     * @param warnings what of it is not in effect
+     * @param generation its number; the previous one if nothing has changed
+     * @param changes one line per changed key
+     * @param warnings about settings that are not in effect
      */
     record Applied(long generation, List<String> changes, List<String> warnings) implements ReloadResult {
         public Applied {
@@ -20,10 +20,10 @@ public sealed interface ReloadResult {
     }
 
     /**
-     * It is refused, and the one before is still served.
+     * The configuration was rejected, and the previous one stays in effect.
      *
-     * @param invalid whether it is wrong in itself; otherwise it cannot be put into effect here and now
-     * @param problems a line each
+     * @param invalid whether the configuration is invalid; otherwise it cannot be applied now
+     * @param problems one line each
      */
     record Rejected(boolean invalid, List<String> problems) implements ReloadResult {
         public Rejected {

@@ -1,6 +1,5 @@
 /**
- * When a configuration is read again: the file behind it, watched for changes, and the signal that asks for it. What is then
- * done with it is not known here.
+ * When a configuration is reloaded: the watched file, and the signal that requests it. Does not know how it is applied.
  */
 @NullMarked
 package dev.isthmus.gateway.reload;

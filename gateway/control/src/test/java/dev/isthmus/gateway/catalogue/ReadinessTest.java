@@ -56,13 +56,13 @@ class ReadinessTest {
     void any_noServerReady_namesAll() {
         assertThat(ReadinessReport.of(ServerReadyPolicy.ANY, Map.of("b", false, "a", false), Map.of()))
                 .isEqualTo(
-                        new ReadinessReport(false, "no upstream has a server that is ready: a, b", List.of("a", "b")));
+                        new ReadinessReport(false, "no upstream has a ready server: a, b", List.of("a", "b")));
     }
 
     @Test
     void all_oneServerNotReady_namesIt() {
         assertThat(ReadinessReport.of(ServerReadyPolicy.ALL, Map.of("a", false, "b", true), Map.of("m", true)))
-                .isEqualTo(new ReadinessReport(false, "upstreams without a server that is ready: a", List.of("a")));
+                .isEqualTo(new ReadinessReport(false, "upstreams without a ready server: a", List.of("a")));
     }
 
     @Test
@@ -91,7 +91,7 @@ class ReadinessTest {
     @Test
     void models_oneModelNotReady_namesIt() {
         assertThat(ReadinessReport.of(ServerReadyPolicy.MODELS, Map.of("a", true), Map.of("m", true, "n", false)))
-                .isEqualTo(new ReadinessReport(false, "models that are not ready: n", List.of("n")));
+                .isEqualTo(new ReadinessReport(false, "models not ready: n", List.of("n")));
     }
 
     @Test

@@ -266,7 +266,7 @@ class RepositoryIndexTest {
                         IndexListing.FailedListing.class,
                         failed -> assertThat(failed.failure().message())
                                 .isEqualTo(
-                                        "upstream 'triton' sent an index of 100001 models, at most 100000 are read"));
+                                        "upstream 'triton' sent an index of 100001 models, expected at most 100000"));
     }
 
     @Test

@@ -11,7 +11,7 @@ class GatewayLogTest {
     @Test
     void errorsAndStackTraces_areToldWithTheLineBefore() {
         log.line("2026-11-22T17:28:09.882Z INFO  d.i.Gateway - started");
-        log.line("Isthmus takes REST and gRPC on 127.0.0.1:8080");
+        log.line("Isthmus serves REST and gRPC on 127.0.0.1:8080");
         log.line("2026-11-22T17:28:09.882Z WARN  i.n.Pipeline - it went wrong");
         log.line("java.io.IOException: reset");
         log.line("\tat a.b.C.d(C.java:1)");

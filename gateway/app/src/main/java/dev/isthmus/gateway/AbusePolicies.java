@@ -8,7 +8,7 @@ import dev.isthmus.gateway.settings.GatewayConfig;
 import dev.isthmus.gateway.settings.UpstreamConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 
-/** What the peers of HTTP/2 connections may cost, out of the configuration. */
+/** Configured limits against abuse by the peers of HTTP/2 connections. */
 final class AbusePolicies {
     private AbusePolicies() {}
 
@@ -22,7 +22,7 @@ final class AbusePolicies {
         return new AbusePolicy(limits, new Http2AbuseMetrics(meters).ofClients());
     }
 
-    /** Streams that a server resets or breaks harm none but its own calls. */
+    /** Does not limit stream resets and errors: a server's affect only its own calls. */
     static AbusePolicy ofUpstream(String name, UpstreamConfig.UpstreamHttp2Abuse config, MeterRegistry meters) {
         AbuseLimits limits = new AbuseLimits(
                 BucketLimit.ANY,

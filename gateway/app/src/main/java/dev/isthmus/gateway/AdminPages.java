@@ -11,7 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** What every gateway answers to operators. */
+/** The routes that every gateway adds to the admin listener. */
 final class AdminPages {
     private final Gateway gateway;
     private final ProcessMetrics metrics;
@@ -41,16 +41,17 @@ final class AdminPages {
 
     /** {@code /ramps/MODEL/pause}, resume, restart or rollback. */
     private AdminResponse steer(AdminRequest request) {
-        String tail = request.tail();
-        int slash = tail.lastIndexOf('/');
-        String model = slash < 0 ? tail : tail.substring(0, slash);
-        switch (tail.substring(slash + 1)) {
+        String path = request.tail();
+        int slash = path.lastIndexOf('/');
+        String model = slash < 0 ? path : path.substring(0, slash);
+        switch (path.substring(slash + 1)) {
             case "pause" -> gateway.ramps().pause(model);
             case "resume" -> gateway.ramps().resume(model);
             case "restart" -> gateway.ramps().restart(model);
             case "rollback" -> gateway.ramps().rollBack(model);
             default -> {
-                return AdminResponse.error(404, "/ramps/MODEL/ and pause, resume, restart or rollback are expected");
+                return AdminResponse.error(
+                        404, "expected /ramps/MODEL/ followed by pause, resume, restart or rollback");
             }
         }
         return json(gateway.ramps().document());
@@ -60,10 +61,10 @@ final class AdminPages {
         String failure = gateway.failure();
         return failure == null
                 ? AdminResponse.json(200, Map.of("live", true))
-                : AdminResponse.error(503, "the gateway does not work: " + failure);
+                : AdminResponse.error(503, "the gateway is not live: " + failure);
     }
 
-    /** Whether this gateway takes traffic: what its upstreams are is in {@code /servers}. */
+    /** Whether this gateway accepts traffic; the state of its upstreams is in {@code /servers}. */
     private AdminResponse ready() {
         String obstacle = gateway.obstacle();
         return obstacle == null
@@ -90,7 +91,7 @@ final class AdminPages {
                 return AdminResponse.json(200, document);
             }
             case ReloadResult.Rejected rejected -> {
-                document.put("error", "the configuration is refused, and the one before is still served");
+                document.put("error", "the configuration was rejected; the previous one stays in effect");
                 document.put("problems", rejected.problems());
                 return AdminResponse.json(rejected.invalid() ? 422 : 409, document);
             }

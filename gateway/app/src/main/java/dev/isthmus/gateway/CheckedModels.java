@@ -10,26 +10,26 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
-/** The models whose readiness every server of an upstream is asked for: those that are configured by name. */
+/** The models whose readiness is checked on every server of an upstream: those configured by name. */
 final class CheckedModels {
     private volatile Map<String, Set<ModelRef>> byUpstream = Map.of();
 
-    /** As the servers of an upstream know them. */
+    /** The checked models, under their names on the upstream's servers. */
     Set<ModelRef> of(String upstream) {
         return byUpstream.getOrDefault(upstream, Set.of());
     }
 
-    /** From now on those of this table. */
+    /** Replaces the models with those of this table. */
     void configure(RoutingTable routes) {
-        Map<String, Set<ModelRef>> found = new HashMap<>();
+        Map<String, Set<ModelRef>> models = new HashMap<>();
         for (Route route : routes.routes()) {
             if (!ModelPattern.is(route.key())) {
                 for (Target target : route.targets(ModelRef.of(route.key()))) {
-                    found.computeIfAbsent(target.upstream().name(), upstream -> new HashSet<>())
+                    models.computeIfAbsent(target.upstream().name(), upstream -> new HashSet<>())
                             .add(target.model());
                 }
             }
         }
-        byUpstream = Map.copyOf(found);
+        byUpstream = Map.copyOf(models);
     }
 }

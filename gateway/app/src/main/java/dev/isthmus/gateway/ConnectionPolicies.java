@@ -7,27 +7,27 @@ import dev.isthmus.gateway.settings.Connections;
 import dev.isthmus.gateway.settings.GatewayConfig;
 import io.micrometer.core.instrument.MeterRegistry;
 
-/** What clients' connections may take, out of the configuration. */
+/** Configured limits and timeouts of client connections. */
 final class ConnectionPolicies {
     private ConnectionPolicies() {}
 
     static ConnectionPolicy of(GatewayConfig config, MeterRegistry meters) {
-        Connections told = config.connections();
+        Connections settings = config.connections();
         ConnectionTimeouts timeouts = new ConnectionTimeouts(
-                told.requestHeadersTimeout().toNanos(),
-                told.requestBodyTimeout().toNanos(),
-                told.minRequestBodyRate(),
-                told.streamIdleTimeout().toNanos(),
-                told.writeTimeout().toNanos(),
-                told.idleTimeout().toNanos(),
-                told.http2KeepaliveInterval().toNanos(),
-                told.http2KeepaliveTimeout().toNanos());
+                settings.requestHeadersTimeout().toNanos(),
+                settings.requestBodyTimeout().toNanos(),
+                settings.minRequestBodyRate(),
+                settings.streamIdleTimeout().toNanos(),
+                settings.writeTimeout().toNanos(),
+                settings.idleTimeout().toNanos(),
+                settings.http2KeepaliveInterval().toNanos(),
+                settings.http2KeepaliveTimeout().toNanos());
         return new ConnectionPolicy(
                 timeouts,
-                told.maxConnections(),
-                told.maxConnectionsPerAddress(),
+                settings.maxConnections(),
+                settings.maxConnectionsPerAddress(),
                 Math.ceilDiv(config.limits().maxRequests(), 2),
-                Math.toIntExact(told.tcpKeepalive().toSeconds()),
+                Math.toIntExact(settings.tcpKeepalive().toSeconds()),
                 new ConnectionMetrics(meters));
     }
 }

@@ -58,18 +58,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The gateway, running from its construction to {@link #close()}: what outlives every configuration, and the
+ * A gateway, running from its construction to {@link #close()}: everything that outlives a configuration, and the
  * {@link Generation} of the current one.
  */
 public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static final Logger LOG = LoggerFactory.getLogger(Gateway.class);
-    private static final long QUIET_MILLIS = 0;
-    private static final long PATIENCE_MILLIS = 5_000;
-    /** Connections are closed, their handlers hear of it, answers are written, and flushed. */
-    private static final int TURNS = 4;
+    private static final long QUIET_PERIOD_MILLIS = 0;
+    private static final long SHUTDOWN_TIMEOUT_MILLIS = 5_000;
+    /** Connections are closed, their handlers are notified, responses are written, and flushed. */
+    private static final int SETTLE_TURNS = 4;
 
-    private static final int MOST_CHANGES = 100;
-    private static final Duration CALLS_GO_ON = Duration.ofMinutes(5);
+    private static final int MAX_CHANGES = 100;
+    private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(5);
     private static final String STOPPING = "stopping";
 
     private final EventLoopGroup loops;
@@ -78,13 +78,13 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private final ReloadMetrics reloads = new ReloadMetrics(metrics.registry());
     private final Ramps ramps;
     private final ShadowRuntime shadows;
-    private final Generation.SharedResources ground;
+    private final Generation.SharedResources resources;
     private final Listeners listeners;
     private final AdminRoutes adminRoutes = new AdminRoutes();
     private final @Nullable ConfigSource source;
     private @Nullable AdminServer admin;
     private final BooleanSupplier warm;
-    /** What is done instead of serving; null while it serves. */
+    /** What the gateway does instead of serving; null while it serves. */
     private volatile @Nullable String phase = "starting";
 
     private volatile Generation current;
@@ -92,8 +92,8 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     /**
      * Starts a gateway; its ports are bound when this returns.
      *
-     * @throws OipException when the local backend's repository cannot be read
-     * @throws Exception when a port cannot be bound; nothing is left running then
+     * @throws OipException if the local backend's repository cannot be read
+     * @throws Exception if a port cannot be bound; nothing is left running then
      */
     public static Gateway start(GatewayConfig config) throws Exception {
         return start(config, BufferAllocators.shared());
@@ -102,16 +102,17 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     /**
      * As {@link #start(GatewayConfig)}.
      *
-     * @param allocator of all connections' buffers
+     * @param allocator for the buffers of all connections
      */
     public static Gateway start(GatewayConfig config, ByteBufAllocator allocator) throws Exception {
         return start(config, null, allocator, () -> true);
     }
 
     /**
-     * As {@link #start(GatewayConfig)}, with what the source says now and at each {@link #reload()}.
+     * As {@link #start(GatewayConfig)}, with the source's configuration, which is loaded again by each {@link
+     * #reload()}.
      *
-     * @throws ConfigException when the source says nothing usable
+     * @throws ConfigException if the source has no valid configuration
      */
     public static Gateway start(ConfigSource source) throws Exception {
         return start(source, () -> true);
@@ -120,7 +121,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     /**
      * As {@link #start(ConfigSource)}.
      *
-     * @param warm whether it may be called ready yet; asked each time
+     * @param warm whether the gateway may report itself ready; called for each readiness request
      */
     public static Gateway start(ConfigSource source, BooleanSupplier warm) throws Exception {
         return start(source.load(), source, BufferAllocators.shared(), warm);
@@ -129,7 +130,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     private static Gateway start(
             GatewayConfig config, @Nullable ConfigSource source, ByteBufAllocator allocator, BooleanSupplier warm)
             throws Exception {
-        // Before models are loaded, which takes long.
+        // Before models are loaded, which takes long: fails fast.
         checkAddresses(config);
         Transport transport = Transport.best();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
@@ -152,9 +153,9 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     private static void checkAddresses(GatewayConfig config) throws BindException {
         Listeners.check(config.listeners());
-        Admin operators = config.admin();
-        if (operators != null) {
-            AdminServer.check(operators);
+        Admin adminConfig = config.admin();
+        if (adminConfig != null) {
+            AdminServer.check(adminConfig);
         }
     }
 
@@ -181,7 +182,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 System::nanoTime,
                 ramps::differed,
                 ShadowLimits.DEFAULT);
-        ground = new Generation.SharedResources(
+        resources = new Generation.SharedResources(
                 loops,
                 new UpstreamPool(),
                 Upstreams.UpstreamResources.real(
@@ -190,7 +191,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 new RoutePolicyTable.PolicyResources(metrics.registry(), System::nanoTime, shadows, ramps, memory),
                 calls,
                 closer,
-                CALLS_GO_ON,
+                DRAIN_TIMEOUT,
                 this,
                 this::forget);
         OpenConnections connections = new OpenConnections();
@@ -202,7 +203,7 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
                 new ListenerContext(
                         new CurrentStack(), () -> current().entry().settings().get(), connections, memory));
         new AdminPages(this, metrics).addTo(adminRoutes);
-        current = new Generation(1, config, ground, false, null);
+        current = new Generation(1, config, resources, false, null);
     }
 
     private static RampStateStore store(GatewayConfig.RampsConfig config) {
@@ -211,26 +212,26 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     }
 
     private void open(GatewayConfig config, Transport transport) throws Exception {
-        Admin operators = config.admin();
-        if (operators != null) {
-            admin = AdminServer.listen(transport, loops, operators, adminRoutes);
+        Admin adminConfig = config.admin();
+        if (adminConfig != null) {
+            admin = AdminServer.listen(transport, loops, adminConfig, adminRoutes);
         }
         listeners.prepare(config.listeners()).commit();
         current.start();
         phase = null;
     }
 
-    /** The generation that a call is handed to; it stays until the call has ended. */
+    /** The current generation; it stays open until the call has ended. */
     private Generation enter() {
         Generation now = current;
         while (!now.enter()) {
-            // It was retired since it was read: there is another one.
+            // It was retired after it was read, so there is a newer one.
             now = current;
         }
         return now;
     }
 
-    /** The stack of the generation that is current when a call begins. */
+    /** The stack of the generation that is current when a call starts. */
     private final class CurrentStack implements Service {
         @Override
         public RequestSink open(Call call, Reply reply) {
@@ -247,12 +248,12 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         return current;
     }
 
-    /** The configuration that is served. */
+    /** The configuration in effect. */
     public GatewayConfig config() {
         return current.config();
     }
 
-    /** Has the configuration read again and served; its outcome is also logged and counted. Blocks. */
+    /** Loads the configuration again and applies it; the result is also logged and counted. Blocks. */
     public synchronized ReloadResult reload() {
         if (source == null) {
             return rejected(
@@ -266,22 +267,22 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     }
 
     /**
-     * Serves another configuration. New calls get it at once; those under way end under the one that they began with. Where
-     * it cannot be put into effect, nothing changes. Blocks.
+     * Applies another configuration. It holds for new calls at once; calls in flight end under their own configuration.
+     * If it cannot be applied, nothing changes. Blocks.
      */
     public synchronized ReloadResult reload(GatewayConfig config) {
         if (loops.isShuttingDown()) {
-            return rejected(new ReloadResult.Rejected(false, List.of("the gateway is being stopped")));
+            return rejected(new ReloadResult.Rejected(false, List.of("the gateway is shutting down")));
         }
         Generation old = current;
         GatewayConfig wanted =
                 config.withAdmin(old.config().admin()).withRamps(old.config().ramps());
         List<String> warnings = new ArrayList<>();
         if (!Objects.equals(wanted.admin(), config.admin())) {
-            warnings.add("admin: the change takes effect when the gateway is started anew");
+            warnings.add("admin: the change takes effect after a restart");
         }
         if (!wanted.ramps().equals(config.ramps())) {
-            warnings.add("ramps: the change takes effect when the gateway is started anew");
+            warnings.add("ramps: the change takes effect after a restart");
         }
         List<String> changes = ConfigDiff.of(old.config(), wanted).changes();
         if (!wanted.equals(old.config())) {
@@ -298,17 +299,17 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
     }
 
     private static List<String> first(List<String> changes) {
-        if (changes.size() <= MOST_CHANGES) {
+        if (changes.size() <= MAX_CHANGES) {
             return changes;
         }
-        List<String> shown = new ArrayList<>(changes.subList(0, MOST_CHANGES));
-        shown.add("and " + (changes.size() - MOST_CHANGES) + " more");
+        List<String> shown = new ArrayList<>(changes.subList(0, MAX_CHANGES));
+        shown.add("and " + (changes.size() - MAX_CHANGES) + " more");
         return shown;
     }
 
     private void replace(Generation old, GatewayConfig config) throws Exception {
         Listeners.check(listeners.unbound(config.listeners()));
-        Generation next = new Generation(old.number() + 1, config, ground, old.ready(), old.traffic());
+        Generation next = new Generation(old.number() + 1, config, resources, old.ready(), old.traffic());
         Listeners.Change change;
         try {
             change = listeners.prepare(config.listeners());
@@ -324,60 +325,57 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
 
     private ReloadResult applied(ReloadResult.Applied applied) {
         applied.warnings().forEach(LOG::warn);
-        LOG.info("configuration {} is served; changes: {}", applied.generation(), applied.changes());
+        LOG.info("configuration {} is in effect; changes: {}", applied.generation(), applied.changes());
         reloads.applied(applied.generation());
         return applied;
     }
 
     private ReloadResult rejected(ReloadResult.Rejected rejected) {
         LOG.error(
-                "the new configuration is refused, the one before is still served:\n{}",
+                "the new configuration was rejected; the previous one stays in effect:\n{}",
                 String.join("\n", rejected.problems()));
         reloads.rejected();
         return rejected;
     }
 
-    /** A generation has been closed: the meters of its routes go with it. */
+    /** A generation was closed: removes the meters of its routes. */
     private synchronized void forget() {
-        ground.calls().retain(current.routeKeys());
+        resources.calls().retain(current.routeKeys());
     }
 
-    /** What operators are answered; more may be added. */
+    /** The routes of the admin listener; routes may be added. */
     public AdminRoutes adminRoutes() {
         return adminRoutes;
     }
 
-    /** The addresses that are listened on, with the ports that were chosen. */
+    /** The listeners' addresses, with their actual ports. */
     public List<InetSocketAddress> addresses() {
         return listeners.addresses();
     }
 
-    /** The address of the operators' side, with the port that was chosen. */
+    /** The admin listener's address, with its actual port. */
     public Optional<InetSocketAddress> adminAddress() {
         return Optional.ofNullable(admin).map(AdminServer::address);
     }
 
-    /** What is copied. */
     public ShadowRuntime shadows() {
         return shadows;
     }
 
-    /** What is raised step by step. */
     public Ramps ramps() {
         return ramps;
     }
 
-    /** What is measured. */
     public MeterRegistry meters() {
         return metrics.registry();
     }
 
-    /** What is known of the servers behind it. */
+    /** The current view of the servers. */
     public Catalogue catalogue() {
         return current.catalogue();
     }
 
-    /** Why the gateway itself takes no traffic now, however its upstreams are; null where it does. */
+    /** Why the gateway itself does not accept traffic, regardless of its upstreams; null if it does. */
     @Override
     public @Nullable String obstacle() {
         String instead = phase;
@@ -389,36 +387,36 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         return allocations.failure();
     }
 
-    /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
+    /** Whether the gateway is ready by its policy, given the last health checks. */
     public boolean ready() {
         return current.ready();
     }
 
-    /** Stops accepting and ends everything; once is enough. */
+    /** Stops accepting and closes everything. Idempotent. */
     @Override
     public void close() {
-        stop("it is closed");
+        stop("closed");
     }
 
     /**
      * As {@link #close()}.
      *
-     * @param why for the log
+     * @param why logged reason
      */
     public synchronized void stop(String why) {
         if (loops.isShuttingDown()) {
             return;
         }
         phase = STOPPING;
-        LOG.info("stopping: {}; calls under way: {}", why, ground.calls().underWay());
+        LOG.info("stopping: {}; active calls: {}", why, resources.calls().underWay());
         listeners.close();
         if (admin != null) {
             admin.close();
         }
         ramps.close();
-        ground.closer().shutdownNow();
+        resources.closer().shutdownNow();
         current.stop();
-        ground.pool().close();
+        resources.pool().close();
         settle(loops);
         end(loops);
         current.traffic().close();
@@ -427,17 +425,20 @@ public final class Gateway implements AutoCloseable, GatewayReadiness {
         LOG.info("stopped");
     }
 
-    /** Lets each loop do what it was given, and what follows: calls that end with their upstream are still answered. */
+    /**
+     * Lets each loop run its queued tasks and those they submit: calls that end with their upstream still get a
+     * response.
+     */
     private static void settle(EventLoopGroup loops) {
-        for (int turn = 0; turn < TURNS; turn++) {
+        for (int turn = 0; turn < SETTLE_TURNS; turn++) {
             for (EventExecutor loop : loops) {
-                loop.submit(() -> {}).awaitUninterruptibly(PATIENCE_MILLIS);
+                loop.submit(() -> {}).awaitUninterruptibly(SHUTDOWN_TIMEOUT_MILLIS);
             }
         }
     }
 
     private static void end(EventLoopGroup loops) {
-        loops.shutdownGracefully(QUIET_MILLIS, PATIENCE_MILLIS, TimeUnit.MILLISECONDS)
+        loops.shutdownGracefully(QUIET_PERIOD_MILLIS, SHUTDOWN_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
                 .syncUninterruptibly();
     }
 }

@@ -43,13 +43,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Everything made from one configuration. Its calls are counted: when the next generation has taken over and the last call
- * has ended, it is closed. Used by all event loops.
+ * Everything created from one configuration. Counts its calls: it is closed when the next generation has taken over and
+ * its last call has ended. Thread-safe.
  */
 final class Generation {
     private static final Logger LOG = LoggerFactory.getLogger(Generation.class);
     private static final List<String> EXTENSIONS = List.of("binary_tensor_data");
-    /** What stands for models that no route takes. */
+    /** The key for models without a route. */
     private static final String OTHER = "other";
 
     private final long number;
@@ -61,19 +61,19 @@ final class Generation {
     private final RoutePolicyTable traffic;
     private volatile @Nullable RoutePolicyTable next;
     private final ListenerContext entry;
-    private final SharedResources ground;
-    /** The calls under way, and one more until this is retired. */
+    private final SharedResources resources;
+    /** Active calls, plus one until this is retired. */
     private final AtomicInteger holders = new AtomicInteger(1);
 
-    private volatile @Nullable ScheduledFuture<?> limit;
+    private volatile @Nullable ScheduledFuture<?> drainTimer;
 
     /**
-     * What all generations of a gateway share.
+     * The resources that all generations of a gateway share.
      *
      * @param closer closes generations; its threads may block
-     * @param patience how long calls may go on after the next generation has taken over
-     * @param gateway whether the gateway itself is ready
-     * @param closed called when a generation has been closed
+     * @param drainTimeout how long calls may continue after the next generation has taken over
+     * @param gateway the gateway's own readiness
+     * @param closed called when a generation was closed
      */
     record SharedResources(
             EventLoopGroup loops,
@@ -83,39 +83,40 @@ final class Generation {
             RoutePolicyTable.PolicyResources traffic,
             CallMetrics calls,
             ScheduledExecutorService closer,
-            Duration patience,
+            Duration drainTimeout,
             GatewayReadiness gateway,
             Runnable closed) {}
 
     /**
-     * Makes everything, and asks nobody yet. May block.
+     * Creates everything, without sending requests. May block.
      *
-     * @param readyBefore what is said of readiness until the upstreams have answered
-     * @param before of the generation before
-     * @throws OipException when the local backend's repository cannot be read
-     * @throws IllegalArgumentException when a name refers to nothing
+     * @param readyBefore the readiness reported until the upstreams were checked
+     * @param previous of the previous generation
+     * @throws OipException if the local backend's repository cannot be read
+     * @throws IllegalArgumentException if a name refers to nothing
      */
     Generation(
             long number,
             GatewayConfig config,
-            SharedResources ground,
+            SharedResources resources,
             boolean readyBefore,
-            @Nullable RoutePolicyTable before) {
+            @Nullable RoutePolicyTable previous) {
         this.number = number;
         this.config = config;
-        this.ground = ground;
-        this.upstreams = new Upstreams(config, ground.pool(), ground.upstreams());
+        this.resources = resources;
+        this.upstreams = new Upstreams(config, resources.pool(), resources.upstreams());
         upstreams.awaitNames(config);
         try {
-            CallMetrics calls = ground.calls();
+            CallMetrics calls = resources.calls();
             routes = routes();
-            ModelLocations places =
+            ModelLocations locations =
                     new RoutedModelLocations(routes, config.health().modelReady());
-            catalogue = catalogue(places, readyBefore);
+            catalogue = catalogue(locations, readyBefore);
             InferRules rules = rules(config);
             Transcoder transcoder = new Transcoder(rules.limits());
-            traffic = new RoutePolicyTable(routes, config.limits().maxRequests(), transcoder, ground.traffic(), before);
-            FleetService fleet = new FleetService(places, catalogue, rules.limits());
+            traffic = new RoutePolicyTable(
+                    routes, config.limits().maxRequests(), transcoder, resources.traffic(), previous);
+            FleetService fleet = new FleetService(locations, catalogue, rules.limits());
             Service stack = ProxyStack.of(
                     List.of(calls, ended -> leave()),
                     config.answers().errors() == GatewayConfig.ErrorTexts.GENERIC,
@@ -125,10 +126,10 @@ final class Generation {
                     fleet,
                     rules,
                     transcoder,
-                    ground.gateway(),
+                    resources.gateway(),
                     System::nanoTime);
             IngressSettings settings =
-                    settings(config, ground.upstreams().around().meters());
+                    settings(config, resources.upstreams().clusterResources().meters());
             this.entry = new ListenerContext(stack, () -> settings);
         } catch (RuntimeException e) {
             upstreams.close();
@@ -143,34 +144,34 @@ final class Generation {
                 upstreams::required,
                 fallback == null ? null : upstreams.required(fallback),
                 this::discovered,
-                ground.choices());
+                resources.choices());
     }
 
     private Map<String, Upstream> discovered() {
         return catalogue.discovered();
     }
 
-    private Catalogue catalogue(ModelLocations places, boolean readyBefore) {
+    private Catalogue catalogue(ModelLocations locations, boolean readyBefore) {
         Set<Upstream> discovering = config.upstreams().entrySet().stream()
                 .filter(upstream -> upstream.getValue().discover())
                 .map(upstream -> upstreams.required(upstream.getKey()))
                 .collect(Collectors.toUnmodifiableSet());
-        ClusterResources around = ground.upstreams().around();
+        ClusterResources clusterResources = resources.upstreams().clusterResources();
         return new Catalogue(
                 upstreams.all(),
-                places,
+                locations,
                 new Catalogue.Settings(
                         new ServerMetadata("isthmus", Version.current(), EXTENSIONS),
                         config.health().serverReady(),
                         readyBefore,
                         discovering),
                 new Catalogue.CatalogueResources(
-                        ground.loops().next(),
-                        around.allocator(),
-                        around.nanoTime(),
-                        around.random(),
-                        around.meters(),
-                        ground.gateway()),
+                        resources.loops().next(),
+                        clusterResources.allocator(),
+                        clusterResources.nanoTime(),
+                        clusterResources.random(),
+                        clusterResources.meters(),
+                        resources.gateway()),
                 ManageCall.INDEX);
     }
 
@@ -182,17 +183,17 @@ final class Generation {
     }
 
     private static IngressSettings settings(GatewayConfig config, MeterRegistry meters) {
-        GatewayConfig.ResponseConfig answers = config.answers();
+        GatewayConfig.ResponseConfig responses = config.answers();
         GatewayConfig.Limits limits = config.limits();
         return new IngressSettings(
                 new BodyLimits(limits.maxBodySize(), limits.maxManagementSize(), limits.maxDecompressionRatio()),
                 config.limits().maxConcurrentStreams(),
                 config.headers().forwarded(),
                 config.limits().maxHops(),
-                answers.streamForm(),
+                responses.streamForm(),
                 new IngressSettings.HealthResponses(
-                        answers.healthBody() == GatewayConfig.HealthBody.JSON, answers.notReadyStatus()),
-                answers.compress() ? answers.compressAbove() : -1,
+                        responses.healthBody() == GatewayConfig.HealthBody.JSON, responses.notReadyStatus()),
+                responses.compress() ? responses.compressAbove() : -1,
                 AbusePolicies.ofClients(config.limits().http2Abuse(), meters),
                 ConnectionPolicies.of(config, meters));
     }
@@ -202,9 +203,9 @@ final class Generation {
             return OTHER;
         }
         String key = route.key();
-        // Models of the configuration have a name already; those that are only found get theirs.
+        // Configured models have a key of their own; discovered ones get one for their metrics.
         boolean found = key.equals(RoutingTable.DEFAULT) || key.equals(RoutingTable.DISCOVERED);
-        return found && catalogue.lists(model.name()) ? ground.calls().named(model.name(), key) : key;
+        return found && catalogue.lists(model.name()) ? resources.calls().named(model.name(), key) : key;
     }
 
     /** The keys of all routes. */
@@ -214,23 +215,23 @@ final class Generation {
         return keys;
     }
 
-    /** Begins to ask the upstreams. */
+    /** Starts polling the upstreams. */
     void start() {
         double share = config.limits().maxBuffered();
         long direct = PlatformDependent.maxDirectMemory();
         long held = (long) (share * direct);
-        ground.traffic().memory().limit(held, held + (direct - held) / 2);
-        ground.upstreams().checked().configure(routes);
+        resources.traffic().memory().limit(held, held + (direct - held) / 2);
+        resources.upstreams().checked().configure(routes);
         traffic.install();
         catalogue.start();
     }
 
-    /** Asks the upstreams no more. */
+    /** Stops polling the upstreams. */
     void stop() {
         catalogue.close();
     }
 
-    /** When it was made, on the scale of {@link System#nanoTime()}. */
+    /** When it was created, on the scale of {@link System#nanoTime()}. */
     long madeNanos() {
         return madeNanos;
     }
@@ -247,22 +248,22 @@ final class Generation {
         return traffic;
     }
 
-    /** What is known of the servers. */
+    /** The view of the servers. */
     Catalogue catalogue() {
         return catalogue;
     }
 
-    /** Where calls go, each after an {@link #enter()}, and how ingress takes them. */
+    /** The service for calls, each after an {@link #enter()}, and the ingress settings. */
     ListenerContext entry() {
         return entry;
     }
 
-    /** Whether the gateway is ready by its policy, as the servers were when they were last asked. */
+    /** Whether the gateway is ready by its policy, given the last health checks. */
     boolean ready() {
         return catalogue.ready();
     }
 
-    /** A call is about to be handed over; false where this generation is over and another one has taken its place. */
+    /** Registers a call that is about to start; false if this generation has ended and another one has replaced it. */
     boolean enter() {
         int now = holders.get();
         while (now > 0) {
@@ -277,36 +278,41 @@ final class Generation {
     private void leave() {
         if (holders.decrementAndGet() == 0) {
             try {
-                ground.closer().execute(this::close);
+                resources.closer().execute(this::close);
             } catch (RejectedExecutionException ended) {
-                // The gateway is being closed, and everything with it.
+                // The gateway is shutting down and closes everything.
                 LOG.debug("generation {} ends with the gateway", number);
             }
         }
     }
 
-    /** Another generation takes the calls from now on: this one is closed with its last call, or when patience is over. */
+    /** The next generation takes over: this one is closed after its last call, or after the drain timeout. */
     void retire(@Nullable RoutePolicyTable successor) {
         next = successor;
         catalogue.close();
-        limit = ground.closer().schedule(this::expire, ground.patience().toMillis(), TimeUnit.MILLISECONDS);
+        drainTimer = resources
+                .closer()
+                .schedule(this::expire, resources.drainTimeout().toMillis(), TimeUnit.MILLISECONDS);
         leave();
     }
 
     private void expire() {
-        LOG.warn("configuration {}: {} calls go on too long, and end where their upstream is gone", number, holders);
+        LOG.warn(
+                "configuration {}: {} calls exceed the drain timeout, and fail if their upstream was removed",
+                number,
+                holders);
         close();
     }
 
-    /** Gives the upstreams back; those that no other generation has are closed. May block, and be called more than once. */
+    /** Releases the upstreams; those that no other generation uses are closed. May block. Idempotent. */
     void close() {
-        ScheduledFuture<?> scheduled = limit;
+        ScheduledFuture<?> scheduled = drainTimer;
         if (scheduled != null) {
             scheduled.cancel(false);
         }
         catalogue.close();
         traffic.closeBut(next);
         upstreams.close();
-        ground.closed().run();
+        resources.closed().run();
     }
 }

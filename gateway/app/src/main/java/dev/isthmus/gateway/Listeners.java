@@ -12,7 +12,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The ports that clients use. Changed by one thread at a time. */
+/** The listeners for clients. Changed by one thread at a time. */
 final class Listeners implements AutoCloseable {
     private final Transport transport;
     private final EventLoopGroup loops;
@@ -29,23 +29,23 @@ final class Listeners implements AutoCloseable {
         this.entry = entry;
     }
 
-    /** Other listeners, bound and not yet in place of those before. */
+    /** A new set of listeners, bound but not yet in effect. */
     final class Change {
         private final List<BoundListener> next = new ArrayList<>();
-        private final List<BoundListener> fresh = new ArrayList<>();
-        private final List<BoundListener> gone = new ArrayList<>(bound);
+        private final List<BoundListener> added = new ArrayList<>();
+        private final List<BoundListener> removed = new ArrayList<>(bound);
 
         private void add(Listener listener) throws BindException, InterruptedException {
-            for (BoundListener each : gone) {
+            for (BoundListener each : removed) {
                 if (each.listener().equals(listener)) {
-                    gone.remove(each);
+                    removed.remove(each);
                     next.add(each);
                     return;
                 }
             }
-            BoundListener made = new BoundListener(listener, listen(listener));
-            fresh.add(made);
-            next.add(made);
+            BoundListener boundListener = new BoundListener(listener, listen(listener));
+            added.add(boundListener);
+            next.add(boundListener);
         }
 
         private IngressServer listen(Listener listener) throws BindException, InterruptedException {
@@ -60,33 +60,33 @@ final class Listeners implements AutoCloseable {
             }
         }
 
-        /** Gives up: the listeners stay as they were. */
+        /** Discards the change. */
         void undo() {
-            fresh.forEach(each -> each.server().close());
+            added.forEach(each -> each.server().close());
         }
 
-        /** Puts it into effect: those that are no longer wanted accept no more; their connections go on. */
+        /** Applies the change: removed listeners accept no more connections; existing connections stay open. */
         void commit() {
             bound = List.copyOf(next);
-            gone.forEach(each -> each.server().close());
+            removed.forEach(each -> each.server().close());
         }
     }
 
     /**
-     * That these can be bound. Blocks.
+     * Checks that the listeners can be bound. Blocks.
      *
-     * @throws BindException when one cannot
+     * @throws BindException if one cannot
      */
-    static void check(List<Listener> wanted) throws BindException {
-        for (Listener listener : wanted) {
+    static void check(List<Listener> listeners) throws BindException {
+        for (Listener listener : listeners) {
             address(listener).check();
         }
     }
 
-    /** Those that are not bound yet. */
-    List<Listener> unbound(List<Listener> wanted) {
-        List<Listener> held = bound.stream().map(BoundListener::listener).toList();
-        return wanted.stream().filter(each -> !held.contains(each)).toList();
+    /** The listeners that are not bound yet. */
+    List<Listener> unbound(List<Listener> listeners) {
+        List<Listener> boundListeners = bound.stream().map(BoundListener::listener).toList();
+        return listeners.stream().filter(each -> !boundListeners.contains(each)).toList();
     }
 
     private static ListenAddress address(Listener listener) {
@@ -94,13 +94,13 @@ final class Listeners implements AutoCloseable {
     }
 
     /**
-     * Binds what is not bound yet, and accepts there. Blocks.
+     * Binds the listeners that are not bound yet, and accepts connections. Blocks.
      *
-     * @throws BindException when an address cannot be bound; nothing is changed then
+     * @throws BindException if an address cannot be bound; nothing changes then
      */
-    Change prepare(List<Listener> wanted) throws BindException, InterruptedException {
+    Change prepare(List<Listener> listeners) throws BindException, InterruptedException {
         Change change = new Change();
-        for (Listener listener : wanted) {
+        for (Listener listener : listeners) {
             try {
                 change.add(listener);
             } catch (BindException | InterruptedException e) {
@@ -111,7 +111,7 @@ final class Listeners implements AutoCloseable {
         return change;
     }
 
-    /** Where clients find it, with the ports that were chosen. */
+    /** The bound addresses, with their actual ports. */
     List<InetSocketAddress> addresses() {
         return bound.stream().map(each -> each.server().address()).toList();
     }

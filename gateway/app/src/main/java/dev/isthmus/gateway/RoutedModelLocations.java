@@ -12,16 +12,16 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
-/** Where models go, as routing says. */
+/** Model locations from the routing table. */
 final class RoutedModelLocations implements ModelLocations {
     private final RoutingTable routes;
-    private final ReadyPolicy otherwise;
+    private final ReadyPolicy defaultPolicy;
     private final List<String> configured;
 
-    /** @param otherwise the policy of models that have none of their own */
-    RoutedModelLocations(RoutingTable routes, ReadyPolicy otherwise) {
+    /** @param defaultPolicy for models without a policy of their own */
+    RoutedModelLocations(RoutingTable routes, ReadyPolicy defaultPolicy) {
         this.routes = routes;
-        this.otherwise = otherwise;
+        this.defaultPolicy = defaultPolicy;
         this.configured = routes.routes().stream()
                 .map(Route::key)
                 .filter(name -> !ModelPattern.is(name))
@@ -29,11 +29,11 @@ final class RoutedModelLocations implements ModelLocations {
     }
 
     @Override
-    public ModelLocation of(ModelRef asked) {
-        Route route = routes.route(asked);
-        ReadyPolicy policy = Objects.requireNonNullElse(route.config().ready(), otherwise);
+    public ModelLocation of(ModelRef requested) {
+        Route route = routes.route(requested);
+        ReadyPolicy policy = Objects.requireNonNullElse(route.config().ready(), defaultPolicy);
         boolean named = routes.routes().contains(route) && !ModelPattern.is(route.key());
-        return new ModelLocation(route.targets(asked), named, policy);
+        return new ModelLocation(route.targets(requested), named, policy);
     }
 
     @Override

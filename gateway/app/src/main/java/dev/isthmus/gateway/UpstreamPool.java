@@ -8,13 +8,14 @@ import java.util.Map;
 import java.util.function.Supplier;
 
 /**
- * The upstreams of all generations. Those that are made in the same way are one, so that connections and all that is known
- * of the servers outlive a reload; one is closed when nobody holds it any more. May be used by any thread but an event loop.
+ * The upstreams of all generations. Equally configured upstreams are shared, so that connections and the state of
+ * servers survive a reload; an upstream is closed with its last lease. Thread-safe; not for event loops, since it may
+ * block.
  */
 final class UpstreamPool implements AutoCloseable {
     private final Map<Object, LeasedUpstream> byKey = new HashMap<>();
 
-    /** One upstream and the number of its leases. */
+    /** A lease of an upstream until {@link #close()}, which is idempotent. */
     private static final class LeasedUpstream {
         private final Upstream upstream;
         private int leases;
@@ -27,47 +28,47 @@ final class UpstreamPool implements AutoCloseable {
     /** The right to use an upstream until {@link #close()}, which may be called more than once. */
     final class Lease implements AutoCloseable {
         private final Object key;
-        private final LeasedUpstream held;
-        private boolean over;
+        private final LeasedUpstream leased;
+        private boolean closed;
 
-        private Lease(Object key, LeasedUpstream held) {
+        private Lease(Object key, LeasedUpstream leased) {
             this.key = key;
-            this.held = held;
+            this.leased = leased;
         }
 
         Upstream upstream() {
-            return held.upstream;
+            return leased.upstream;
         }
 
         @Override
         public void close() {
             boolean last;
             synchronized (UpstreamPool.this) {
-                last = !over && --held.leases == 0 && byKey.remove(key, held);
-                over = true;
+                last = !closed && --leased.leases == 0 && byKey.remove(key, leased);
+                closed = true;
             }
             if (last) {
-                held.upstream.close();
+                leased.upstream.close();
             }
         }
     }
 
     /**
-     * The upstream that is made so.
+     * Leases the upstream with this key, and creates it if there is none.
      *
-     * @param key all that its making depends on
+     * @param key everything that its construction depends on
      */
-    synchronized Lease lease(Object key, Supplier<Upstream> making) {
-        LeasedUpstream held = byKey.get(key);
-        if (held == null) {
-            held = new LeasedUpstream(making.get());
-            byKey.put(key, held);
+    synchronized Lease lease(Object key, Supplier<Upstream> factory) {
+        LeasedUpstream leased = byKey.get(key);
+        if (leased == null) {
+            leased = new LeasedUpstream(factory.get());
+            byKey.put(key, leased);
         }
-        held.leases++;
-        return new Lease(key, held);
+        leased.leases++;
+        return new Lease(key, leased);
     }
 
-    /** Closes all of them, whoever holds them. */
+    /** Closes all upstreams, regardless of their leases. */
     @Override
     public void close() {
         List<LeasedUpstream> all;
@@ -75,6 +76,6 @@ final class UpstreamPool implements AutoCloseable {
             all = new ArrayList<>(byKey.values());
             byKey.clear();
         }
-        all.forEach(held -> held.upstream.close());
+        all.forEach(leased -> leased.upstream.close());
     }
 }

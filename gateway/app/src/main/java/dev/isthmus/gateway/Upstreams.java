@@ -35,36 +35,36 @@ import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The upstreams of one configuration, by name, made or taken over from the generation before. */
+/** The upstreams of one configuration by name, created or shared with the previous generation. */
 final class Upstreams implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Upstreams.class);
 
     private final Map<String, Lease> leases = new TreeMap<>();
 
     /**
-     * What upstreams need of the gateway around them.
+     * The gateway's resources that upstreams use.
      *
-     * @param checked the models that servers are asked for
+     * @param checked the models checked on each server
      */
-    record UpstreamResources(ClusterResources around, CheckedModels checked) {
+    record UpstreamResources(ClusterResources clusterResources, CheckedModels checked) {
 
         /**
-         * Real time and this machine's name servers; nothing is checked yet. Not to be called on a loop.
+         * With the system clock and this machine's name servers; no models are checked yet. Not to be called on a loop.
          *
-         * @param ending whether the gateway is being stopped
+         * @param ending whether the gateway is shutting down
          */
         static UpstreamResources real(
                 EventLoop loop, ByteBufAllocator allocator, MeterRegistry meters, BooleanSupplier ending) {
-            ClusterResources around = ClusterResources.real(
+            ClusterResources clusterResources = ClusterResources.real(
                     loop, allocator, meters, DnsDiscovery.ofMachine(loop), new TritonMetrics(loop), ending);
-            return new UpstreamResources(around, new CheckedModels());
+            return new UpstreamResources(clusterResources, new CheckedModels());
         }
     }
 
-    /** All that a remote upstream is made of: where this is equal, it stays. */
+    /** Everything a remote upstream is created from: if it is equal, the upstream is shared. */
     private record RemoteUpstreamKey(String name, UpstreamConfig config, int maxBodySize, HeaderAllowList returned) {}
 
-    Upstreams(GatewayConfig config, UpstreamPool pool, UpstreamResources ground) {
+    Upstreams(GatewayConfig config, UpstreamPool pool, UpstreamResources resources) {
         try {
             config.upstreams().forEach((name, upstream) -> {
                 RemoteUpstreamKey remote = new RemoteUpstreamKey(
@@ -72,7 +72,7 @@ final class Upstreams implements AutoCloseable {
                         upstream,
                         config.limits().maxBodySize(),
                         config.headers().returned());
-                leases.put(name, pool.lease(remote, () -> remote(remote, ground)));
+                leases.put(name, pool.lease(remote, () -> remote(remote, resources)));
             });
             LocalConfig local = config.local();
             if (local != null) {
@@ -84,13 +84,13 @@ final class Upstreams implements AutoCloseable {
         }
     }
 
-    private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources ground) {
-        ClusterResources around = ground.around();
+    private static Upstream remote(RemoteUpstreamKey remote, UpstreamResources resources) {
+        ClusterResources clusterResources = resources.clusterResources();
         UpstreamConfig config = remote.config();
         String name = remote.name();
-        var knowledge = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
-        AbusePolicy abuse = AbusePolicies.ofUpstream(name, config.http2Abuse(), around.meters());
-        ReplicaFactory opening = (address, authority) -> {
+        var capabilities = new ServerCapabilities(config.dialect(), config.binaryTensorData(), config.sharedMemory());
+        AbusePolicy abuse = AbusePolicies.ofUpstream(name, config.http2Abuse(), clusterResources.meters());
+        ReplicaFactory factory = (address, authority) -> {
             UpstreamSettings settings = new UpstreamSettings(
                     name,
                     address,
@@ -100,28 +100,28 @@ final class Upstreams implements AutoCloseable {
                     remote.maxBodySize(),
                     remote.returned(),
                     abuse,
-                    around.ending());
+                    clusterResources.ending());
             return switch (config.protocol()) {
-                case GRPC -> new GrpcUpstream(settings, knowledge, around.allocator());
-                case REST -> new RestUpstream(settings, knowledge, PoolLimits.DEFAULT, around.allocator());
+                case GRPC -> new GrpcUpstream(settings, capabilities, clusterResources.allocator());
+                case REST -> new RestUpstream(settings, capabilities, PoolLimits.DEFAULT, clusterResources.allocator());
             };
         };
         ReplicaSet replicas =
-                ReplicaSet.start(name, config, opening, () -> ground.checked().of(name), around);
-        return new Cluster(name, config, knowledge, replicas, around.meters());
+                ReplicaSet.start(name, config, factory, () -> resources.checked().of(name), clusterResources);
+        return new Cluster(name, config, capabilities, replicas, clusterResources.meters());
     }
 
-    /** Waits for the names of every upstream, each at most for as long as it may take to connect to it. Blocks. */
+    /** Waits for the host names of every upstream to be resolved, for at most its connect timeout. Blocks. */
     void awaitNames(GatewayConfig config) {
-        long begun = System.nanoTime();
+        long start = System.nanoTime();
         config.upstreams().forEach((name, upstream) -> {
-            long left = upstream.connectTimeout().toNanos() - (System.nanoTime() - begun);
+            long remaining = upstream.connectTimeout().toNanos() - (System.nanoTime() - start);
             try {
                 if (required(name) instanceof Cluster cluster) {
-                    cluster.lookedUp().get(left, TimeUnit.NANOSECONDS);
+                    cluster.lookedUp().get(remaining, TimeUnit.NANOSECONDS);
                 }
             } catch (ExecutionException | TimeoutException e) {
-                LOG.warn("upstream '{}' starts before its names are known", name);
+                LOG.warn("upstream '{}': not all host names were resolved within the connect timeout", name);
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }
@@ -141,7 +141,7 @@ final class Upstreams implements AutoCloseable {
                 config.device()));
     }
 
-    /** In the order of their names. */
+    /** Ordered by name. */
     List<Upstream> all() {
         return leases.values().stream().map(Lease::upstream).toList();
     }

@@ -11,13 +11,13 @@ public final class Version {
 
     private Version() {}
 
-    /** From the jar's manifest; "dev" where classes are not run from a jar. */
+    /** From the jar's manifest; "dev" if classes are not loaded from a jar. */
     public static String current() {
         String version = Version.class.getPackage().getImplementationVersion();
         return version == null ? "dev" : version;
     }
 
-    /** The commit that it was built from, from the jar's manifest; "unknown" where the build was not told. */
+    /** The commit it was built from, from the jar's manifest; "unknown" if it is missing. */
     public static String commit() {
         URL here = Version.class.getResource("Version.class");
         if (here == null || !here.getProtocol().equals("jar")) {

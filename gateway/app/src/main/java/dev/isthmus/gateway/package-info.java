@@ -1,6 +1,4 @@
-/**
- * Wires the gateway's parts by constructors and starts and stops them.
- */
+/** Wires the gateway's parts by constructors, and starts and stops them. */
 @NullMarked
 package dev.isthmus.gateway;
 

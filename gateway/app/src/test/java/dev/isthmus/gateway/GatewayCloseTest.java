@@ -37,6 +37,6 @@ class GatewayCloseTest {
         }
         assertThat(told.list)
                 .extracting(ILoggingEvent::getFormattedMessage)
-                .contains("stopping: SIGTERM; calls under way: 0", "stopped");
+                .contains("stopping: SIGTERM; active calls: 0", "stopped");
     }
 }

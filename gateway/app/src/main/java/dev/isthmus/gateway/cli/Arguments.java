@@ -14,7 +14,7 @@ import org.apache.commons.cli.ParseException;
 import org.apache.commons.cli.UnrecognizedOptionException;
 import org.jspecify.annotations.Nullable;
 
-/** What a command was given. */
+/** The parsed arguments of a command. */
 final class Arguments {
     /** An option of every command. */
     static final Option HELP = Option.builder("h")
@@ -22,7 +22,7 @@ final class Arguments {
             .desc("Show this help message and exit.")
             .get();
 
-    private static final int MOST_PORT = 65_535;
+    private static final int MAX_PORT = 65_535;
 
     private final CommandLine line;
 
@@ -31,11 +31,11 @@ final class Arguments {
     }
 
     /**
-     * Reads them.
+     * Parses the arguments.
      *
-     * @throws UsageException for an option that the command does not have, and for too few or too many operands
+     * @throws UsageException for an unknown option or a wrong number of operands
      */
-    static Arguments of(Command command, List<String> given) throws UsageException {
+    static Arguments of(Command command, List<String> args) throws UsageException {
         Options options = new Options();
         options(command).forEach(options::addOption);
         CommandLine line;
@@ -44,12 +44,12 @@ final class Arguments {
                     .setAllowPartialMatching(false)
                     .setStripLeadingAndTrailingQuotes(false)
                     .get()
-                    .parse(options, given.toArray(String[]::new));
+                    .parse(options, args.toArray(String[]::new));
         } catch (MissingArgumentException e) {
             Option option = e.getOption();
             throw new UsageException("--" + option.getLongOpt() + ": " + option.getArgName() + " is expected after it");
         } catch (UnrecognizedOptionException e) {
-            throw new UsageException("there is no option '" + e.getOption() + "'");
+            throw new UsageException("unknown option '" + e.getOption() + "'");
         } catch (ParseException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }
@@ -71,17 +71,17 @@ final class Arguments {
         return line.hasOption(option);
     }
 
-    /** The operand at this place. */
+    /** The operand at this index. */
     String operand(int index) {
         return line.getArgList().get(index);
     }
 
-    /** The operand at this place, a file. */
+    /** The operand at this index, as a file. */
     Path file(int index) throws UsageException {
         return path(operand(index));
     }
 
-    /** The option's value; null where it is not given. */
+    /** The option's value; null if it is absent. */
     @Nullable
     String text(Option option) throws UsageException {
         String text = line.getOptionValue(option);
@@ -91,7 +91,7 @@ final class Arguments {
         return text;
     }
 
-    /** The option's value, a file; null where it is not given. */
+    /** The option's value, as a file; null if it is absent. */
     @Nullable
     Path file(Option option) throws UsageException {
         String text = text(option);
@@ -106,7 +106,7 @@ final class Arguments {
         }
     }
 
-    /** The option's value, a port; null where it is not given. */
+    /** The option's value, as a port; null if it is absent. */
     @Nullable
     Integer port(Option option) throws UsageException {
         String text = text(option);
@@ -115,17 +115,17 @@ final class Arguments {
         }
         try {
             int port = Integer.parseInt(text);
-            if (port >= 0 && port <= MOST_PORT) {
+            if (port >= 0 && port <= MAX_PORT) {
                 return port;
             }
         } catch (NumberFormatException e) {
-            // Told below.
+            // Reported below.
         }
         throw new UsageException(
-                "--" + option.getLongOpt() + ": a number from 0 to " + MOST_PORT + " is expected, got '" + text + "'");
+                "--" + option.getLongOpt() + ": a number from 0 to " + MAX_PORT + " is expected, got '" + text + "'");
     }
 
-    /** The option's values of the form NAME=VALUE; of equal names the last counts. */
+    /** The option's values of the form NAME=VALUE; the last of equal names is used. */
     Map<String, String> pairs(Option option) throws UsageException {
         Map<String, String> pairs = new LinkedHashMap<>();
         String[] values = line.getOptionValues(option);

@@ -8,10 +8,10 @@ interface Command {
 
     String name();
 
-    /** What it does, for who reads the help; the first line stands for it in a list. */
+    /** The help text; its first line is used in lists. */
     List<String> description();
 
-    /** The names of what it is given besides options, in order; none can be left out. */
+    /** The names of its operands, in order; all are required. */
     default List<String> operands() {
         return List.of();
     }
@@ -20,16 +20,16 @@ interface Command {
         return List.of();
     }
 
-    /** Whether the help keeps it to itself. */
+    /** Whether the help omits it. */
     default boolean hidden() {
         return false;
     }
 
     /**
-     * Does it.
+     * Runs the command.
      *
      * @return the exit code
-     * @throws UsageException when an argument is not what it should be
+     * @throws UsageException for an invalid argument
      */
     int run(Arguments arguments, Console console) throws Exception;
 }

@@ -13,14 +13,14 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.commons.cli.Option;
 
-/** The commands about configuration files; none of them asks a server. */
+/** The commands for configuration files; none of them connects to a server. */
 final class ConfigCommands {
     private static final int DIFFERENT = 1;
     private static final int UNKNOWN = 1;
 
     private ConfigCommands() {}
 
-    /** Does something with the standard output, or tells what is wrong with a file. */
+    /** Writes to standard output, or reports the problems of a file. */
     private abstract static class ConfigCommand implements Command {
         private final String name;
         private final List<String> operands;
@@ -89,7 +89,7 @@ final class ConfigCommands {
         }
     }
 
-    /** Compares the file of a configuration that runs with one that is to be loaded. */
+    /** Compares the file of a running configuration with that of a new one. */
     static final class Diff extends ConfigCommand {
         Diff() {
             super(
@@ -110,7 +110,7 @@ final class ConfigCommands {
 
     /** Explains a route. */
     static final class Explain extends ConfigCommand {
-        private static final Option VERSION = option("version", "V", "The version or label that the client asks for.");
+        private static final Option VERSION = option("version", "V", "The version or label that the client requests.");
         private static final Option HEADER = option("header", "NAME=VALUE", "A header of the call.");
         private static final Option PARAMETER = option("parameter", "NAME=VALUE", "A request parameter of the call.");
 
@@ -119,7 +119,7 @@ final class ConfigCommands {
                     "explain",
                     List.of("FILE", "MODEL"),
                     "Says where a call would go and what applies to it, from the configuration alone.",
-                    "MODEL is the name that the client asks for.",
+                    "MODEL is the name that the client requests.",
                     "Exit status: 0 it is taken, 1 the model is unknown, 2 the file is refused.");
         }
 
@@ -142,10 +142,10 @@ final class ConfigCommands {
             Map<String, String> headers = new TreeMap<>();
             arguments.pairs(HEADER).forEach((name, value) -> headers.put(name.toLowerCase(Locale.ROOT), value));
             String model = arguments.operand(1);
-            RouteExplanation.ExplainedCall question = new RouteExplanation.ExplainedCall(
+            RouteExplanation.ExplainedCall call = new RouteExplanation.ExplainedCall(
                     model, arguments.text(VERSION), headers, arguments.pairs(PARAMETER));
             GatewayConfig config = ConfigLoader.load(arguments.file(0));
-            List<String> lines = new RouteExplanation(config, question).lines();
+            List<String> lines = new RouteExplanation(config, call).lines();
             lines.forEach(out::println);
             if (lines.isEmpty()) {
                 out.println("model '" + model + "' is unknown: 404");

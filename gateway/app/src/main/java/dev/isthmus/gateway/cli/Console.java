@@ -2,10 +2,10 @@ package dev.isthmus.gateway.cli;
 
 import java.io.PrintWriter;
 
-/** Where a command writes. */
+/** The output streams of a command. */
 record Console(PrintWriter out, PrintWriter err) {
 
-    /** That of the process. */
+    /** Those of the process. */
     static Console standard() {
         return new Console(
                 new PrintWriter(System.out, true, System.out.charset()),

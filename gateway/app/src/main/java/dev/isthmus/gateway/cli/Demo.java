@@ -41,12 +41,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Shows a newcomer that it works: sends a handwritten digit to the gateway's own port over REST and over gRPC, prints what
- * came back, and prints commands that do the same.
+ * A demonstration for new users: sends a handwritten digit to the gateway's own port over REST and gRPC, and prints the
+ * responses and commands to try.
  */
 final class Demo {
     private static final ModelRef DIGITS = ModelRef.of("digits");
-    private static final int MAX_ANSWER = 1 << 20;
+    private static final int MAX_RESPONSE_BYTES = 1 << 20;
 
     private final InetSocketAddress address;
     private final PrintWriter out;
@@ -63,7 +63,7 @@ final class Demo {
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, transport.ioHandlerFactory());
         Endpoint self = new Endpoint(address.getHostString(), address.getPort());
         UpstreamSettings settings =
-                UpstreamSettings.of("isthmus", self, Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_ANSWER);
+                UpstreamSettings.of("isthmus", self, Duration.ofSeconds(10), Duration.ofSeconds(1), MAX_RESPONSE_BYTES);
         try (Upstream rest = new RestUpstream(
                         settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, ByteBufAllocator.DEFAULT);
                 Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), ByteBufAllocator.DEFAULT)) {
@@ -101,7 +101,7 @@ final class Demo {
     }
 
     private InferResponse ask(Upstream gateway, EventLoopGroup loops, InferMessage request) throws Exception {
-        CompletableFuture<InferMessage> answer = new CompletableFuture<>();
+        CompletableFuture<InferMessage> future = new CompletableFuture<>();
         var loop = loops.next();
         Call call = new Call(
                 new Operation.Infer(DIGITS, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false),
@@ -109,8 +109,8 @@ final class Demo {
                 Map.of(),
                 loop,
                 ByteBufAllocator.DEFAULT);
-        loop.execute(() -> gateway.infer(call, DIGITS, request, new InferenceResult(answer)));
-        InferMessage message = answer.get(10, TimeUnit.SECONDS);
+        loop.execute(() -> gateway.infer(call, DIGITS, request, new InferenceResult(future)));
+        InferMessage message = future.get(10, TimeUnit.SECONDS);
         InferMessage decoded = transcoder.response(ByteBufAllocator.DEFAULT, message, ResponseForm.DECODED);
         return ((InferMessage.Response) decoded).response();
     }
@@ -146,12 +146,12 @@ final class Demo {
         out.flush();
     }
 
-    /** Waits for one inference answer. */
-    private record InferenceResult(CompletableFuture<InferMessage> answer) implements Reply {
+    /** Receives one inference response. */
+    private record InferenceResult(CompletableFuture<InferMessage> future) implements Reply {
         @Override
         public void message(ReplyMessage message) {
             if (message instanceof ReplyMessage.Inference inference) {
-                answer.complete(inference.message());
+                future.complete(inference.message());
             }
         }
 
@@ -160,7 +160,7 @@ final class Demo {
 
         @Override
         public void fail(OipException failure) {
-            answer.completeExceptionally(failure);
+            future.completeExceptionally(failure);
         }
     }
 }

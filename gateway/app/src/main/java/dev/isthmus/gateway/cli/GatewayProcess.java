@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * The gateway as a process.
  *
  * @param file null for the embedded models
- * @param host put in place of the configured ones; null for none
- * @param port put in place of the configured ones; null for none
- * @param watched whether the file is loaded again when it changes
+ * @param host overrides the configured ones; null to keep them
+ * @param port overrides the configured ones; null to keep them
+ * @param watched whether the file is reloaded when it changes
  */
 record GatewayProcess(
         @Nullable Path file,
@@ -32,7 +32,7 @@ record GatewayProcess(
         @Nullable Integer port,
         boolean watched) {
 
-    /** Starts it and leaves it running; returns the exit code. */
+    /** Starts the gateway and leaves it running; returns the exit code. */
     int run(Console console) {
         PrintWriter err = console.err();
         try {
@@ -50,14 +50,14 @@ record GatewayProcess(
         return IsthmusCommand.REFUSED;
     }
 
-    /** Starts it and leaves it running. */
+    /** Starts the gateway and leaves it running. */
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (file == null) {
             GatewayConfig embedded = overridden(GatewayConfig.embedded());
             Gateway gateway = Gateway.start(() -> embedded, warmUp::over);
             announce(gateway, out);
             new Demo(gateway.addresses().get(0), out).run();
-            // Not before the demo, which would have to share the cores with it.
+            // After the demo, which would otherwise compete with it for the processor.
             warm(warmUp, gateway, out);
             return gateway;
         }
@@ -65,22 +65,22 @@ record GatewayProcess(
         Gateway gateway = Gateway.start(source, warmUp::over);
         announce(gateway, out);
         warm(warmUp, gateway, out);
-        ConfigWatcher watch = ConfigWatcher.start(source, gateway::reload, watched);
-        ProcessSignals.onHangup(watch::ask);
+        ConfigWatcher watcher = ConfigWatcher.start(source, gateway::reload, watched);
+        ProcessSignals.onHangup(watcher::ask);
         return gateway;
     }
 
     private static void warm(WarmUp warmUp, Gateway gateway, PrintWriter out) {
-        Duration most = gateway.config().health().warmUp();
-        if (most.isZero()) {
-            warmUp.begin(most, () -> {});
+        Duration limit = gateway.config().health().warmUp();
+        if (limit.isZero()) {
+            warmUp.begin(limit, () -> {});
             return;
         }
-        out.println("Warming up for at most " + most.toSeconds()
-                + " s; calls are served, and the gateway is ready after that.");
+        out.println("Warming up for at most " + limit.toSeconds()
+                + " s; the gateway serves calls meanwhile, and reports itself ready afterwards.");
         out.flush();
-        warmUp.begin(most, () -> {
-            out.println(gateway.ready() ? "Ready." : "The warm-up is over; the gateway is not ready yet.");
+        warmUp.begin(limit, () -> {
+            out.println(gateway.ready() ? "Ready." : "The warm-up has finished; the gateway is not ready yet.");
             out.flush();
         });
     }
@@ -95,11 +95,11 @@ record GatewayProcess(
     }
 
     private static void announce(Gateway gateway, PrintWriter out) {
-        AtomicReference<String> why = new AtomicReference<>("the process ends");
-        ProcessSignals.beforeEnd(why::set);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> gateway.stop(why.get()), "isthmus-shutdown"));
+        AtomicReference<String> reason = new AtomicReference<>("the process exits");
+        ProcessSignals.beforeEnd(reason::set);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> gateway.stop(reason.get()), "isthmus-shutdown"));
         for (InetSocketAddress address : gateway.addresses()) {
-            out.println("Isthmus " + Version.current() + " takes REST and gRPC on " + text(address));
+            out.println("Isthmus " + Version.current() + " serves REST and gRPC on " + text(address));
         }
         gateway.adminAddress().ifPresent(address -> out.println("Admin address: " + text(address)));
     }

@@ -14,20 +14,20 @@ final class HelpText {
 
     private HelpText() {}
 
-    /** What a command does and takes. */
+    /** The help of one command. */
     static void of(Command command, PrintWriter out) {
         out.println(usage(command));
         command.description().forEach(out::println);
         options(Arguments.options(command), out);
     }
 
-    /** How a command is called. */
+    /** The usage line of a command. */
     static String usage(Command command) {
         String operands = command.operands().isEmpty() ? "" : " " + String.join(" ", command.operands());
         return "Usage: isthmus " + command.name() + " [OPTIONS]" + operands;
     }
 
-    /** All commands. */
+    /** The general help. */
     static void of(List<Command> commands, List<Option> options, PrintWriter out) {
         out.println("Usage: isthmus [OPTIONS] [COMMAND]");
         out.println("One ingress in front of every server that speaks the Open Inference Protocol.");

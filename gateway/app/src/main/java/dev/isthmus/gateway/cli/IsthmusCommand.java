@@ -26,9 +26,9 @@ public final class IsthmusCommand {
     private IsthmusCommand() {}
 
     /**
-     * The program.
+     * The entry point.
      *
-     * @param arguments as given; see {@code isthmus --help}
+     * @param arguments see {@code isthmus --help}
      */
     public static void main(String[] arguments) {
         int code = run(Console.standard(), arguments);
@@ -37,7 +37,7 @@ public final class IsthmusCommand {
         }
     }
 
-    /** Does what the arguments say; returns the exit code. */
+    /** Runs the command; returns the exit code. */
     static int run(Console console, String... arguments) {
         if (arguments.length == 0) {
             return new GatewayProcess(null, null, null, false).run(console);
@@ -76,9 +76,9 @@ public final class IsthmusCommand {
                 .orElse(null);
     }
 
-    private static int run(Command command, List<String> given, Console console) {
+    private static int run(Command command, List<String> args, Console console) {
         try {
-            Arguments arguments = Arguments.of(command, given);
+            Arguments arguments = Arguments.of(command, args);
             if (arguments.help()) {
                 HelpText.of(command, console.out());
                 return 0;

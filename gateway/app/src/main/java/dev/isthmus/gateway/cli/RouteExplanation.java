@@ -29,11 +29,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What would happen to a call, in words: what routing decides by the configuration alone. */
+/** Explains in text how a call would be routed, from the configuration alone. */
 final class RouteExplanation {
     private final GatewayConfig config;
-    private final ExplainedCall question;
-    private final ModelRef asked;
+    private final ExplainedCall call;
+    private final ModelRef requested;
     private final RoutingTable routes;
     private final List<String> lines = new ArrayList<>();
     private final Set<String> upstreams = new LinkedHashSet<>();
@@ -41,7 +41,7 @@ final class RouteExplanation {
     /**
      * A call.
      *
-     * @param model the name that the client asks for
+     * @param model the name that the client requests
      * @param headers by lower-case name
      */
     record ExplainedCall(
@@ -53,7 +53,7 @@ final class RouteExplanation {
             return new RequestAttributes(headers::get, typed, "");
         }
 
-        /** As a client would send it: whole numbers as numbers. */
+        /** As a client would send it: integers as numbers. */
         private static Parameter parameter(String value) {
             return value.matches("0|-?[1-9][0-9]{0,17}")
                     ? new Parameter.Int64(Long.parseLong(value))
@@ -61,32 +61,32 @@ final class RouteExplanation {
         }
     }
 
-    RouteExplanation(GatewayConfig config, ExplainedCall question) {
+    RouteExplanation(GatewayConfig config, ExplainedCall call) {
         this.config = config;
-        this.question = question;
-        this.asked = new ModelRef(question.model(), question.version() == null ? "" : question.version());
-        String other = config.defaultUpstream();
+        this.call = call;
+        this.requested = new ModelRef(call.model(), call.version() == null ? "" : call.version());
+        String defaultUpstream = config.defaultUpstream();
         this.routes = new RoutingTable(
                 config.models(),
                 UnconnectedUpstream::new,
-                other == null ? null : new UnconnectedUpstream(other),
+                defaultUpstream == null ? null : new UnconnectedUpstream(defaultUpstream),
                 Map::of,
                 SelectionState.of(System::nanoTime));
     }
 
-    /** The lines; empty where the gateway knows no such model. */
+    /** The lines; empty for an unknown model. */
     List<String> lines() {
-        Optional<Match> match = routes.match(question.model());
+        Optional<Match> match = routes.match(call.model());
         if (match.isPresent()) {
             configured(match.get());
         } else if (!unlisted()) {
             return List.of();
         }
-        UpstreamDescription words = new UpstreamDescription(config);
-        upstreams.forEach(name -> lines.addAll(words.of(name)));
+        UpstreamDescription description = new UpstreamDescription(config);
+        upstreams.forEach(name -> lines.addAll(description.of(name)));
         lines.add("gateway: bodies of at most "
                 + Units.size(config.limits().maxBodySize()) + ", "
-                + config.limits().maxRequests() + " concurrent calls; more are refused with 503");
+                + config.limits().maxRequests() + " concurrent calls; more are rejected with 503");
         return lines;
     }
 
@@ -100,40 +100,41 @@ final class RouteExplanation {
 
     private boolean unlisted() {
         List<String> discovering = discovering();
-        String other = config.defaultUpstream();
-        if (discovering.isEmpty() && other == null) {
+        String defaultUpstream = config.defaultUpstream();
+        if (discovering.isEmpty() && defaultUpstream == null) {
             return false;
         }
-        lines.add("model '" + question.model() + "' is not configured");
+        lines.add("model '" + call.model() + "' is not configured");
         if (!discovering.isEmpty()) {
-            lines.add("discovery: the first of these upstreams whose repository index lists it takes it: "
+            lines.add("discovery: the first of these upstreams whose repository index lists it serves it: "
                     + String.join(", ", discovering));
             upstreams.addAll(discovering);
         }
-        if (other == null) {
+        if (defaultUpstream == null) {
             lines.add("otherwise it is unknown: 404");
         } else {
-            lines.add((discovering.isEmpty() ? "" : "otherwise ") + "default upstream '" + other + "' takes it");
-            upstreams.add(other);
+            lines.add(
+                    (discovering.isEmpty() ? "" : "otherwise ") + "default upstream '" + defaultUpstream + "' serves it");
+            upstreams.add(defaultUpstream);
         }
         return true;
     }
 
     private void configured(Match match) {
         ModelConfig model = model(match.key());
-        lines.add("model '" + question.model() + "' is "
+        lines.add("model '" + call.model() + "' is "
                 + switch (match.by()) {
                     case NAME -> "configured by this name";
                     case ALIAS -> "an alias of model '" + match.key() + "'";
-                    case PATTERN -> "taken by the pattern '" + match.key() + "'";
+                    case PATTERN -> "matched by the pattern '" + match.key() + "'";
                 });
-        Route route = routes.route(asked);
-        version(model, route.version(asked));
+        Route route = routes.route(requested);
+        version(model, route.version(requested));
         RouteDecision decision;
         try {
-            decision = route.decide(asked, question.attributes());
+            decision = route.decide(requested, call.attributes());
         } catch (OipException unserved) {
-            lines.add("no target serves version '" + asked.version() + "': 404");
+            lines.add("no target serves version '" + requested.version() + "': 404");
             return;
         }
         rules(model, decision);
@@ -149,7 +150,7 @@ final class RouteExplanation {
         model.rates().forEach(rate -> lines.add(rate(rate)));
         lines.add("timeout: "
                 + (model.timeout() == null ? "the upstream's" : Units.written(model.timeout()))
-                + ", where the client gives no deadline");
+                + ", unless the client sets a deadline");
     }
 
     private ModelConfig model(String key) {
@@ -160,15 +161,15 @@ final class RouteExplanation {
         return model;
     }
 
-    /** @param version what it comes to; empty where the server chooses */
+    /** @param version the resolved version; empty if the server chooses */
     private void version(ModelConfig model, String version) {
-        String named = asked.version().isEmpty() ? model.defaultVersion() : asked.version();
+        String named = requested.version().isEmpty() ? model.defaultVersion() : requested.version();
         if (named == null) {
-            lines.add("version: the client names none; the server chooses, its latest as a rule");
+            lines.add("version: the client names none; the server chooses, usually its latest");
             return;
         }
         lines.add("version: "
-                + (asked.version().isEmpty()
+                + (requested.version().isEmpty()
                         ? "the client names none; 'default_version' is '" + named + "'"
                         : "the client asks for '" + named + "'")
                 + (model.versions().containsKey(named)
@@ -182,9 +183,9 @@ final class RouteExplanation {
             lines.add("rule: " + conditions(rule) + " -> '" + rule.target() + "': "
                     + switch (decision.rules().get(i)) {
                         case NO_MATCH -> "does not match";
-                        case OTHER_VERSION -> "matches, but its target has another version";
+                        case OTHER_VERSION -> "matches, but its target serves another version";
                         case CHOSEN -> "matches";
-                        case LATER -> "matches, but comes later";
+                        case LATER -> "matches, but an earlier rule applies";
                     });
         }
     }
@@ -200,15 +201,15 @@ final class RouteExplanation {
 
     private void targets(ModelConfig model, RouteDecision decision) {
         for (TargetConfig target : model.allTargets()) {
-            TargetShare gets = Objects.requireNonNull(decision.targets().get(target.label()));
-            if (!gets.serves()) {
-                lines.add("target '" + target.label() + "': none of such calls, since it has version "
+            TargetShare targetShare = Objects.requireNonNull(decision.targets().get(target.label()));
+            if (!targetShare.serves()) {
+                lines.add("target '" + target.label() + "': none of these calls, because it has version "
                         + target.version());
                 continue;
             }
-            lines.add("target '" + target.label() + "': " + percent(gets.share()) + " of such calls -> "
-                    + place(gets.target()));
-            if (gets.share() > 0 || model.ramp() != null) {
+            lines.add("target '" + target.label() + "': " + percent(targetShare.share()) + " of these calls -> "
+                    + place(targetShare.target()));
+            if (targetShare.share() > 0 || model.ramp() != null) {
                 upstreams.add(target.upstream());
             }
         }
@@ -228,21 +229,21 @@ final class RouteExplanation {
     private void hashed(ModelConfig model, RouteDecision decision) {
         ModelConfig.RequestKey sticky = model.sticky();
         if (decision.sequence()) {
-            lines.add("sequence: " + hash(model, decision, " where it begins") + "; it stays there");
+            lines.add("sequence: " + hash(model, decision, " when it starts") + "; it stays there");
         } else if (sticky != null) {
             String what = sticky.header() != null ? "header " + sticky.header() : "parameter " + sticky.parameter();
             lines.add("sticky: by " + what + "; "
                     + (decision.key() == null
-                            ? "this call has none, so that chance decides"
+                            ? "this call has none, so the target is chosen at random"
                             : hash(model, decision, "")));
         }
     }
 
     private static String hash(ModelConfig model, RouteDecision decision, String when) {
-        String hash = "the hash of '" + decision.key() + "' decides on the ";
+        String hash = "the hash of '" + decision.key() + "' selects the ";
         return decision.ruled()
-                ? hash + "server" + when + ", always alike; the rule decided on the target"
-                : hash + "target and the server" + when + ", always alike: '" + decision.hashed() + "'"
+                ? hash + "server" + when + ", always the same; the rule selects the target"
+                : hash + "target and the server" + when + ", always the same: '" + decision.hashed() + "'"
                         + (model.ramp() == null ? "" : " by the configured weights, which the ramp changes");
     }
 
@@ -250,18 +251,19 @@ final class RouteExplanation {
         List<String> steps = ramp.steps().stream().map(Units::share).toList();
         String latency = ramp.maxLatencyRatio() == 0
                 ? ""
-                : ", or are " + ramp.maxLatencyRatio() + " times as slow as the others'";
-        String difference = ramp.maxDifference() == null ? "" : ", or differ by more than " + ramp.maxDifference();
-        return "ramp: '" + ramp.target() + "' gets " + String.join(", ", steps) + " in turn, each for "
+                : ", or they take " + ramp.maxLatencyRatio() + " times as long as those of the other targets";
+        String difference =
+                ramp.maxDifference() == null ? "" : ", or responses differ by more than " + ramp.maxDifference();
+        return "ramp: '" + ramp.target() + "' gets " + String.join(", ", steps) + " in turn, each for at least "
                 + Units.written(ramp.interval()) + " and " + ramp.minimumRequests()
-                + " calls at least; back to nothing where more than " + Units.share(ramp.maxErrorRate())
+                + " calls; back to 0 if more than " + Units.share(ramp.maxErrorRate())
                 + " of its calls fail" + latency + difference;
     }
 
     private static String shadow(ShadowConfig shadow, Target target) {
         return "shadow '" + shadow.label() + "': " + Units.share(shadow.sample()) + " of the calls copied -> "
                 + place(target) + ", for at most " + Units.written(shadow.timeout())
-                + (shadow.compare() ? ", answers compared" : "");
+                + (shadow.compare() ? ", responses compared" : "");
     }
 
     private void fallback(ModelConfig model, RouteDecision decision) {
@@ -270,9 +272,9 @@ final class RouteExplanation {
             return;
         }
         if (decision.fallback() == null) {
-            lines.add("fallback: none for such calls, since it has version " + fallback.version());
+            lines.add("fallback: none for these calls, because it has version " + fallback.version());
         } else {
-            lines.add("fallback: where the call failed as a fleet fails -> " + place(decision.fallback()));
+            lines.add("fallback: if the upstream fails -> " + place(decision.fallback()));
             upstreams.add(fallback.upstream());
         }
     }
@@ -285,8 +287,8 @@ final class RouteExplanation {
         if (rate.bytesPerSecond() != null) {
             limits.add(Units.size(rate.bytesPerSecond()));
         }
-        return "rate: " + String.join(" and ", limits) + " a second for "
+        return "rate: " + String.join(" and ", limits) + " per second for "
                 + (rate.header() == null ? "all calls together" : "each value of header " + rate.header())
-                + ", that of " + Units.written(rate.burst()) + " at once; more are refused with 429";
+                + ", in bursts of up to " + Units.written(rate.burst()) + "; more are rejected with 429";
     }
 }

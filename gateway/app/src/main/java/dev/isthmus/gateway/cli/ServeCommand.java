@@ -3,7 +3,7 @@ package dev.isthmus.gateway.cli;
 import java.util.List;
 import org.apache.commons.cli.Option;
 
-/** Runs the gateway until the process is told to stop. */
+/** Runs the gateway until the process is stopped. */
 final class ServeCommand implements Command {
     private static final Option CONFIG = Option.builder("c")
             .longOpt("config")

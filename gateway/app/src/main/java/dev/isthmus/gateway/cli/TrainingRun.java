@@ -10,8 +10,8 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A start with requests of all kinds, and an end: what the JDK's AOT cache is made from. Its ports are on loopback and any
- * that are free.
+ * Starts the gateway on free loopback ports, sends requests of all kinds and exits: the training run for the JDK's AOT
+ * cache.
  */
 final class TrainingRun implements Command {
     private static final String CONFIG = """
@@ -21,11 +21,11 @@ final class TrainingRun implements Command {
             health: {warm_up: 0s}
             """;
 
-    private final Duration most;
+    private final Duration limit;
 
-    /** @param most how long its warm-up may take */
-    TrainingRun(Duration most) {
-        this.most = most;
+    /** @param limit of its warm-up */
+    TrainingRun(Duration limit) {
+        this.limit = limit;
     }
 
     @Override
@@ -55,14 +55,14 @@ final class TrainingRun implements Command {
         return 0;
     }
 
-    /** By the way that {@code serve} goes, so that its classes are in the cache. */
+    /** Starts it as {@code serve} does, so that its classes are in the cache. */
     private void run(Path file, PrintWriter out) throws Exception {
         Arguments given = Arguments.of(
                 new ServeCommand(), List.of("--config", file.toString(), "--host", "127.0.0.1", "--no-watch"));
         WarmUp warmUp = new WarmUp();
         try (Gateway gateway = ServeCommand.serving(given).start(out, warmUp)) {
             new Demo(gateway.addresses().get(0), new PrintWriter(Writer.nullWriter())).run();
-            warmUp.run(most);
+            warmUp.run(limit);
         }
     }
 }

@@ -10,7 +10,7 @@ import dev.isthmus.oip.OipException;
 import dev.isthmus.transcoder.InferMessage;
 import dev.isthmus.transcoder.message.ServerFeatures;
 
-/** An upstream of a configuration that nothing is sent to: it has its name, and fails all calls. */
+/** An upstream without servers: it has a name, and fails all calls. */
 record UnconnectedUpstream(String name) implements Upstream {
 
     @Override

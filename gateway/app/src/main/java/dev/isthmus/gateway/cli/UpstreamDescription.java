@@ -12,7 +12,7 @@ import java.util.Locale;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** What an upstream does with calls, in words. */
+/** Describes in text how an upstream handles calls. */
 final class UpstreamDescription {
     private final GatewayConfig config;
 
@@ -27,8 +27,8 @@ final class UpstreamDescription {
 
     private List<String> local() {
         LocalConfig local = config.local() == null ? LocalConfig.DEFAULT : config.local();
-        return List.of("upstream 'local': in the gateway itself, "
-                + (local.threads() == 0 ? "a thread for each core, " : local.threads() + " threads, ")
+        return List.of("upstream 'local': in-process, "
+                + (local.threads() == 0 ? "one thread per core, " : local.threads() + " threads, ")
                 + local.queueSize() + " calls may wait, "
                 + (local.modelControl() == ModelControl.NONE ? "all models loaded" : "models loaded on demand")
                 + ", on " + local.device());
@@ -39,24 +39,24 @@ final class UpstreamDescription {
         lines.add("upstream '" + name + "': " + word(upstream.protocol()) + ", "
                 + word(upstream.balance().policy()) + " over "
                 + upstream.endpoints().stream().map(ServerAddress::toString).collect(Collectors.joining(", ")));
-        lines.add("  timeout: " + Units.written(upstream.timeout()) + " in all"
-                + (upstream.tryTimeout() == null ? "" : ", " + Units.written(upstream.tryTimeout()) + " for one try"));
+        lines.add("  timeout: " + Units.written(upstream.timeout()) + " in total"
+                + (upstream.tryTimeout() == null ? "" : ", " + Units.written(upstream.tryTimeout()) + " per attempt"));
         lines.add("  retries: " + retries(upstream.retry()));
         UpstreamConfig.Outliers outliers = upstream.outliers();
         lines.add("  outliers: "
                 + (outliers.consecutiveFailures() == 0
                         ? "none are ejected"
-                        : outliers.consecutiveFailures() + " failures in a row eject a server for "
+                        : outliers.consecutiveFailures() + " consecutive failures eject a server for "
                                 + Units.written(outliers.ejection()) + ", at most "
                                 + Units.share(outliers.maxEjected()) + " of them at once"));
         UpstreamConfig.Breaker breaker = upstream.breaker();
         String opens = breaker.failureRate() >= 1
                 ? "never opens"
-                : "opens for " + Units.written(breaker.open()) + " where " + Units.share(breaker.failureRate())
+                : "opens for " + Units.written(breaker.open()) + " if " + Units.share(breaker.failureRate())
                         + " of the last " + breaker.window() + " calls failed";
         lines.add("  breaker: " + opens + "; at most " + upstream.maxRequests() + " concurrent calls");
-        lines.add("  only a running gateway knows: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
-                + ", which of them are healthy, which versions it has");
+        lines.add("  known only at run time: its addresses" + (hasNames(upstream) ? " (DNS)" : "")
+                + ", their health, its model versions");
         return lines;
     }
 

@@ -1,6 +1,6 @@
 package dev.isthmus.gateway.cli;
 
-/** Arguments that a command cannot be given; the message says which, and what is expected. */
+/** Invalid arguments of a command; the message names them and what is expected. */
 final class UsageException extends Exception {
     private static final long serialVersionUID = 1L;
 

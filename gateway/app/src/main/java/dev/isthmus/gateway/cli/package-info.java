@@ -1,6 +1,4 @@
-/**
- * The command {@code isthmus}.
- */
+/** The command {@code isthmus}. */
 @NullMarked
 package dev.isthmus.gateway.cli;
 

@@ -27,11 +27,14 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
 
-/** The server behind the warm-up's gateway: has every model, and answers as much as it was sent, on the wire it was asked on. */
+/**
+ * The upstream server of the warm-up: serves every model, and responds with a tensor of the request's size on the
+ * request's wire.
+ */
 final class EchoServer implements AutoCloseable {
     private static final ServerMetadata SELF = new ServerMetadata("warm-up", "1", List.of("binary_tensor_data"));
     private static final IngressSettings SETTINGS = new IngressSettings(
-            BodyLimits.of(WarmUpMessages.MOST_BYTES),
+            BodyLimits.of(WarmUpMessages.MAX_BYTES),
             100,
             HeaderAllowList.of(List.of()),
             5,
@@ -65,7 +68,7 @@ final class EchoServer implements AutoCloseable {
         server.close();
     }
 
-    /** Takes one request. */
+    /** Handles one request. */
     private final class EchoCall implements RequestSink {
         private final Operation operation;
         private final Reply reply;

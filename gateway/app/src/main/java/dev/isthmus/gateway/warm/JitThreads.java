@@ -4,34 +4,34 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 
-/** The JIT compiler's threads, of which only what they take of the processor is to be seen. */
+/** Observes the JIT compiler threads by the CPU time of the process. */
 final class JitThreads {
-    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-    private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** Below this share of a processor they are at rest. */
-    private static final double REST = 0.3;
+    private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** Below this share of a processor they are considered idle. */
+    private static final double IDLE_SHARE = 0.3;
 
     private JitThreads() {}
 
     /**
-     * Waits until they have done what they were given: where processors are few, requests sent meanwhile would take half of
-     * their time. Not for long, because the gateway may be serving, too.
+     * Waits until they are idle: on few processors, requests sent meanwhile would compete with them for CPU time. Waits
+     * only briefly, because the gateway may be serving, too.
      *
      * @param endNanos as {@link System#nanoTime()}
      */
     static void await(long endNanos) throws InterruptedException {
         var process = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-        long end = Math.min(endNanos, System.nanoTime() + MOST_NANOS);
+        long end = Math.min(endNanos, System.nanoTime() + MAX_WAIT_NANOS);
         long time = System.nanoTime();
         long used = process.getProcessCpuTime();
         double share;
         do {
-            TimeUnit.NANOSECONDS.sleep(LOOK_NANOS);
+            TimeUnit.NANOSECONDS.sleep(SAMPLE_NANOS);
             long timeNow = System.nanoTime();
             long usedNow = process.getProcessCpuTime();
             share = (double) (usedNow - used) / (timeNow - time);
             time = timeNow;
             used = usedNow;
-        } while (share > REST && time < end);
+        } while (share > IDLE_SHARE && time < end);
     }
 }

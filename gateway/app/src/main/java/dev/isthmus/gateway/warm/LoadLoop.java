@@ -17,9 +17,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** The same request many times, a few at once. Owns the request. */
+/** Sends the same request repeatedly, a few at a time. Owns the request. */
 final class LoadLoop {
-    private static final int AT_ONCE = 4;
+    private static final int CONCURRENCY = 4;
 
     private final Upstream gateway;
     private final ModelRef model;
@@ -40,10 +40,10 @@ final class LoadLoop {
     }
 
     /**
-     * Sends the requests and waits for the answers, until it is late.
+     * Sends the requests and waits for the responses, or until the timeout.
      *
-     * @param nanos how long that may take; none or less for not at all
-     * @return requests that were answered, or 0 where it was late
+     * @param nanos the timeout; 0 or less to skip the run
+     * @return the number of responses, or 0 on timeout
      */
     int run(EventLoop loop, long nanos) throws Exception {
         if (nanos <= 0) {
@@ -59,36 +59,36 @@ final class LoadLoop {
         }
     }
 
-    /** One run. Lives on the loop. */
+    /** One run. Used on the loop. */
     private final class LoadRound {
         private final CompletableFuture<Integer> ended = new CompletableFuture<>();
         private final EventLoop loop;
-        private int left = times;
-        private int underWay;
+        private int remaining = times;
+        private int inFlight;
 
         LoadRound(EventLoop loop) {
             this.loop = loop;
         }
 
         void begin() {
-            for (int i = 0; i < AT_ONCE; i++) {
+            for (int i = 0; i < CONCURRENCY; i++) {
                 next();
             }
         }
 
         void stop() {
-            left = 0;
+            remaining = 0;
         }
 
         void next() {
-            if (left == 0) {
-                if (underWay == 0) {
+            if (remaining == 0) {
+                if (inFlight == 0) {
                     ended.complete(times);
                 }
                 return;
             }
-            left--;
-            underWay++;
+            remaining--;
+            inFlight++;
             Call call = new Call(
                     new Operation.Infer(model, new BodyForm.RestForm(RestBody.ALL_JSON, -1, null), false),
                     Call.NO_DEADLINE,
@@ -98,19 +98,19 @@ final class LoadLoop {
             gateway.infer(call, model, request.retained(), new LoadReply(this));
         }
 
-        /** Never at once: the answer may have come within {@link #next}. */
+        /** Continues in a new task: the response may have arrived within {@link #next}. */
         void answered() {
-            underWay--;
+            inFlight--;
             loop.execute(this::next);
         }
 
         void failed(OipException failure) {
-            left = 0;
+            remaining = 0;
             ended.completeExceptionally(failure);
         }
     }
 
-    /** The end of one request. */
+    /** Receives one response. */
     private record LoadReply(LoadRound round) implements Reply {
         @Override
         public void message(ReplyMessage answer) {

@@ -1,26 +1,27 @@
 package dev.isthmus.gateway.warm;
 
-/** Tells from the time that equal rounds take when they no longer become faster. */
+/** Detects from the duration of equal rounds when they no longer become faster. */
 final class SteadyStateDetector {
-    /** A round is faster than those before only when it takes less than this share of their best. */
+    /** A round counts as faster only if it takes less than this share of the best one. */
     private static final double FASTER = 0.95;
 
-    private final int patience;
-    private final int least;
+    private final int maxSlowRounds;
+    private final int minRounds;
     private long best = Long.MAX_VALUE;
     private int rounds;
     private int sinceBest;
 
     /**
-     * @param least rounds before which nothing is steady: compilers begin when code has run for a while
-     * @param patience rounds in a row that are not faster
+     * @param minRounds rounds before which the state is never steady: compilation starts only after code has run for a
+     *     while
+     * @param maxSlowRounds consecutive rounds that are not faster
      */
-    SteadyStateDetector(int least, int patience) {
-        this.least = least;
-        this.patience = patience;
+    SteadyStateDetector(int minRounds, int maxSlowRounds) {
+        this.minRounds = minRounds;
+        this.maxSlowRounds = maxSlowRounds;
     }
 
-    /** A round is over; returns whether rounds no longer become faster. */
+    /** Records a round; returns whether rounds no longer become faster. */
     boolean steady(long nanos) {
         rounds++;
         if (nanos < best * FASTER) {
@@ -29,6 +30,6 @@ final class SteadyStateDetector {
         } else {
             sinceBest++;
         }
-        return rounds >= least && sinceBest >= patience;
+        return rounds >= minRounds && sinceBest >= maxSlowRounds;
     }
 }

@@ -1,8 +1,8 @@
 package dev.isthmus.gateway.warm;
 
 /**
- * The sizes of tensors that are exercised: a few numbers; as much JSON as takes a while to read and print; and an image, whose
- * frames and reads are so many that what is done for each of them is compiled as what is done for a request. Owns them.
+ * The tensor sizes of the workload: a few numbers; JSON that takes a while to parse and print; and an image, with so
+ * many frames and reads that per-frame code is compiled as well as per-request code. Owns the tensors.
  */
 record TensorSizes(WarmUpMessages small, WarmUpMessages text, WarmUpMessages image) implements AutoCloseable {
     private static final int SMALL = 16;
@@ -13,7 +13,7 @@ record TensorSizes(WarmUpMessages small, WarmUpMessages text, WarmUpMessages ima
         this(new WarmUpMessages(SMALL), new WarmUpMessages(TEXT), new WarmUpMessages(IMAGE));
     }
 
-    /** The largest that a request with a body of so many bytes may have had. */
+    /** The largest size whose request may have a body of this many bytes. */
     WarmUpMessages of(long bytes) {
         return bytes < text.tensorBytes() ? small : bytes < image.tensorBytes() ? text : image;
     }

@@ -6,72 +6,72 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Exercises the code that requests go through, once, so that the JIT compiler has been at work before the gateway calls
- * itself ready: until it is faster no more, or for as long as it may take. A failure ends it like success.
+ * Runs the request path once before the gateway reports itself ready, so that the JIT compiler has done its work: until
+ * it no longer becomes faster, or up to a time limit. A failure ends it like success.
  */
 public final class WarmUp {
-    /** All threads of warm-ups, also those that their gateways start: a thread belongs where the one belongs that starts it. */
+    /** All warm-up threads, including those that its gateways start: a thread inherits its starter's group. */
     static final ThreadGroup THREADS = new ThreadGroup("isthmus-warm-up");
 
     private static final Logger LOG = LoggerFactory.getLogger(WarmUp.class);
     private static final int FIRST_ROUNDS = 3;
-    private static final int LEAST_ROUNDS = 10;
-    private static final int PATIENCE = 4;
-    private static final long NANOS_A_MILLI = 1_000_000;
+    private static final int MIN_ROUNDS = 10;
+    private static final int MAX_SLOW_ROUNDS = 4;
+    private static final long NANOS_PER_MILLI = 1_000_000;
 
-    private volatile boolean over;
+    private volatile boolean finished;
 
-    /** Whether it has ended; before it was begun it has not. Any thread. */
+    /** Whether it has finished. Thread-safe. */
     public boolean over() {
-        return over;
+        return finished;
     }
 
     /**
-     * Begins, on a thread of its own.
+     * Starts it on a thread of its own.
      *
-     * @param most how long it may take; zero for no warm-up at all
-     * @param then runs when it has ended
+     * @param limit the time limit; zero skips the warm-up
+     * @param then runs when it has finished
      */
-    public void begin(Duration most, Runnable then) {
-        if (most.isZero()) {
-            over = true;
+    public void begin(Duration limit, Runnable then) {
+        if (limit.isZero()) {
+            finished = true;
             then.run();
             return;
         }
         Thread.ofPlatform().daemon().name("isthmus-warm-up").start(() -> {
-            run(most);
+            run(limit);
             then.run();
         });
     }
 
-    /** The same on this thread: returns when it is over. */
-    public void run(Duration most) {
-        long begun = System.nanoTime();
+    /** Runs it on this thread. */
+    public void run(Duration limit) {
+        long start = System.nanoTime();
         try {
-            FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(begun + most.toNanos()));
+            FutureTask<Integer> exercise = new FutureTask<>(() -> exercise(start + limit.toNanos()));
             Thread.ofPlatform().group(THREADS).daemon().name("isthmus-exercise").start(exercise);
             int requests = exercise.get();
             LOG.info(
-                    "warm after {} requests of its own in {} ms",
+                    "warm-up finished: {} requests in {} ms",
                     requests,
-                    (System.nanoTime() - begun) / NANOS_A_MILLI);
+                    (System.nanoTime() - start) / NANOS_PER_MILLI);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (Exception e) {
             LOG.warn("the warm-up failed; the first requests will take longer", e);
         } finally {
-            // What the warm-up used goes back now, and not when the first clients are served.
+            // Collect the warm-up's garbage now rather than while the first clients are served.
             System.gc();
-            over = true;
+            finished = true;
         }
     }
 
     /**
-     * Twice, shortly and in earnest: what the end of the first does to event loops, which the compilers had not seen, would
-     * otherwise discard what they made of the code that everything runs on, just when clients come.
+     * Runs twice, briefly and then fully: shutting down the first run exercises event loop code that was not compiled
+     * before, which would otherwise invalidate compiled code just when clients arrive.
      */
     private static int exercise(long endNanos) throws Exception {
         return WarmUpWorkload.run(new SteadyStateDetector(FIRST_ROUNDS, 0), endNanos)
-                + WarmUpWorkload.run(new SteadyStateDetector(LEAST_ROUNDS, PATIENCE), endNanos);
+                + WarmUpWorkload.run(new SteadyStateDetector(MIN_ROUNDS, MAX_SLOW_ROUNDS), endNanos);
     }
 }

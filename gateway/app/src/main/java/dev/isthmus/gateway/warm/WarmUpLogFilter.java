@@ -7,7 +7,7 @@ import ch.qos.logback.core.spi.FilterReply;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Marker;
 
-/** Keeps what the warm-up's gateway and server tell out of the log, unless it is a fault; named in {@code logback.xml}. */
+/** Drops the log events of the warm-up's threads below ERROR; configured in {@code logback.xml}. */
 public final class WarmUpLogFilter extends TurboFilter {
 
     @Override

@@ -21,9 +21,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Requests and answers with one FP32 tensor of a size, encoded afresh for who asks. Any thread. Owns the tensor. */
+/** Requests and responses with one FP32 tensor, encoded for each call. Thread-safe. Owns the tensor. */
 final class WarmUpMessages implements AutoCloseable {
-    static final int MOST_BYTES = 1 << 20;
+    static final int MAX_BYTES = 1 << 20;
 
     private static final ByteBufAllocator ALLOCATOR = UnpooledByteBufAllocator.DEFAULT;
     private static final Transcoder TRANSCODER = new Transcoder(WireLimits.DEFAULT);
@@ -36,7 +36,7 @@ final class WarmUpMessages implements AutoCloseable {
         this.floats = floats;
         this.data = ALLOCATOR.directBuffer(tensorBytes(), tensorBytes());
         for (int i = 0; i < floats; i++) {
-            // As pixels are: of nine digits, and of both signs.
+            // Like pixels: nine digits, both signs.
             data.writeFloatLE((i * 37 % 255) / 255f - 0.25f);
         }
     }
@@ -50,7 +50,7 @@ final class WarmUpMessages implements AutoCloseable {
         return floats * Float.BYTES;
     }
 
-    /** @param binary on the REST wire: whether the tensor stands behind the JSON */
+    /** @param binary on the REST wire: whether the tensor is binary data after the JSON */
     InferMessage request(ModelRef model, Wire wire, boolean binary) {
         InferRequest request = new InferRequest(model, "", Map.of(), List.of(tensor("in")), List.of());
         return TRANSCODER.request(

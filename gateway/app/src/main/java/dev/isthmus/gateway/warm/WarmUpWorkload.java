@@ -26,14 +26,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The requests of a warm-up: all ways through a gateway with upstreams of both protocols, small and large, in equal rounds. */
+/**
+ * The requests of a warm-up: small and large, over every path through a gateway with upstreams of both protocols, in
+ * equal rounds.
+ */
 final class WarmUpWorkload {
-    private static final int SMALL_A_ROUND = 500;
-    private static final int TEXT_A_ROUND = 4;
-    private static final int IMAGE_A_ROUND = 16;
+    private static final int SMALL_PER_ROUND = 500;
+    private static final int TEXT_PER_ROUND = 4;
+    private static final int IMAGE_PER_ROUND = 16;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-    private final List<LoadLoop> errands = new ArrayList<>();
+    private final List<LoadLoop> loadLoops = new ArrayList<>();
     private final EventLoop loop;
     private final ByteBufAllocator allocator;
 
@@ -43,15 +46,15 @@ final class WarmUpWorkload {
     }
 
     /**
-     * Exercises until it is steady or late. Blocks; leaves nothing behind.
+     * Runs rounds until the state is steady or the time is up. Blocks; releases everything it used.
      *
-     * @param pace tells when it is steady
+     * @param detector detects the steady state
      * @param endNanos as {@link System#nanoTime()}
-     * @return requests that were answered
+     * @return the number of responses
      */
-    static int run(SteadyStateDetector pace, long endNanos) throws Exception {
+    static int run(SteadyStateDetector detector, long endNanos) throws Exception {
         Transport transport = Transport.best();
-        // One of its own, that ends with it: an allocator keeps some of what it once had.
+        // Its own allocator: an allocator caches memory, which ends with this one.
         ByteBufAllocator allocator = BufferAllocators.fresh();
         EventLoopGroup loops = new MultiThreadIoEventLoopGroup(
                 1, new DefaultThreadFactory("isthmus-warm-loop", true), transport.ioHandlerFactory());
@@ -60,13 +63,13 @@ final class WarmUpWorkload {
                 Gateway gateway = Gateway.start(config(echo.port()), allocator)) {
             int port = gateway.addresses().get(0).getPort();
             UpstreamSettings settings = UpstreamSettings.of(
-                    "warm-up", new Endpoint("127.0.0.1", port), TIMEOUT, TIMEOUT, WarmUpMessages.MOST_BYTES);
+                    "warm-up", new Endpoint("127.0.0.1", port), TIMEOUT, TIMEOUT, WarmUpMessages.MAX_BYTES);
             try (Upstream rest =
                             new RestUpstream(settings, ServerCapabilities.unknown(), PoolLimits.DEFAULT, allocator);
                     Upstream grpc = new GrpcUpstream(settings, ServerCapabilities.unknown(), allocator)) {
-                WarmUpWorkload exercise = new WarmUpWorkload(loops.next(), allocator);
-                exercise.addAll(rest, grpc, sizes);
-                return exercise.rounds(pace, endNanos);
+                WarmUpWorkload workload = new WarmUpWorkload(loops.next(), allocator);
+                workload.addAll(rest, grpc, sizes);
+                return workload.rounds(detector, endNanos);
             }
         } finally {
             loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).syncUninterruptibly();
@@ -86,40 +89,40 @@ final class WarmUpWorkload {
         return ConfigLoader.parse("warm-up", text, Path.of("."));
     }
 
-    /** Large tensors are gathered for another try where there may be one, and go on as they come where not. */
+    /** Large requests are buffered if they may be retried, and forwarded in parts if not. */
     private void addAll(Upstream rest, Upstream grpc, TensorSizes sizes) {
         for (ModelRef model : List.of(ModelRef.of("grpc"), ModelRef.of("rest"))) {
-            add(rest, model, sizes.small().request(model, Wire.REST, false), SMALL_A_ROUND);
-            add(rest, model, sizes.small().request(model, Wire.REST, true), SMALL_A_ROUND);
-            add(grpc, model, sizes.small().request(model, Wire.PROTOBUF, false), SMALL_A_ROUND);
-            add(rest, model, sizes.text().request(model, Wire.REST, false), TEXT_A_ROUND);
+            add(rest, model, sizes.small().request(model, Wire.REST, false), SMALL_PER_ROUND);
+            add(rest, model, sizes.small().request(model, Wire.REST, true), SMALL_PER_ROUND);
+            add(grpc, model, sizes.small().request(model, Wire.PROTOBUF, false), SMALL_PER_ROUND);
+            add(rest, model, sizes.text().request(model, Wire.REST, false), TEXT_PER_ROUND);
         }
         for (ModelRef model : List.of(ModelRef.of("grpc"), ModelRef.of("rest"), ModelRef.of("passing"))) {
-            add(rest, model, sizes.image().request(model, Wire.REST, true), IMAGE_A_ROUND);
-            add(grpc, model, sizes.image().request(model, Wire.PROTOBUF, false), IMAGE_A_ROUND);
+            add(rest, model, sizes.image().request(model, Wire.REST, true), IMAGE_PER_ROUND);
+            add(grpc, model, sizes.image().request(model, Wire.PROTOBUF, false), IMAGE_PER_ROUND);
         }
     }
 
     private void add(Upstream client, ModelRef model, InferMessage request, int times) {
-        errands.add(new LoadLoop(client, model, request, times, allocator));
+        loadLoops.add(new LoadLoop(client, model, request, times, allocator));
     }
 
-    private int rounds(SteadyStateDetector pace, long endNanos) throws Exception {
+    private int rounds(SteadyStateDetector detector, long endNanos) throws Exception {
         try {
             int requests = 0;
-            long took;
+            long elapsed;
             do {
-                long begun = System.nanoTime();
-                for (LoadLoop errand : errands) {
-                    requests += errand.run(loop, endNanos - System.nanoTime());
+                long start = System.nanoTime();
+                for (LoadLoop loadLoop : loadLoops) {
+                    requests += loadLoop.run(loop, endNanos - System.nanoTime());
                 }
-                took = System.nanoTime() - begun;
+                elapsed = System.nanoTime() - start;
                 JitThreads.await(endNanos);
-            } while (System.nanoTime() < endNanos && !pace.steady(took));
+            } while (System.nanoTime() < endNanos && !detector.steady(elapsed));
             return requests;
         } finally {
-            // On the loop, where a run that was late has been stopped before.
-            loop.submit(() -> errands.forEach(LoadLoop::release)).sync();
+            // On the loop, after a run that timed out was stopped there.
+            loop.submit(() -> loadLoops.forEach(LoadLoop::release)).sync();
         }
     }
 }

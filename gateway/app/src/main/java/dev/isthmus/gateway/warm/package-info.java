@@ -1,6 +1,6 @@
 /**
- * The warm-up: a gateway of its own, between a client and a server of its own, all in this process and on loopback, is kept
- * busy until requests take no less time any more. Nothing of it is seen by the user's clients, servers, metrics or limits.
+ * The warm-up: a gateway of its own between a client and a server, all in this process and on loopback, handles
+ * requests until they no longer become faster. Invisible to the user's clients, servers, metrics and limits.
  */
 @NullMarked
 package dev.isthmus.gateway.warm;

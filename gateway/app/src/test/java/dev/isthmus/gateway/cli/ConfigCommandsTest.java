@@ -79,37 +79,35 @@ class ConfigCommandsTest {
                         "version: the client names none; 'default_version' is 'good', a label of version 3",
                         "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': does not match",
                         "rule: header x-canary is '*' -> 'stable': does not match",
-                        "target 'stable': 75% of such calls -> upstream 't', model 'resnet50', version 3",
-                        "target 'canary': 25% of such calls -> upstream 'm', model 'resnet', version 9",
-                        "sticky: by header x-user; this call has none, so that chance decides",
-                        "ramp: 'canary' gets 1%, 5%, 25%, 50%, 100% in turn, each for 5m and 100 calls at least; back to"
-                                + " nothing where more than 1% of its calls fail, or are 1.5 times as slow as the"
-                                + " others'",
+                        "target 'stable': 75% of these calls -> upstream 't', model 'resnet50', version 3",
+                        "target 'canary': 25% of these calls -> upstream 'm', model 'resnet', version 9",
+                        "sticky: by header x-user; this call has none, so the target is chosen at random",
+                        "ramp: 'canary' gets 1%, 5%, 25%, 50%, 100% in turn, each for at least 5m and 100 calls; back to"
+                                + " 0 if more than 1% of its calls fail, or they take 1.5 times as long as those of the"
+                                + " other targets",
                         "shadow 'm': 10% of the calls copied -> upstream 'm', model 'next', version 3, for at most 5s,"
-                                + " answers compared",
-                        "fallback: where the call failed as a fleet fails -> upstream 'local', model 'digits',"
-                                + " version 3",
-                        "rate: 100 requests and 10MiB a second for each value of header x-api-key, that of 1s at once;"
-                                + " more are refused with 429",
-                        "timeout: 10s, where the client gives no deadline",
+                                + " responses compared",
+                        "fallback: if the upstream fails -> upstream 'local', model 'digits', version 3",
+                        "rate: 100 requests and 10MiB per second for each value of header x-api-key, in bursts of up to"
+                                + " 1s; more are rejected with 429",
+                        "timeout: 10s, unless the client sets a deadline",
                         "upstream 't': grpc, least_request over a:1",
-                        "  timeout: 60s in all, 2s for one try",
+                        "  timeout: 60s in total, 2s per attempt",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
-                        "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
+                        "  outliers: 5 consecutive failures eject a server for 5s, at most 50% of them at once",
                         "  breaker: never opens; at most 1000 concurrent calls",
-                        "  only a running gateway knows: its addresses (DNS), which of them are healthy, which versions it"
-                                + " has",
+                        "  known only at run time: its addresses (DNS), their health, its model versions",
                         "upstream 'm': rest, least_request over 10.0.0.1:1",
-                        "  timeout: 60s in all",
+                        "  timeout: 60s in total",
                         "  retries: 1 on another server, on unsent, unavailable; at most 20% of the calls, bodies of at"
                                 + " most 4MiB",
-                        "  outliers: 5 failures in a row eject a server for 5s, at most 50% of them at once",
+                        "  outliers: 5 consecutive failures eject a server for 5s, at most 50% of them at once",
                         "  breaker: never opens; at most 1000 concurrent calls",
-                        "  only a running gateway knows: its addresses, which of them are healthy, which versions it has",
-                        "upstream 'local': in the gateway itself, a thread for each core, 256 calls may wait, all models loaded,"
+                        "  known only at run time: its addresses, their health, its model versions",
+                        "upstream 'local': in-process, one thread per core, 256 calls may wait, all models loaded,"
                                 + " on cpu",
-                        "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are refused with 503");
+                        "gateway: bodies of at most 64MiB, 10000 concurrent calls; more are rejected with 503");
     }
 
     @Test
@@ -118,9 +116,9 @@ class ConfigCommandsTest {
                 .contains(
                         "model 'resnet-prod' is an alias of model 'resnet'",
                         "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': matches",
-                        "rule: header x-canary is '*' -> 'stable': matches, but comes later",
-                        "target 'stable': 0% of such calls -> upstream 't', model 'resnet50', version 3",
-                        "target 'canary': 100% of such calls -> upstream 'm', model 'resnet', version 9");
+                        "rule: header x-canary is '*' -> 'stable': matches, but an earlier rule applies",
+                        "target 'stable': 0% of these calls -> upstream 't', model 'resnet50', version 3",
+                        "target 'canary': 100% of these calls -> upstream 'm', model 'resnet', version 9");
     }
 
     @ParameterizedTest
@@ -135,22 +133,22 @@ class ConfigCommandsTest {
     @Test
     void explain_stickyKey_isNamed() throws IOException {
         assertThat(explained("resnet", "--header", "x-user=ann"))
-                .contains("sticky: by header x-user; the hash of 'ann' decides on the target and the server, always"
-                        + " alike: 'stable' by the configured weights, which the ramp changes");
+                .contains("sticky: by header x-user; the hash of 'ann' selects the target and the server, always"
+                        + " the same: 'stable' by the configured weights, which the ramp changes");
         assertThat(explained("resnet", "--header", "x-user=ann", "--header", "x-canary=1"))
-                .contains("sticky: by header x-user; the hash of 'ann' decides on the server, always alike; the rule"
-                        + " decided on the target");
+                .contains("sticky: by header x-user; the hash of 'ann' selects the server, always the same; the rule"
+                        + " selects the target");
     }
 
     @Test
     void explain_sequence_comesBeforeTheStickyKey() throws IOException {
         assertThat(explained("resnet", "--header", "x-user=ann", "--parameter", "sequence_id=7"))
                 .contains(
-                        "sequence: the hash of '7' decides on the target and the server where it begins, always alike:"
+                        "sequence: the hash of '7' selects the target and the server when it starts, always the same:"
                                 + " 'stable' by the configured weights, which the ramp changes; it stays there")
                 .noneMatch(line -> line.startsWith("sticky"));
         assertThat(explained("resnet", "--parameter", "sequence_id=0"))
-                .contains("sticky: by header x-user; this call has none, so that chance decides");
+                .contains("sticky: by header x-user; this call has none, so the target is chosen at random");
     }
 
     @Test
@@ -162,21 +160,21 @@ class ConfigCommandsTest {
         assertThat(run("explain", file, "m", "--version", "3")).isZero();
         assertThat(out.toString())
                 .contains("version: the client asks for '3'", "no target serves version '3': 404")
-                .doesNotContain("of such calls");
+                .doesNotContain("of these calls");
     }
 
     @Test
     void explain_namedVersion_goesToTheTargetsThatServeIt() throws IOException {
         assertThat(explained("resnet", "--version", "9"))
                 .contains(
-                        "target 'canary': 100% of such calls -> upstream 'm', model 'resnet', version 9",
-                        "target 'stable': 0% of such calls -> upstream 't', model 'resnet50', version 9");
+                        "target 'canary': 100% of these calls -> upstream 'm', model 'resnet', version 9",
+                        "target 'stable': 0% of these calls -> upstream 't', model 'resnet50', version 9");
         assertThat(explained("resnet", "--version", "5", "--header", "x-canary=yes", "--parameter", "tier=gold"))
                 .contains(
-                        "target 'canary': none of such calls, since it has version 9",
-                        "target 'stable': 100% of such calls -> upstream 't', model 'resnet50', version 5",
+                        "target 'canary': none of these calls, because it has version 9",
+                        "target 'stable': 100% of these calls -> upstream 't', model 'resnet50', version 5",
                         "rule: header x-canary is 'yes' and parameter tier is 'gold*' -> 'canary': matches, but its"
-                                + " target has another version",
+                                + " target serves another version",
                         "rule: header x-canary is '*' -> 'stable': matches");
     }
 
@@ -184,15 +182,15 @@ class ConfigCommandsTest {
     void explain_pattern_keepsTheNameThatIsAsked() throws IOException {
         assertThat(explained("llm-7b"))
                 .contains(
-                        "model 'llm-7b' is taken by the pattern 'llm-*'",
-                        "version: the client names none; the server chooses, its latest as a rule",
-                        "target 't': 100% of such calls -> upstream 't', model 'llm-7b', the version that the server"
+                        "model 'llm-7b' is matched by the pattern 'llm-*'",
+                        "version: the client names none; the server chooses, usually its latest",
+                        "target 't': 100% of these calls -> upstream 't', model 'llm-7b', the version that the server"
                                 + " chooses");
     }
 
     @Test
     void explain_modelThatIsNotListed_goesToTheDefault() throws IOException {
-        assertThat(explained("other")).contains("model 'other' is not configured", "default upstream 'm' takes it");
+        assertThat(explained("other")).contains("model 'other' is not configured", "default upstream 'm' serves it");
     }
 
     @Test
@@ -200,7 +198,7 @@ class ConfigCommandsTest {
         String file = file("d.yaml", FLEET.replace("try_timeout", "discover: true, try_timeout"));
         assertThat(run("explain", file, "llm-7b")).isZero();
         assertThat(out.toString())
-                .contains("model 'llm-7b' is taken by the pattern 'llm-*'")
+                .contains("model 'llm-7b' is matched by the pattern 'llm-*'")
                 .doesNotContain("repository index");
     }
 
@@ -210,8 +208,8 @@ class ConfigCommandsTest {
         assertThat(run("explain", file, "other")).isZero();
         assertThat(out.toString())
                 .contains(
-                        "discovery: the first of these upstreams whose repository index lists it takes it: t",
-                        "otherwise default upstream 'm' takes it");
+                        "discovery: the first of these upstreams whose repository index lists it serves it: t",
+                        "otherwise default upstream 'm' serves it");
     }
 
     @Test

@@ -104,7 +104,7 @@ class IsthmusCommandTest {
             serve --port                   | isthmus serve: --port: N is expected after it
             serve --config                 | isthmus serve: --config: FILE is expected after it
             serve -c --port 1              | isthmus serve: --config: FILE is expected after it
-            serve --prot 1                 | isthmus serve: there is no option '--prot'
+            serve --prot 1                 | isthmus serve: unknown option '--prot'
             'serve --host '                | isthmus serve: --host: HOST is expected, got ''
             diff a.yaml                    | isthmus diff: OLD NEW is expected, got a.yaml
             validate                       | isthmus validate: FILE is expected, got none

@@ -16,6 +16,6 @@ class TrainingRunTest {
         StringWriter out = new StringWriter();
         Console console = new Console(new PrintWriter(out), new PrintWriter(out));
         assertThat(training.run(Arguments.of(training, List.of()), console)).isZero();
-        assertThat(out.toString()).contains("takes REST and gRPC on 127.0.0.1");
+        assertThat(out.toString()).contains("serves REST and gRPC on 127.0.0.1");
     }
 }

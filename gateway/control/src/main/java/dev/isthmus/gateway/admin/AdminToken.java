@@ -36,8 +36,8 @@ final class AdminToken {
         if (file == null) {
             throw new OipException(
                     ErrorCode.PERMISSION_DENIED,
-                    "changes are disabled: admin.token_file is not configured; set it to a file with the token that changes"
-                            + " require");
+                    "changes are disabled: admin.token_file is not configured; set it to a file with the token that"
+                            + " changes require");
         }
         if (authorization == null || !authorization.regionMatches(true, 0, SCHEME, 0, SCHEME.length())) {
             throw new OipException(

@@ -115,15 +115,16 @@ public final class Catalogue implements AutoCloseable {
         LongSupplier time = resources.nanoTime();
         CatalogueRequests requests = new CatalogueRequests(loop, resources.allocator(), meters::failed, index);
         ConcurrencyLimiter limiter = new ConcurrencyLimiter(MAX_IN_FLIGHT);
-        this.indexes =
-                new RepositoryIndexes(records, locations, settings.discovering(), requests, limiter, time, resources.random());
+        this.indexes = new RepositoryIndexes(
+                records, locations, settings.discovering(), requests, limiter, time, resources.random());
         ModelServers modelServers = new ModelServers(records);
-        this.models = new ModelMetadataCache(modelServers, locations, requests, limiter, new DriftLog(), time, resources.random());
-        this.onDemand =
-                new OnDemandChecks(loop, resources.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
+        this.models = new ModelMetadataCache(
+                modelServers, locations, requests, limiter, new DriftLog(), time, resources.random());
+        this.onDemand = new OnDemandChecks(
+                loop, resources.allocator(), time, upstream -> meters.failed(upstream, "model_ready"));
         this.readiness = new ModelReadinessLookup(locations, modelServers, onDemand);
-        this.servers =
-                new ServerMetadataPolls(records, requests, time, resources.random(), this::returned, snapshots::changed);
+        this.servers = new ServerMetadataPolls(
+                records, requests, time, resources.random(), this::returned, snapshots::changed);
         meters.register(locations.configured(), this::readyGauge, models.drift()::count);
     }
 

@@ -203,7 +203,8 @@ final class ModelMetadataCache {
                 if (metadata != null) {
                     ServerModel serverModel = servers.get(i);
                     boolean knownReady = serverModel.record().isReady(serverModel.model());
-                    described.add(new ModelDescription(serverModel.source(), serverModel.model(), knownReady, metadata));
+                    described.add(
+                            new ModelDescription(serverModel.source(), serverModel.model(), knownReady, metadata));
                 }
             }
             MergedModel.of(model.name(), described)
@@ -220,9 +221,14 @@ final class ModelMetadataCache {
         }
 
         /** The description of a single server is returned under the client's name, otherwise unchanged. */
-        private static ModelMetadata named(ModelMetadata descriptions, String name) {
+        private static ModelMetadata named(ModelMetadata metadata, String name) {
             return new ModelMetadata(
-                    name, descriptions.versions(), descriptions.platform(), descriptions.inputs(), descriptions.outputs(), descriptions.parameters());
+                    name,
+                    metadata.versions(),
+                    metadata.platform(),
+                    metadata.inputs(),
+                    metadata.outputs(),
+                    metadata.parameters());
         }
     }
 }

@@ -245,7 +245,8 @@ final class RepositoryIndexes {
 
         private IndexListing read(ReplyMessage answer) throws InvalidProtocolBufferException {
             if (!(answer instanceof ReplyMessage.Document document)) {
-                throw new InvalidProtocolBufferException("expected a document, got " + answer.getClass().getSimpleName());
+                throw new InvalidProtocolBufferException(
+                        "expected a document, got " + answer.getClass().getSimpleName());
             }
             byte[] content = ByteBufUtil.getBytes(document.content());
             return names

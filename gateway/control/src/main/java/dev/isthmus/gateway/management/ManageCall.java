@@ -149,7 +149,8 @@ public final class ManageCall {
                 .toList();
         return read(call, manage, reply, content -> {
             boolean ready = readyOnly(content);
-            return new ManageFanOut(call, manage, content, selected, replies -> tell(manage, merged(replies), ready, reply))
+            return new ManageFanOut(
+                            call, manage, content, selected, replies -> tell(manage, merged(replies), ready, reply))
                     .begin();
         });
     }
@@ -200,7 +201,8 @@ public final class ManageCall {
                 call,
                 manage,
                 reply,
-                content -> new ManageFanOut(call, manage, content, servers, outcomes -> report(operation, outcomes, hooked))
+                content -> new ManageFanOut(
+                                call, manage, content, servers, outcomes -> report(operation, outcomes, hooked))
                         .begin());
     }
 
@@ -243,7 +245,8 @@ public final class ManageCall {
                 call,
                 manage,
                 reply,
-                content -> new ManageFanOut(call, manage, content, servers, replies -> sum(manage, replies, reply)).begin());
+                content -> new ManageFanOut(call, manage, content, servers, replies -> sum(manage, replies, reply))
+                        .begin());
     }
 
     /** Sums the statistics of the servers that responded; those of an unreachable server are unknown. */

@@ -48,7 +48,8 @@ final class ClusterMetrics implements AutoCloseable {
         }
         for (Rejection reason : Rejection.values()) {
             rejections.put(
-                    reason, counter("isthmus.upstream.rejected", "Calls rejected before any attempt", "reason", reason));
+                    reason,
+                    counter("isthmus.upstream.rejected", "Calls rejected before any attempt", "reason", reason));
         }
         exhausted = meters.add(Counter.builder("isthmus.upstream.retry.budget.exhausted")
                 .description("Retries that the retry budget did not allow")

@@ -30,7 +30,11 @@ final class HealthChecker implements AutoCloseable {
     private boolean failedBefore;
 
     HealthChecker(
-            String upstream, Replica replica, Checks checks, Supplier<Set<ModelRef>> models, ClusterResources resources) {
+            String upstream,
+            Replica replica,
+            Checks checks,
+            Supplier<Set<ModelRef>> models,
+            ClusterResources resources) {
         this.upstream = upstream;
         this.replica = replica;
         this.checks = checks;
@@ -127,7 +131,8 @@ final class HealthChecker implements AutoCloseable {
     private final class HealthReply implements Reply {
         @Override
         public void message(ReplyMessage response) {
-            note(response instanceof ReplyMessage.Ready is && is.ready(), true, "the server reports that it is not ready");
+            boolean ready = response instanceof ReplyMessage.Ready is && is.ready();
+            note(ready, true, "the server reports that it is not ready");
             response.release();
         }
 

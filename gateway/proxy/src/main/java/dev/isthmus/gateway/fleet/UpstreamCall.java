@@ -212,7 +212,7 @@ final class UpstreamCall implements Subscription {
     private boolean suspected() {
         if (lost.enough()) {
             LOG.warn(
-                    "upstream '{}': {} servers were lost while they processed a request for model '{}'; it is not retried",
+                    "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not retried",
                     shared.failures().upstream(),
                     request.model().name(),
                     LostReplicas.LIMIT);

@@ -82,8 +82,8 @@ class ConfigCommandsTest {
                         "target 'stable': 75% of these calls -> upstream 't', model 'resnet50', version 3",
                         "target 'canary': 25% of these calls -> upstream 'm', model 'resnet', version 9",
                         "sticky: by header x-user; this call has none, so the target is chosen at random",
-                        "ramp: 'canary' gets 1%, 5%, 25%, 50%, 100% in turn, each for at least 5m and 100 calls; back to"
-                                + " 0 if more than 1% of its calls fail, or they take 1.5 times as long as those of the"
+                        "ramp: 'canary' gets 1%, 5%, 25%, 50%, 100% in turn, each for at least 5m and 100 calls;"
+                                + " back to 0 if more than 1% of its calls fail, or they take 1.5 times as long as those of the"
                                 + " other targets",
                         "shadow 'm': 10% of the calls copied -> upstream 'm', model 'next', version 3, for at most 5s,"
                                 + " responses compared",

@@ -34,8 +34,8 @@ record AdminAccess(AdminHosts hosts) {
             if (host == null || !same(origin, host)) {
                 return AdminResponse.error(
                         403,
-                        "header Origin: requests from other sites are rejected, got '" + origin + "' for the host '" + host
-                                + "'");
+                        "header Origin: requests from other sites are rejected, got '" + origin + "' for the host '"
+                                + host + "'");
             }
         }
         String site = request.headers().get(FETCH_SITE);

@@ -82,7 +82,7 @@ public sealed interface IndexListing {
                 source,
                 new OipException(
                         ErrorCode.BAD_UPSTREAM_ANSWER,
-                        "upstream '" + source.upstream() + "' sent an index of " + entries + " models, expected at most "
-                                + MetadataLimits.ENTRIES));
+                        "upstream '" + source.upstream() + "' sent an index of " + entries
+                                + " models, expected at most " + MetadataLimits.ENTRIES));
     }
 }

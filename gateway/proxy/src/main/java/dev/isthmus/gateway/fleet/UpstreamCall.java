@@ -214,8 +214,8 @@ final class UpstreamCall implements Subscription {
             LOG.warn(
                     "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not retried",
                     shared.failures().upstream(),
-                    request.model().name(),
-                    LostReplicas.LIMIT);
+                    LostReplicas.LIMIT,
+                    request.model().name());
         }
         return lost.enough();
     }
@@ -247,7 +247,8 @@ final class UpstreamCall implements Subscription {
         long left = deadline.left(shared.nanoTime().getAsLong());
         boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
         boolean deadlinePassed = !timedOut && deadline.own() && left <= 0;
-        boolean lastAttemptTimedOut = timedOut && failure.processed() == Processed.MAYBE && tried.size() > 1 && left <= SLACK_NANOS;
+        boolean lastAttemptTimedOut =
+                timedOut && failure.processed() == Processed.MAYBE && tried.size() > 1 && left <= SLACK_NANOS;
         return deadlinePassed || lastAttemptTimedOut ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
     }
 

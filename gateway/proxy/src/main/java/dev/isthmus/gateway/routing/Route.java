@@ -46,7 +46,8 @@ public final class Route {
         this.key = key;
         this.seed = StickyHash.of(key);
         this.config = config;
-        this.split = new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, modelNames));
+        this.split =
+                new WeightedTargets(config.allTargets(), target -> WeightedTarget.of(target, upstreams, modelNames));
         this.rules =
                 config.rules().stream().map(rule -> RoutingRule.of(rule, split)).toList();
         this.sticky = StickyKey.of(config.sticky());

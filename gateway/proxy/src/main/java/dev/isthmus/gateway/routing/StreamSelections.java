@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 public final class StreamSelections {
     private final Map<String, String> armByRoute = new HashMap<>();
 
-    WeightedTarget arm(String route, WeightedTargets split, @Nullable RequestedVersion version, RandomGenerator random) {
+    WeightedTarget arm(
+            String route, WeightedTargets split, @Nullable RequestedVersion version, RandomGenerator random) {
         if (split.size() == 1) {
             return split.at(0);
         }

@@ -61,8 +61,9 @@ final class ShadowCopy implements Reply {
         try {
             ServerFeatures peer = target.upstream().peer();
             // The shadow must not write to shared memory regions, which belong to the primary call.
-            ServerFeatures peerWithoutSharedMemory = new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
-            InferMessage message = source.prepare(peerWithoutSharedMemory, target.model());
+            ServerFeatures unshared =
+                    new ServerFeatures(peer.wire(), peer.dialect(), peer.binaryTensorData(), false);
+            InferMessage message = source.prepare(unshared, target.model());
             if (hold(size(message))) {
                 started = shadow.runtime().now();
                 sent = true;
@@ -194,7 +195,12 @@ final class ShadowCopy implements Reply {
             shadow.runtime()
                     .comparer()
                     .take(new ResponsePair(
-                            shadow.figures(), shadow.transcoder(), call.allocator(), primary, shadowResponse, () -> memory.give(bytes)));
+                            shadow.figures(),
+                            shadow.transcoder(),
+                            call.allocator(),
+                            primary,
+                            shadowResponse,
+                            () -> memory.give(bytes)));
         }
     }
 

@@ -111,7 +111,11 @@ final class DnsWatcher implements Registration {
                 return;
             }
             if (failures == 0) {
-                LOG.warn("'{}' could not be resolved, its last {} servers stay in use: {}", lookup.name(), servers.size(), cause.getMessage());
+                LOG.warn(
+                        "'{}' could not be resolved, its last {} servers stay in use: {}",
+                        lookup.name(),
+                        servers.size(),
+                        cause.getMessage());
             }
             failures = Math.min(failures + 1, MAX_DOUBLINGS);
             again(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));

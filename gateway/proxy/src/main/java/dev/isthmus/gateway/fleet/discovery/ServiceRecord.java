@@ -34,7 +34,8 @@ record ServiceRecord(int priority, int port, String target) {
 
     private static ServiceRecord read(ByteBuf content) {
         if (content.readableBytes() <= FIXED_BYTES) {
-            throw new CorruptedFrameException("SRV record has " + content.readableBytes() + " bytes, expected more than " + FIXED_BYTES);
+            throw new CorruptedFrameException(
+                    "SRV record has " + content.readableBytes() + " bytes, expected more than " + FIXED_BYTES);
         }
         int priority = content.readUnsignedShort();
         content.readUnsignedShort();

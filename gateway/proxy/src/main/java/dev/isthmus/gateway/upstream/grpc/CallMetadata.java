@@ -48,7 +48,8 @@ final class CallMetadata {
             return head;
         }
         if (name.isEmpty() || !name.chars().allMatch(CallMetadata::inNames)) {
-            throw new IllegalArgumentException("metadata name '" + name + "' must consist of a-z, 0-9, '-', '_' and '.'");
+            throw new IllegalArgumentException(
+                    "metadata name '" + name + "' must consist of a-z, 0-9, '-', '_' and '.'");
         }
         if (name.endsWith(GrpcNames.BINARY_SUFFIX)) {
             return withBinary(head, name, value);

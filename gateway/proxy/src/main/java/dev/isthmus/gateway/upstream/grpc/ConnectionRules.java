@@ -17,8 +17,8 @@ record ConnectionRules(int connections, int waiting, Duration pingIdle, Duration
     ConnectionRules {
         if (connections < 1 || waiting < 0 || !pingIdle.isPositive() || !pingTimeout.isPositive()) {
             throw new IllegalArgumentException("connections must be at least 1, got " + connections
-                    + "; waiting calls at least 0, got " + waiting + "; ping idle time and timeout positive, got " + pingIdle
-                    + " and " + pingTimeout);
+                    + "; waiting calls at least 0, got " + waiting + "; ping idle time and timeout positive, got "
+                    + pingIdle + " and " + pingTimeout);
         }
     }
 

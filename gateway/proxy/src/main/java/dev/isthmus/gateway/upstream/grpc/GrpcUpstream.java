@@ -150,8 +150,8 @@ public final class GrpcUpstream implements Upstream {
         try {
             GrpcCall.CallTimeout timeout = new GrpcCall.CallTimeout(settings.nanosLeftOfStream(call), false);
             HeaderFieldList head = head(call, methods.modelStreamInfer().plain());
-            StreamCall stream =
-                    new StreamCall(pool(call), head, timeout, capabilities.dialect(), settings.returnedHeaders(), reply);
+            StreamCall stream = new StreamCall(
+                    pool(call), head, timeout, capabilities.dialect(), settings.returnedHeaders(), reply);
             stream.start();
             return stream;
         } catch (OipException e) {

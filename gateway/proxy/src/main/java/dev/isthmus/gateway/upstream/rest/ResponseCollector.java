@@ -111,7 +111,8 @@ final class ResponseCollector {
         }
         String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
-            throw failures.badAnswer("answered with content encoding '" + encoding + "', which was not requested", null);
+            throw failures.badAnswer(
+                    "answered with content encoding '" + encoding + "', which was not requested", null);
         }
     }
 

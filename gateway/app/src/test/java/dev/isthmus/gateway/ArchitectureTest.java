@@ -30,11 +30,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The directions of docs/explanation/architecture.md. */
+/** The dependency rules of docs/explanation/architecture.md. */
 class ArchitectureTest {
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
-            // What modules lend to each other's tests.
+            // Test fixtures shared between modules.
             .withImportOption(location -> !location.contains("-tests.jar"))
             .importPackages("dev.isthmus");
 
@@ -113,7 +113,7 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /** A call runs on an event loop: that type is said everywhere, so that nobody has to cast an executor. */
+    /** A call runs on an event loop: the type is declared everywhere, so that no executor is cast. */
     @Test
     void nettysChannels_stayAtTheEdges() {
         noClasses()
@@ -166,7 +166,7 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /** Readiness has one health checker, in {@code fleet}; the catalogue itself passes a client's own question on. */
+    /** Readiness has one health checker, in {@code fleet}; the catalogue only forwards a client's own request. */
     @Test
     void controlPlane_asksNoServerWhetherItIsReady() {
         for (String question : List.of("serverReady", "modelReady")) {
@@ -213,7 +213,7 @@ class ArchitectureTest {
                 .check(CLASSES);
     }
 
-    /** Whoever has read a name once knows what it is. */
+    /** A simple name is used for one type only. */
     @Test
     void simpleNames_standForOneType() {
         Map<String, List<String>> types = CLASSES.stream()
@@ -226,7 +226,7 @@ class ArchitectureTest {
         assertThat(types).isEmpty();
     }
 
-    /** A newcomer finds each package in docs/explanation/architecture.md. */
+    /** Every package is listed in docs/explanation/architecture.md. */
     @Test
     void packages_areOnTheMap() throws IOException {
         Path root = Path.of(System.getProperty("isthmus.root", ".."));

@@ -76,7 +76,7 @@ class GenerationTest {
                 null);
     }
 
-    /** A call that has begun. */
+    /** A call in flight. */
     private static RequestSink open(Generation generation) {
         assertThat(generation.enter()).isTrue();
         Call call = new Call(

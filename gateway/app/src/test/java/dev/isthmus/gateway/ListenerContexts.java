@@ -8,7 +8,7 @@ import dev.isthmus.gateway.call.Service;
 import dev.isthmus.gateway.ingress.ListenerContext;
 import dev.isthmus.oip.OipException;
 
-/** What a gateway's own listeners lead to, for further ones. */
+/** The context of a gateway's own listeners, for additional ones. */
 public final class ListenerContexts {
     private ListenerContexts() {}
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who is answered on the admin address: what a browser is made to send by a foreign page is not. */
+/** Which requests the admin listener accepts: not those that a foreign page makes a browser send. */
 class AdminAccessTest {
     private static final String TOKEN = "a-long-secret";
 
@@ -57,7 +57,7 @@ class AdminAccessTest {
         return gateway == null ? 0 : gateway.adminAddress().orElseThrow().getPort();
     }
 
-    /** The answer to a request of these lines, PORT standing for the port. */
+    /** The response to a request of these lines, in which PORT stands for the port. */
     private String raw(String... lines) throws IOException {
         String request =
                 String.join("\r\n", lines).replace("PORT", Integer.toString(port())) + "\r\nConnection: close\r\n\r\n";
@@ -232,7 +232,7 @@ class AdminAccessTest {
         }
     }
 
-    /** Secrets of Kubernetes are symbolic links, whose own permissions say nothing. */
+    /** Kubernetes mounts secrets as symbolic links, whose own permissions are irrelevant. */
     @Test
     void token_behindALink_isLookedAt() throws Exception {
         start("127.0.0.1");

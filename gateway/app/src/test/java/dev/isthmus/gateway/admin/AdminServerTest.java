@@ -282,7 +282,7 @@ class AdminServerTest {
                 .isEmpty();
     }
 
-    /** All that comes until the server closes. */
+    /** Everything until the server closes. */
     private String raw(String request) throws IOException {
         try (Socket socket =
                 new Socket(InetAddress.getLoopbackAddress(), address().getPort())) {

@@ -5,7 +5,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Makes whole configurations of the parts that pages show. */
+/** Completes configuration fragments of the documentation. */
 final class ConfigFragment {
     private static final Pattern UPSTREAMS = Pattern.compile("(?m)^upstreams:");
     private static final Pattern LOCAL = Pattern.compile("(?m)^local:");
@@ -13,7 +13,7 @@ final class ConfigFragment {
 
     private ConfigFragment() {}
 
-    /** The text with the upstreams that it names and does not have, and with something to serve. */
+    /** The fragment with the upstreams that it refers to but does not define, and with something to serve. */
     static String completed(String text) {
         StringBuilder all = new StringBuilder(text);
         Set<String> named = new LinkedHashSet<>();

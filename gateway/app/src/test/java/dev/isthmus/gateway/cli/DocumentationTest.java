@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * What README.md and docs show works: configurations load, commands run against a gateway and print what the page says, links
- * lead somewhere. A block that cannot be run says why in a comment above it, and is listed here.
+ * README.md and docs are correct: configurations load, commands run against a gateway and print what the page shows,
+ * links resolve. A block that cannot be run says why in a comment above it, and is listed here.
  */
 class DocumentationTest {
     private static final Set<String> DATA = Set.of("json", "text", "pbtxt");
@@ -80,7 +80,7 @@ class DocumentationTest {
         }
     }
 
-    /** Lines that the output has in this order; "..." in one stands for any text, a line of it for any lines. */
+    /** Lines that the output contains in this order; "..." within a line stands for any text, alone for any lines. */
     private static Pattern pattern(List<String> shown) {
         StringBuilder regex = new StringBuilder("(?s).*?");
         for (String line : shown) {
@@ -156,7 +156,7 @@ class DocumentationTest {
         return Files.exists(file) && (hash < 0 || anchors(file).contains(link.substring(hash + 1)));
     }
 
-    /** As GitHub makes them of headings. */
+    /** Anchors as GitHub derives them from headings. */
     private static Set<String> anchors(Path file) throws IOException {
         Set<String> anchors = new TreeSet<>();
         for (String line : Files.readAllLines(file)) {
@@ -170,7 +170,7 @@ class DocumentationTest {
         return anchors;
     }
 
-    /** Decisions are pinned by tests that there are. */
+    /** Decisions name tests that exist. */
     @Test
     void namedTests_areThere() throws IOException {
         Set<String> tests = new TreeSet<>();
@@ -189,7 +189,7 @@ class DocumentationTest {
         }
     }
 
-    /** Pages that no other page links to cannot be found. */
+    /** Every page is linked from another page. */
     @Test
     void pages_areInTheIndex() throws IOException {
         String index = Files.readString(MarkdownPage.ROOT.resolve("docs/README.md"));

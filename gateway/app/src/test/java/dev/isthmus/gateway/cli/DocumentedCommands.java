@@ -21,9 +21,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the commands of one page, in a folder with the page's files. {@code isthmus} runs in this process, {@code grpcurl} is
- * {@link GrpcurlCommand}, all else is run by bash. A gateway that the page starts listens on free ports, which commands get in
- * place of 8080 and 9901; behind it stand {@link ExampleServers} in place of the servers that the page names.
+ * Runs the commands of one page, in a folder with the page's files. {@code isthmus} runs in this process, {@code
+ * grpcurl} is {@link GrpcurlCommand}, everything else is run by bash. A gateway started by the page listens on free
+ * ports, which replace 8080 and 9901 in commands; {@link ExampleServers} replace the servers that the page names.
  */
 final class DocumentedCommands implements AutoCloseable {
     private static final String EMBEDDED =
@@ -47,7 +47,7 @@ final class DocumentedCommands implements AutoCloseable {
         }
     }
 
-    /** What it printed, both outputs; fails where the command does. */
+    /** The command's output, including errors; fails if the command does. */
     String run(String command) throws Exception {
         List<String> words = words(command);
         return switch (words.get(0)) {

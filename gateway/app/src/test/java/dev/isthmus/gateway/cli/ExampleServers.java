@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * The servers of the guides. A Triton on 127.0.0.1:8001 and 8011 (gRPC) is a gateway with the embedded models, an MLServer on
- * 127.0.0.1:8090 (REST) says what a real one was recorded to say of its iris model.
+ * The servers of the guides. A Triton on 127.0.0.1:8001 and 8011 (gRPC) is a gateway with the embedded models, an
+ * MLServer on 127.0.0.1:8090 (REST) replays recorded responses of its iris model.
  */
 final class ExampleServers implements AutoCloseable {
     private static final Map<String, String> MLSERVER = Map.of(

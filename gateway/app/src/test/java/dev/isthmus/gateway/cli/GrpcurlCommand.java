@@ -27,7 +27,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What {@code grpcurl} does with the arguments that the pages give it, by grpc-java: not everybody has grpcurl.
+ * Implements the {@code grpcurl} commands of the documentation with grpc-java, so that grpcurl need not be installed.
  *
  * @param method {@code inference.GRPCInferenceService/METHOD}
  * @param data the request as JSON
@@ -35,7 +35,7 @@ import java.util.concurrent.TimeUnit;
 record GrpcurlCommand(String method, String data) {
     private static final Set<String> WITH_VALUE = Set.of("-d", "-import-path", "-proto");
 
-    /** Reads the arguments, as strict as grpcurl is about flags and files. */
+    /** Parses the arguments, as strictly as grpcurl parses flags and files. */
     static GrpcurlCommand of(Path folder, List<String> words) {
         Map<String, String> flags = new HashMap<>();
         int at = 1;
@@ -54,7 +54,7 @@ record GrpcurlCommand(String method, String data) {
         return new GrpcurlCommand(words.get(at + 1), flags.getOrDefault("-d", "{}"));
     }
 
-    /** Sends it; returns the answer in protobuf's text format. */
+    /** Sends the request; returns the response in protobuf's text format. */
     String run(InetSocketAddress gateway) throws Exception {
         String[] names = method.split("/", -1);
         MethodDescriptor described = ModelInferRequest.getDescriptor()

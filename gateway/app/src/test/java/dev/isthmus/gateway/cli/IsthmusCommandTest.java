@@ -51,7 +51,7 @@ class IsthmusCommandTest {
         assertThat(err.toString()).contains("none.yaml: cannot be read");
     }
 
-    /** The repository cannot be read: the port is looked at before. */
+    /** The repository cannot be read, but the port is checked first. */
     private int serveTaken(String section) throws IOException {
         Files.createDirectories(folder.resolve("models/broken/1"));
         Files.writeString(folder.resolve("models/broken/1/model.onnx"), "no model");

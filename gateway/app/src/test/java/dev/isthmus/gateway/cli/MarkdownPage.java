@@ -23,7 +23,7 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
     /**
      * A fenced block.
      *
-     * @param file from a comment {@code file: NAME} in the line above: what the page's commands call it
+     * @param file the file name in the page's commands, from a comment {@code file: NAME} in the line above
      * @param notRun from a comment {@code not run: REASON} in the line above
      */
     record Block(
@@ -57,7 +57,7 @@ record MarkdownPage(String name, List<String> lines, List<Block> blocks) {
     /** A command and the lines of output that the page shows below it. */
     record ShownCommand(String text, List<String> output) {}
 
-    /** The pages for users: README.md and all in docs. */
+    /** The pages for users: README.md and everything in docs. */
     static List<MarkdownPage> all() throws IOException {
         List<Path> files = new ArrayList<>(List.of(ROOT.resolve("README.md"), ROOT.resolve("CONTRIBUTING.md")));
         try (Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the start scripts say where something is missing that they need. */
+/** The messages of the start scripts if something they need is missing. */
 class StartScriptTest {
     private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
 

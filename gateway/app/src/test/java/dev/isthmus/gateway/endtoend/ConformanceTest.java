@@ -14,13 +14,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Gateways in front of the real servers and the embedded models, held against the protocol's rules
- * ({@code conformance/score}) and against what the servers once answered ({@code conformance/replay}). What belongs to one
- * server runs one after the other, the servers beside each other.
+ * Gateways in front of the real servers and the embedded models, checked against the protocol's rules ({@code
+ * conformance/score}) and recorded responses ({@code conformance/replay}). The tests of one server run sequentially,
+ * the servers in parallel.
  */
 @ExtendWith(RealServers.Shared.class)
 class ConformanceTest {
-    /** The share of the cases, in percent, that each gateway passes at least. What a server cannot do is in it. */
+    /** The minimum percentage of cases that each gateway passes. It accounts for what a server does not support. */
     private static final List<List<Subject>> LEAST_SCORES = List.of(
             List.of(new Subject("triton", "grpc", 99.9), new Subject("triton", "rest", 98.3)),
             List.of(new Subject("mlserver", "grpc", 97.8), new Subject("mlserver", "rest", 97.2)),
@@ -29,7 +29,7 @@ class ConformanceTest {
                     new Subject("kserve", "rest", 98.5),
                     new Subject("onnx", "local", 100)));
 
-    /** @param wire that the gateway speaks to the server */
+    /** @param wire between gateway and server */
     private record Subject(String server, String wire, double leastScore) {}
 
     @Test
@@ -50,7 +50,7 @@ class ConformanceTest {
     private static Script.Outcome score(RealServers servers, Subject subject) throws Exception {
         int witnessRest = RealServer.freePort();
         int witnessGrpc = RealServer.freePort();
-        // Triton runs on this machine, as the score does: its shared memory is theirs too.
+        // Triton runs on this machine, like the score: they share memory.
         String features = subject.server().equals("triton") ? ", shared_memory: true" : "";
         String yaml = upstream(servers, subject, features) + """
                   witness_rest: {protocol: rest, endpoints: ["127.0.0.1:%d"]}
@@ -114,7 +114,7 @@ class ConformanceTest {
         }
     }
 
-    /** A configuration up to its upstreams, of which this one takes all models that no other has. */
+    /** A configuration up to its upstreams; this one is the default upstream. */
     private static String upstream(RealServers servers, Subject subject, String features) throws Exception {
         if (subject.wire().equals("local")) {
             return """

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The official clients against gateways in front of the real Triton, MLServer and KServe, and of the embedded models. The
- * tests themselves are in {@code conformance/e2e}.
+ * The official clients against gateways in front of the real Triton, MLServer and KServe, and of the embedded models.
+ * The tests are in {@code conformance/e2e}.
  */
 @ExtendWith(RealServers.Shared.class)
 class EndToEndTest {
@@ -84,7 +84,7 @@ class EndToEndTest {
         }
     }
 
-    /** Everything that can be chosen, chosen otherwise; and scripted upstreams, which the tests start. */
+    /** Every option with a value other than its default, and scripted upstreams, which the tests start. */
     private static String configured(RealServers servers, int witnessRest, int witnessGrpc) {
         return """
             listeners: [{port: 0}]

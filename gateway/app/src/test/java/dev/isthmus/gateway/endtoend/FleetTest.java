@@ -9,8 +9,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * One gateway in front of two real Tritons, the real MLServer and the embedded models: catalogue, canary, shadow, failover,
- * load and unload everywhere, drift. The tests themselves are in {@code conformance/fleet}.
+ * One gateway in front of two real Tritons, the real MLServer and the embedded models: catalogue, canary, shadow,
+ * failover, load and unload on all servers, drift. The tests are in {@code conformance/fleet}.
  */
 @ExtendWith(RealServers.Shared.class)
 class FleetTest {

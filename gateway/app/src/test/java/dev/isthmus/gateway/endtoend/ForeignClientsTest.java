@@ -35,12 +35,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Real HTTP/2 and gRPC clients of several years against a gateway in front of the real Triton: many small answers on one
- * stream, and many calls that end early beside one that lives. The clients are in {@code conformance/clients}.
+ * Real HTTP/2 and gRPC clients of several years against a gateway in front of the real Triton: many small responses on
+ * one stream, and many calls that end early next to one that continues. The clients are in {@code conformance/clients}.
  */
 @ExtendWith(RealServers.Shared.class)
 class ForeignClientsTest {
-    /** Of one stream: a model of Triton's answers each element of its input. */
+    /** Responses of one stream: one of Triton's models responds once per input element. */
     private static final int ANSWERS = 20_000;
 
     private static final int ENDED_EARLY = 2_000;
@@ -74,7 +74,7 @@ class ForeignClientsTest {
         gateway.close();
     }
 
-    /** C-core to 1.57 sends two WINDOW_UPDATEs for each answer that comes by itself. */
+    /** C-core up to 1.57 sends two WINDOW_UPDATEs for each response that arrives in a read of its own. */
     @Test
     void smallAnswersApart_earlierGrpcio() throws Exception {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -174,8 +174,8 @@ class ForeignClientsTest {
     }
 
     /**
-     * Asks for as many answers as its first input has elements. A millisecond apart they do not share frames, and a
-     * client has as much to say about them as it ever has.
+     * Requests as many responses as its first input has elements. A millisecond apart they do not share reads, so the
+     * client sends as many WINDOW_UPDATEs as it ever does.
      */
     private static ModelInferRequest repeat(int delayMillis) {
         return ModelInferRequest.newBuilder()
@@ -205,7 +205,7 @@ class ForeignClientsTest {
         return ByteString.copyFrom(numbers.flip());
     }
 
-    /** Counts answers up to the end of the stream, and checks that they are in order. */
+    /** Counts the responses up to the end of the stream, and checks their order. */
     private static final class Counter implements StreamObserver<ModelStreamInferResponse> {
         private final CompletableFuture<Integer> counted;
         private int count;

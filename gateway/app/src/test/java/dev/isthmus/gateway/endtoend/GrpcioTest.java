@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 
-/** The gRPC client against grpcio, that is gRPC's C core, which Triton, MLServer and KServe have too. */
+/** The gRPC client against grpcio, i.e. gRPC's C core, which Triton, MLServer and KServe use. */
 class GrpcioTest extends PeerContract {
     private static @Nullable Process server;
     private static int port;
@@ -28,7 +28,7 @@ class GrpcioTest extends PeerContract {
     @AfterAll
     static void stop() throws Exception {
         Process started = requireNonNull(server);
-        // It ends with its input.
+        // It exits at the end of its input.
         started.getOutputStream().close();
         if (!started.waitFor(20, TimeUnit.SECONDS)) {
             started.destroyForcibly().waitFor();

@@ -8,11 +8,14 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** h2spec, which holds servers to the RFCs of HTTP/2 and HPACK: all of its cases pass. */
+/** h2spec, which checks servers against the RFCs of HTTP/2 and HPACK: all of its cases pass. */
 class H2specTest {
     private static final String TIMEOUT_SECONDS = "10";
 
-    /** What answers GET, which h2spec sends, and what takes POST alone and so answers before a request has ended. */
+    /**
+     * A path that answers GET, which h2spec sends, and one that accepts POST only and so responds before a request has
+     * ended.
+     */
     @ParameterizedTest
     @ValueSource(strings = {"/v2/health/live", "/v2/models/digits/infer"})
     void everyCase_passes(String path) throws Exception {

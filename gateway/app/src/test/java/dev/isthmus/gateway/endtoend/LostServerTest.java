@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The only Triton and the only MLServer are killed and started again, behind a gateway that speaks gRPC to them and one that
- * speaks REST. The tests themselves are in {@code conformance/lost}.
+ * The only Triton and the only MLServer are killed and restarted behind two gateways: one with gRPC upstreams, one with
+ * REST upstreams. The tests are in {@code conformance/lost}.
  */
 class LostServerTest {
 

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Models that are in use elsewhere, and the committed ones, in the local backend: what the official clients get is bit by bit
- * what ONNX Runtime of the same version gives in Python. The tests themselves are in {@code conformance/local}.
+ * Published models, and the committed ones, in the local backend: the official clients receive bit for bit what the
+ * same version of ONNX Runtime computes in Python. The tests are in {@code conformance/local}.
  */
 class RealModelsTest {
     private static final List<String> FETCHED =
@@ -41,7 +41,7 @@ class RealModelsTest {
         }
     }
 
-    /** What ONNX Runtime answers in Python goes to the folder. */
+    /** The results of ONNX Runtime in Python are written to the folder. */
     private void reference(Path runtime, Path models) throws Exception {
         List<String> command = new ArrayList<>(List.of(
                 runtime.resolve("bin/python").toString(),

@@ -16,10 +16,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** A real server of {@code conformance/start.sh} on free loopback ports, for as long as this is open. */
+/** A real server of {@code conformance/start.sh} on free loopback ports, until this is closed. */
 final class RealServer implements AutoCloseable {
     private static final long PATIENCE_SECONDS = 180;
-    /** Triton of this release crashes while it starts, now and then, in its Python backend (lock_exception). */
+    /** This release of Triton occasionally crashes at startup, in its Python backend (lock_exception). */
     private static final int STARTS = 3;
 
     private static final int FIRST_PORT = 10_000;
@@ -37,7 +37,7 @@ final class RealServer implements AutoCloseable {
         this(name, folder, Map.of());
     }
 
-    /** A Triton that loads and unloads models when it is told to. */
+    /** A Triton with explicit model control. */
     static RealServer loadingOnRequest(String name, Path folder) throws IOException {
         return new RealServer(name, Files.createDirectories(folder), Map.of("EXPLICIT", "1"));
     }
@@ -58,7 +58,7 @@ final class RealServer implements AutoCloseable {
         this.process = builder.start();
     }
 
-    /** Of the server itself: the script becomes it. */
+    /** The process id of the server itself: the script replaces itself by it. */
     long pid() {
         return process.pid();
     }
@@ -68,14 +68,14 @@ final class RealServer implements AutoCloseable {
         return protocol.equals("grpc") ? grpcPort : httpPort;
     }
 
-    /** Below those that the kernel gives to sockets without a port of their own: nobody else takes it meanwhile. */
+    /** Below the kernel's ephemeral port range, so that no other socket takes it meanwhile. */
     static int freePort() {
         while (true) {
             int port = ThreadLocalRandom.current().nextInt(FIRST_PORT, LAST_PORT);
             try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 return socket.getLocalPort();
             } catch (IOException taken) {
-                // Another one.
+                // Try another port.
             }
         }
     }
@@ -94,7 +94,7 @@ final class RealServer implements AutoCloseable {
                         return;
                     }
                 } catch (IOException notYet) {
-                    // Starting.
+                    // Still starting.
                 }
                 if (!process.isAlive() && startsLeft > 0) {
                     startsLeft--;

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
-/** The real Triton, MLServer and KServe: started once for all test classes, ended with the last of them. */
+/** The real Triton, MLServer and KServe: started once for all test classes, stopped after the last of them. */
 final class RealServers implements AutoCloseable {
     private final Path folder;
     final RealServer triton;
@@ -55,7 +55,7 @@ final class RealServers implements AutoCloseable {
         }
     }
 
-    /** Hands the servers to tests that have them as a parameter. */
+    /** Provides the servers as a test parameter. */
     static final class Shared implements ParameterResolver {
         @Override
         public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {

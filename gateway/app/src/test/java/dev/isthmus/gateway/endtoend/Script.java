@@ -20,9 +20,9 @@ final class Script {
     private Script() {}
 
     /**
-     * What a command did.
+     * The result of a command.
      *
-     * @param text what it printed, errors included
+     * @param text its output, including errors
      */
     record Outcome(List<String> command, int status, String text) {
         String lastLine() {
@@ -30,7 +30,7 @@ final class Script {
             return lines.isEmpty() ? "" : lines.getLast();
         }
 
-        /** The command and all that it printed, if it failed; else nothing. */
+        /** The command and its output, if it failed; otherwise empty. */
         String complaint() {
             return status == 0 ? "" : "exit status " + status + " of " + String.join(" ", command) + "\n" + text;
         }
@@ -66,7 +66,7 @@ final class Script {
         }
     }
 
-    /** Runs the tests of a folder with the official clients: all must pass, and none be skipped. */
+    /** Runs the tests of a folder with the official clients: all must pass, and none may be skipped. */
     static void pytest(String folder, Map<String, String> environment) throws IOException, InterruptedException {
         Outcome report = run(
                 environment,
@@ -92,7 +92,7 @@ final class Script {
                 .toString();
     }
 
-    /** The folder that an installation says a component is in: {@code NAME=FOLDER}. */
+    /** The folder of a component, from the installer's output {@code NAME=FOLDER}. */
     static Path folder(String name, Outcome installed) {
         return installed
                 .text()

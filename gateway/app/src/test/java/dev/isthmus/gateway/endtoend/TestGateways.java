@@ -11,11 +11,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** Gateways in this JVM, so that their buffers are counted. */
+/** Gateways in this JVM, so that their buffers are checked for leaks. */
 final class TestGateways {
     private TestGateways() {}
 
-    /** With the words of servers, which their clients expect. */
+    /** With the servers' error messages, which their clients expect. */
     static Gateway start(String yaml) throws Exception {
         Path file = Files.createTempFile("isthmus", ".yaml");
         try {

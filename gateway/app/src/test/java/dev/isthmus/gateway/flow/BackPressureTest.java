@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who does not read stops who writes, after what lies in the buffers between them; then all of it comes. */
+/** A receiver that does not read stops its sender once the buffers between them are full; then everything arrives. */
 class BackPressureTest {
     private static final String STREAM = "ModelStreamInfer";
     private static final String EVENTS = "/v2/models/m/infer_stream";
@@ -34,7 +34,7 @@ class BackPressureTest {
     /** Far more than windows and socket buffers hold, far less than there is to send. */
     private static final int BOUND = 1000;
 
-    /** Sends MANY answers to one request, as fast as they are taken. */
+    /** Sends MANY responses to one request, as fast as they are read. */
     private static final class Fast implements FakeGrpcServer.Script {
         final AtomicInteger sent = new AtomicInteger();
         private ModelInferRequest request = ModelInferRequest.getDefaultInstance();
@@ -57,11 +57,11 @@ class BackPressureTest {
 
         @Override
         public void ended(ServerCall<byte[], byte[]> call) {
-            // The last answer ends the call.
+            // The last response ends the call.
         }
     }
 
-    /** Takes one request, and the others when it is told to. */
+    /** Reads one request, and the others on demand. */
     private static final class Slow implements FakeGrpcServer.Script {
         final AtomicReference<ServerCall<byte[], byte[]>> call = new AtomicReference<>();
         final AtomicInteger taken = new AtomicInteger();
@@ -78,7 +78,7 @@ class BackPressureTest {
         }
     }
 
-    /** Waits until the number has stayed the same for a while. */
+    /** Waits until the number has been stable for a while. */
     private static int settled(AtomicInteger number) {
         AtomicInteger before = new AtomicInteger(-1);
         await().pollInterval(Duration.ofMillis(300))
@@ -199,7 +199,7 @@ class BackPressureTest {
                 Http1Client client = stage.http1()) {
             client.post(path, Infer.json("a", 1));
             if (path.equals(EVENTS)) {
-                // What is transcoded is small: it fits into the buffers, and the client is not slow then.
+                // The transcoded response is small: it fits into the buffers, so the client is not slow.
                 assertThat(client.head().status()).isEqualTo(200);
             } else {
                 assertThat(settled(sent)).isLessThan(BOUND);
@@ -246,7 +246,7 @@ class BackPressureTest {
         }
     }
 
-    /** Sends while there is room; none for a while ends it. */
+    /** Sends while the stream is ready; ends when it has not been ready for a while. */
     private static int flood(GrpcClient client, byte[] message, AtomicInteger sent) {
         AtomicLong last = new AtomicLong(System.nanoTime());
         await().pollInterval(Duration.ofMillis(1))
@@ -325,7 +325,7 @@ class BackPressureTest {
                         null)) {
             GrpcClient client = GrpcClient.open(stage.channel(), STREAM, new Metadata(), CallOptions.DEFAULT, 0);
             AtomicInteger sent = new AtomicInteger();
-            // The answer repeats the id, so that windows fill in both directions.
+            // The response repeats the id, so that windows fill in both directions.
             byte[] mistake = Infer.request("x", "a".repeat(PIECE), 1).toByteArray();
             assertThat(flood(client, mistake, sent)).isLessThan(BOUND);
             client.take(BOUND);

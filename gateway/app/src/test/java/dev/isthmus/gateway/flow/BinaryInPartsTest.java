@@ -27,15 +27,15 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Binary data of REST requests passes to a gRPC server as it comes: what either end sees of the other. */
+/** Binary data of REST requests is forwarded to a gRPC server as it arrives: what each end sees. */
 class BinaryInPartsTest {
-    /** What a client may send on a stream before the gateway lets it send more. */
+    /** A client's initial stream window at the gateway. */
     private static final int CLIENT_WINDOW = 1 << 20;
-    /** The most that one read of a socket brings. */
+    /** The largest socket read. */
     private static final int READ = 512 << 10;
 
     private static final int HUGE = 16 << 20;
-    /** Of which a client can send half while a server takes nothing. */
+    /** A client can send half of it while the server does not read. */
     private static final int LARGE = 400_000;
 
     private RecordingHttp2Peer.Server server;
@@ -75,7 +75,7 @@ class BinaryInPartsTest {
         return gateway.meters().get("isthmus.memory.used").gauge().value();
     }
 
-    /** A request of which half was sent. */
+    /** A request half of which was sent. */
     private BinaryRequest half(Over over, Body body) throws Exception {
         BinaryRequest request = begin(over, "m", body);
         request.send(0, body.bytes().length / 2);
@@ -278,7 +278,7 @@ class BinaryInPartsTest {
         }
     }
 
-    /** Why a request is gathered, and what becomes of it. */
+    /** Why a request is buffered, and the response to it. */
     enum Gathered {
         KEPT_FOR_A_RETRY("kept", 200),
         STRINGS("m", 400),

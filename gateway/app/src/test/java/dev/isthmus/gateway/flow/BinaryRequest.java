@@ -10,14 +10,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A REST request with binary data whose body is sent bit by bit. */
+/** A REST request with binary data whose body is sent in parts. */
 interface BinaryRequest extends AutoCloseable {
     int PIECE = 64 << 10;
 
-    /** A body, its JSON in front. */
+    /** A body: JSON followed by binary data. */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     record Body(byte[] bytes, int jsonLength) {
-        /** Inputs as they are in the JSON, and so many bytes behind it. */
+        /** Inputs as in the JSON, followed by this many bytes. */
         static Body of(int behind, String... inputs) {
             byte[] json = ("{\"id\":\"7\",\"inputs\":[" + String.join(",", inputs) + "]}")
                     .getBytes(StandardCharsets.US_ASCII);
@@ -28,7 +28,7 @@ interface BinaryRequest extends AutoCloseable {
             return new Body(bytes, json.length);
         }
 
-        /** An input in one dimension that is so many bytes of binary data. */
+        /** A one-dimensional input of this many bytes of binary data. */
         static String input(String name, String datatype, long extent, long bytes) {
             return "{\"name\":\"" + name + "\",\"datatype\":\"" + datatype + "\",\"shape\":[" + extent
                     + "],\"parameters\":{\"binary_data_size\":" + bytes + "}}";
@@ -39,7 +39,7 @@ interface BinaryRequest extends AutoCloseable {
         }
     }
 
-    /** The ways to send one. */
+    /** The transports. */
     enum Over {
         HTTP1 {
             @Override
@@ -55,19 +55,19 @@ interface BinaryRequest extends AutoCloseable {
         };
 
         /**
-         * Opens a connection, and sends the head of a request.
+         * Opens a connection and sends the headers of a request.
          *
          * @param fields further names and values in turn
          */
         abstract BinaryRequest begin(int port, String model, Body body, String... fields) throws IOException;
     }
 
-    /** Sends a part of the body; returns when the connection has taken it. */
+    /** Sends a part of the body; returns when the connection has accepted it. */
     void send(int from, int to) throws Exception;
 
     Body body();
 
-    /** Has all of the body sent, as fast as it is taken; tells how much was. */
+    /** Sends all of the body as fast as it is accepted; returns the number of bytes sent. */
     default AtomicInteger sendAll() {
         AtomicInteger sent = new AtomicInteger();
         Thread.ofVirtual().start(() -> {
@@ -88,7 +88,7 @@ interface BinaryRequest extends AutoCloseable {
 
     int status() throws Exception;
 
-    /** The client goes. */
+    /** Disconnects the client. */
     @Override
     void close() throws IOException;
 
@@ -96,11 +96,11 @@ interface BinaryRequest extends AutoCloseable {
         return "/v2/models/" + model + "/infer";
     }
 
-    /** Over a connection of HTTP/1.1, which is there for more. */
+    /** Over a keep-alive HTTP/1.1 connection. */
     record Http1(Http1Client connection, Body body) implements BinaryRequest {
         static Http1 begin(int port, String model, Body body, String... fields) throws IOException {
             Socket socket = new Socket();
-            // So that what is on its way is not much.
+            // Small, so that little is in transit.
             socket.setSendBufferSize(64 * 1024);
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
             Http1 request = new Http1(new Http1Client(socket), body);
@@ -133,7 +133,7 @@ interface BinaryRequest extends AutoCloseable {
         }
     }
 
-    /** Over a stream of HTTP/2. */
+    /** Over an HTTP/2 stream. */
     record Http2(Http2Client connection, Http2Client.Response stream, Body body) implements BinaryRequest {
         static Http2 begin(int port, String model, Body body, String... fields) {
             List<String> all = new ArrayList<>(List.of(

@@ -23,7 +23,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Requests beyond what may be held of them all. Their last bytes are held back, so that all are under way at once. */
+/**
+ * Requests beyond the memory limit for all requests. The last bytes are held back, so that all are in flight at once.
+ */
 class BufferedMemoryTest {
     private static final int FLOATS = 1 << 18;
     private static final int TENSOR = FLOATS * Float.BYTES;
@@ -64,7 +66,7 @@ class BufferedMemoryTest {
         return meters.get(name).meter().measure().iterator().next().getValue();
     }
 
-    /** All of a request but its end. */
+    /** A request without its last byte. */
     private static byte[] begun() {
         return ("{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"FP32\",\"shape\":[" + FLOATS + "],\"data\":[0.5"
                         + ",0.48627451".repeat(FLOATS - 1))
@@ -99,7 +101,7 @@ class BufferedMemoryTest {
             assertThat(served.text()).contains("\"data\":[" + TENSOR + "]");
         }
         assertThat(meter("isthmus.memory.refused")).isEqualTo(BEYOND);
-        // A client may have its answer before the gateway knows that it has gone.
+        // A client may receive its response before the gateway notices that the other client has disconnected.
         await().untilAsserted(() -> assertThat(meter("isthmus.memory.used")).isZero());
     }
 

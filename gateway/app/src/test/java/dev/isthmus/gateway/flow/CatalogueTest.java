@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What several servers say, told as one. */
+/** One view of several servers. */
 class CatalogueTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -82,7 +82,7 @@ class CatalogueTest {
         return new TargetConfig(upstream + version, upstream, model, version, 1);
     }
 
-    /** A gateway that has asked all of its servers. */
+    /** A gateway that has polled all of its servers. */
     private Stage fleet(Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models, HealthConfig health)
             throws Exception {
         return fleet(upstreams, models, health, null);
@@ -289,7 +289,7 @@ class CatalogueTest {
             assertThat(get(fleet, "/v2/models/m").status()).isEqualTo(200);
             assertThat(get(fleet, "/v2/models/m/ready").status()).isEqualTo(200);
         }
-        // In the background, again when a server is ready, and once for a client that came before.
+        // In the background, again when a server is ready, and once for an earlier client.
         assertThat(one.asked("ModelMetadata m")).isBetween(1, 5);
         assertThat(two.asked("ModelMetadata m")).isBetween(1, 5);
     }

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** How many bytes of a tensor are copied from socket to socket, through the local backend. */
+/** How many bytes of a tensor are copied from socket to socket through the local backend. */
 @ParameterizedClass
 @EnumSource(Transport.class)
 class CopiesTest {
@@ -28,7 +28,7 @@ class CopiesTest {
             Path.of("../../local-backend/src/test/resources/models/identity_fp32/1/model.onnx");
     private static final String PATH = "/v2/models/identity_fp32/infer";
     private static final int TENSOR = 1 << 20;
-    /** What is copied of a request: the JSON in front of the tensors, heads. */
+    /** Bytes copied per request: the JSON before the tensors, and headers. */
     private static final long SMALL = 4096;
 
     @Parameter
@@ -86,7 +86,7 @@ class CopiesTest {
         return request;
     }
 
-    /** Sends a tensor, checks that the same comes back, and says what was copied for it. */
+    /** Sends a tensor, checks that the same tensor is returned, and returns the number of bytes copied for it. */
     private Map<String, Long> echoed(int tensorBytes, long seed, boolean headFirst) throws Exception {
         int jsonLength = json(tensorBytes).length;
         byte[] body = body(tensorBytes, seed);

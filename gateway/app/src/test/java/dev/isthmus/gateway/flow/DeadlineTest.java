@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Deadlines of clients: what servers are told of them, and their passing. Requests for "silent" are left alone. */
+/**
+ * Deadlines of clients: how they are forwarded to servers, and what happens when they pass. Requests to "silent" get no
+ * response.
+ */
 class DeadlineTest {
     private static final Pattern TIMEOUT =
             Pattern.compile("x-request-timeout-ms: (\\d+)\r\n", Pattern.CASE_INSENSITIVE);
@@ -48,7 +51,7 @@ class DeadlineTest {
 
             @Override
             public void ended(ServerCall<byte[], byte[]> call) {
-                // It is the message that ends the call, or nothing.
+                // The message ends the call, or nothing does.
             }
         });
         rest = FakeRestServer.that((request, out) -> {
@@ -147,7 +150,10 @@ class DeadlineTest {
         rest.awaitConnectionClosed();
     }
 
-    /** What uvicorn does after a model has raised: it answers 500, and closes without saying so when it has logged why. */
+    /**
+     * What uvicorn does after a model has raised an exception: it responds with 500, and closes the connection without
+     * announcing it once it has logged the exception.
+     */
     @Test
     void passed_behindAServerThatClosesAfterAFailure_isToldSo() throws Exception {
         Set<Integer> broken = ConcurrentHashMap.newKeySet();
@@ -173,7 +179,7 @@ class DeadlineTest {
         }
     }
 
-    /** The status that the gateway itself sends: this client keeps no deadline of its own. */
+    /** The status sent by the gateway itself: this client enforces no deadline of its own. */
     @Test
     void passed_grpcClientThatOnlySaysSo_getsTheStatusOfTheGateway() throws Exception {
         try (Http2Client client = new Http2Client(toGrpc.port())) {

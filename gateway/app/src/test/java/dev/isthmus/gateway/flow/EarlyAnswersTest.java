@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A request over HTTP/2 that is answered before it has ended leaves nothing behind. */
+/** An HTTP/2 request that gets its response before it has ended leaks nothing. */
 class EarlyAnswersTest {
     private static final int MOST_REQUESTS = 4;
     private static final String[] PATHS = {"/v2/models/m/trace/setting", "/v2/models/m/infer"};
@@ -34,7 +34,7 @@ class EarlyAnswersTest {
         server.close();
     }
 
-    /** Refused with its first bytes, and given up by the client then. */
+    /** Rejected with its first bytes, and then abandoned by the client. */
     private void refused(String path) throws Exception {
         Http2Client.Response call = client.begin(path, "content-type", "application/json");
         byte[] wrong = "{\"id\":\"a\",\"parameters\":{\"a\":-,".getBytes(StandardCharsets.UTF_8);

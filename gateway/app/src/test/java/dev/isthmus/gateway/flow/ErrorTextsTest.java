@@ -180,7 +180,7 @@ class ErrorTextsTest {
         }
     }
 
-    /** What a client needs to mend its request is the gateway's own. */
+    /** Messages that help a client to correct its request are the gateway's own. */
     @Test
     void textsAboutTheRequestItself_areSeen() throws Exception {
         try (FakeRestServer server = failing(500);

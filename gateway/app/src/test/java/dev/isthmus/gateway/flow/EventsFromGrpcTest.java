@@ -15,11 +15,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Server-sent events made of a gRPC server's stream. */
+/** Server-sent events transcoded from a gRPC server's stream. */
 class EventsFromGrpcTest {
     private static final String PATH = "/v2/models/m/infer_stream";
 
-    /** Answers as many times as the request's number says; its id says how that ends. */
+    /** Responds as often as the request's number says; its id selects how the call ends. */
     private static final class Ending implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
@@ -36,7 +36,7 @@ class EventsFromGrpcTest {
 
         @Override
         public void ended(ServerCall<byte[], byte[]> call) {
-            // The call goes on until the test ends it.
+            // The call continues until the test ends it.
         }
     }
 

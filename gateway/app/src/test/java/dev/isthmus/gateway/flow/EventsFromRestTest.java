@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Server-sent events of a REST server: each read as an answer, or the stream passed on as it is. */
+/** Server-sent events of a REST server: each transcoded as a response, or the stream forwarded unchanged. */
 class EventsFromRestTest {
     private static final String PATH = "/v2/models/m/infer_stream";
     private static final String GENERATE = "/v2/models/m/generate_stream";
@@ -53,7 +53,7 @@ class EventsFromRestTest {
         });
     }
 
-    /** Sends these bytes after the head, and keeps the connection as it is. */
+    /** Sends these bytes after the headers, and keeps the connection open. */
     private static FakeRestServer hanging(String body) throws IOException {
         return FakeRestServer.that((request, out) -> {
             write(out, HEAD);

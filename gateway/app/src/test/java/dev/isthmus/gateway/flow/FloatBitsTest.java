@@ -29,11 +29,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Floats that are equal or nothing by value, but not by bit: NaN with payloads, quiet and signalling, minus zero and
- * subnormal numbers. Binary data keeps every bit of them in both directions, JSON all but what a NaN has in it.
+ * Floats whose value does not show their bits: quiet and signalling NaN with payloads, minus zero and subnormal
+ * numbers. Binary data preserves every bit in both directions, JSON all but the payload and sign of a NaN.
  */
 class FloatBitsTest {
-    /** An input of each type, and its bits. */
+    /** An input of each datatype, and its bits. */
     @SuppressWarnings("ImmutableEnumChecker") // nobody writes to it
     private enum Bits {
         FP16(2, 0x7e01, 0x7d01, 0xfe55, 0x8000, 0x0001, 0x83ff, 0x7c00),
@@ -162,7 +162,7 @@ class FloatBitsTest {
         return request.build();
     }
 
-    /** That the server of this name got every bit. */
+    /** Asserts that the server of this name received every bit. */
     private void expectArrived(String model) throws Exception {
         if (model.equals("grpc")) {
             ByteString arrived = ByteString.copyFrom(
@@ -206,7 +206,7 @@ class FloatBitsTest {
         assertThat(response.latin().substring(length)).isEqualTo(latin(ALL));
     }
 
-    /** Where one side speaks JSON a NaN is one, without a payload and a sign; all else is kept. */
+    /** If one side uses JSON, a NaN loses payload and sign; everything else is preserved. */
     @Test
     void towardsAServerOfJson_nanIsOne() throws Exception {
         ModelInferRequest request = request("json").toBuilder()

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The call of an HTTP/1.1 client that has gone is cancelled, however much it sent behind its request. */
+/** The call of an HTTP/1.1 client that has disconnected is cancelled, however much it sent after its request. */
 class GoneClientsTest {
     private static final String JSON =
             "{\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[1]}]}";
@@ -34,7 +34,7 @@ class GoneClientsTest {
         server.close();
     }
 
-    /** A reset comes through whatever has not been read; the end of a connection only behind it. */
+    /** A reset is noticed regardless of unread data; the end of a connection only after it. */
     @ParameterizedTest
     @CsvSource({"0, false", "0, true", "10, false", "10, true", "2_000, false", "20_000, true"})
     void itsCallIsCancelled(String pipelined, boolean reset) throws Exception {

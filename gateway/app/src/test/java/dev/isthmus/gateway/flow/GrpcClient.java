@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** One gRPC call of a client. */
+/** A client's gRPC call. */
 final class GrpcClient {
     private static final int ALL = Integer.MAX_VALUE;
 
@@ -29,7 +29,7 @@ final class GrpcClient {
         return open(channel, method, new Metadata(), CallOptions.DEFAULT, ALL);
     }
 
-    /** @param wanted how many answers are taken before {@link #take} asks for more */
+    /** @param wanted the number of responses read before {@link #take} requests more */
     static GrpcClient open(ManagedChannel channel, String method, Metadata metadata, CallOptions options, int wanted) {
         GrpcClient client = new GrpcClient(channel.newCall(FakeGrpcServer.bytes(method), options));
         client.start(metadata, wanted);
@@ -73,7 +73,7 @@ final class GrpcClient {
         return this;
     }
 
-    /** Whether what is sent goes out at once. */
+    /** Whether messages are sent at once. */
     boolean ready() {
         return call.isReady();
     }

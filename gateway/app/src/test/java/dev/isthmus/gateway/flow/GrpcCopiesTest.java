@@ -24,14 +24,14 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a tensor costs between a gRPC client and a gRPC server, there and back: bytes copied and heap taken, by count. */
+/** The cost of a tensor between a gRPC client and a gRPC server and back: bytes copied and heap allocated. */
 class GrpcCopiesTest {
     private static final int TENSOR = 1 << 20;
-    /** Comes in more parts than a socket writes at once (IOV_MAX): in frames of 16 KiB there are 1,280. */
+    /** Arrives in more parts than one write accepts (IOV_MAX): 1,280 frames of 16 KiB. */
     private static final int MANY_PARTS = 20 << 20;
-    /** What is copied of a call: heads, prefixes, the fields before a tensor. */
+    /** Bytes copied per call: headers, prefixes, the fields before a tensor. */
     private static final long SMALL = 8 * 1024;
-    /** Bytes of heap that a small call may take, more than half of it for the leak detection of tests. */
+    /** Bytes of heap that a small call may take, more than half of them for leak detection in tests. */
     private static final long SMALL_CALL = 16 * 1024;
 
     private FakeGrpcServer server;
@@ -110,7 +110,7 @@ class GrpcCopiesTest {
         return copies.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** Bytes of heap for each of so many calls, after as many that do not count. */
+    /** Bytes of heap per call, after as many warm-up calls. */
     private long heap(ModelInferRequest request, int calls) throws Exception {
         for (int i = 0; i < calls; i++) {
             echoed(channel, request);
@@ -141,7 +141,7 @@ class GrpcCopiesTest {
 
     @Test
     void tensorOfManyParts_isNotPutOnTheHeap() throws Exception {
-        // Most of it is what the leak detector keeps of each slice.
+        // Most of it is the leak detector's record of each slice.
         assertThat(heap(request(TENSOR), 50)).isLessThan(TENSOR / 2);
     }
 

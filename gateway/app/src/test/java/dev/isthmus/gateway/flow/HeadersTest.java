@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Headers of requests and of answers on their way between the four pairs of protocols. */
+/** Request and response headers between the four pairs of protocols. */
 class HeadersTest {
     private static final String INFER = "/v2/models/m/infer";
     private static final Metadata.Key<byte[]> BINARY = Metadata.Key.of("x-flow-bin", Metadata.BINARY_BYTE_MARSHALLER);
@@ -37,7 +37,7 @@ class HeadersTest {
         assertThat(metadata.getAll(BINARY)).containsExactly(ONE, TWO);
     }
 
-    /** What a gRPC peer sends: some of it is listed, some not. */
+    /** Sent by a gRPC peer: some of it is on the allow list, some is not. */
     private static Metadata sent() {
         Metadata metadata = new Metadata();
         metadata.put(key("x-request-id"), "7");
@@ -50,7 +50,7 @@ class HeadersTest {
         return metadata;
     }
 
-    /** The same of a REST peer. */
+    /** The same for a REST peer. */
     private static final String[] SENT = {
         "X-Request-Id: 7",
         "X-Flow-Many: a",

@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A REST server's answer whose JSON becomes much more than it is long counts as what it becomes. */
+/** A REST server's response whose JSON expands on the heap counts at its expanded size. */
 class HeapOfAnswersTest {
     private static final int BUDGET = 4 << 20;
     private static final int MEMBERS = 60_000;
@@ -47,7 +47,7 @@ class HeapOfAnswersTest {
         });
     }
 
-    /** Read for a gRPC client. */
+    /** Transcoded for a gRPC client. */
     @Test
     void gatheredAnswer() throws Exception {
         try (FakeRestServer server = server();
@@ -72,7 +72,7 @@ class HeapOfAnswersTest {
         }
     }
 
-    /** Looked at while it passes to a REST client: that client gets no whole answer. */
+    /** Validated while it is forwarded to a REST client, whose response is truncated. */
     @Test
     void passedAnswer() throws Exception {
         try (FakeRestServer server = server();

@@ -12,7 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** One HTTP/1.x connection of a client that reads only when it is told to. */
+/** A client's HTTP/1.x connection that reads only on request. */
 final class Http1Client implements AutoCloseable {
     private final Socket socket;
     private final InputStream in;
@@ -29,7 +29,7 @@ final class Http1Client implements AutoCloseable {
     /**
      * A response of known length.
      *
-     * @param latin its body, a character for each byte
+     * @param latin its body, one character per byte
      */
     record Response(Head head, String latin) {
         int status() {
@@ -92,7 +92,7 @@ final class Http1Client implements AutoCloseable {
         return new Response(head, new String(in.readNBytes(length), StandardCharsets.ISO_8859_1));
     }
 
-    /** So many bytes of a body, a character for each. */
+    /** This many bytes of a body, one character per byte. */
     String latin(int length) throws IOException {
         byte[] body = in.readNBytes(length);
         if (body.length < length) {
@@ -101,7 +101,7 @@ final class Http1Client implements AutoCloseable {
         return new String(body, StandardCharsets.ISO_8859_1);
     }
 
-    /** Everything up to the last chunk, a character for each byte. */
+    /** Everything up to the last chunk, one character per byte. */
     String latinChunks() throws IOException {
         StringBuilder all = new StringBuilder();
         int length = Integer.parseInt(line(), 16);

@@ -20,13 +20,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Clients and servers that cost more than they get done are cut off and counted; those that only look so are left alone. */
+/** Abusive clients and servers are disconnected and counted; peers that merely look abusive are not. */
 class Http2AbuseTest {
     private static final String STREAM = "ModelStreamInfer";
     private static final int ANSWERS = 20_000;
     private static final int CALLS = 2000;
 
-    /** Gives as many answers as the request says; none to "silent". */
+    /** Sends as many responses as the request says; none to "silent". */
     private static final FakeGrpcServer.Script COUNTING = new FakeGrpcServer.Script() {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {

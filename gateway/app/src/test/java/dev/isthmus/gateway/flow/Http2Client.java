@@ -31,7 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** One HTTP/2 connection of a client, with prior knowledge. */
+/** A client's HTTP/2 connection, with prior knowledge. */
 public final class Http2Client implements AutoCloseable {
     private final EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final Channel channel;
@@ -54,7 +54,7 @@ public final class Http2Client implements AutoCloseable {
                 .channel();
     }
 
-    /** A response as it comes. */
+    /** A response as it arrives. */
     public static final class Response {
         private final CompletableFuture<Http2Headers> head = new CompletableFuture<>();
         private final BlockingQueue<String> parts = new LinkedBlockingQueue<>();
@@ -75,29 +75,29 @@ public final class Http2Client implements AutoCloseable {
             return FakeGrpcServer.next(parts);
         }
 
-        /** What came at the end; the head, where nothing did. */
+        /** The trailers; the headers if there are none. */
         public Http2Headers trailers() throws Exception {
             ended.get(20, TimeUnit.SECONDS);
             return last;
         }
 
-        /** The whole body, once it has ended. */
+        /** The complete body, once the stream has ended. */
         public String body() throws Exception {
             ended.get(20, TimeUnit.SECONDS);
             return String.join("", parts);
         }
 
-        /** The code with which the gateway reset the stream. */
+        /** The error code with which the gateway reset the stream. */
         public long reset() throws Exception {
             return reset.get(20, TimeUnit.SECONDS);
         }
 
-        /** Sends a part of the request's body; it has gone out when that is done. */
+        /** Sends a part of the request body; the result completes when it is written to the socket. */
         ChannelFuture data(byte[] body, int from, int to, boolean end) {
             return stream.writeAndFlush(new DefaultHttp2DataFrame(Unpooled.copiedBuffer(body, from, to - from), end));
         }
 
-        /** Whether it is read from here on; what is not read is not given back to the gateway's window. */
+        /** Whether received data is returned to the gateway's flow-control window from here on. */
         void reading(boolean wanted) {
             stream.config().setAutoRead(wanted);
         }
@@ -122,13 +122,13 @@ public final class Http2Client implements AutoCloseable {
     }
 
     /**
-     * Sends a request of any method.
+     * Sends a request with any method.
      *
-     * @param headers names and values in turn; pseudo-header fields replace those that are sent by default
+     * @param headers names and values in turn; pseudo-header fields replace the default ones
      */
     public Response ask(String method, String path, byte[] body, String... headers) {
         Response response = begin(method, false, path, headers);
-        // One that is refused may be answered before all of it was sent.
+        // A rejected request may receive its response before all of it is sent.
         response.data(body, 0, body.length, true).awaitUninterruptibly();
         return response;
     }
@@ -137,7 +137,7 @@ public final class Http2Client implements AutoCloseable {
         return begin("GET", true, path);
     }
 
-    /** Sends the head of a request whose body follows. */
+    /** Sends the headers of a request whose body follows. */
     Response begin(String path, String... headers) {
         return begin("POST", false, path, headers);
     }

@@ -10,17 +10,17 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** Small inferences: a number goes in as INPUT0, one comes out as OUTPUT0. */
+/** Small inferences: INPUT0 is one number, and so is OUTPUT0. */
 final class Infer {
     private Infer() {}
 
-    /** The JSON of a request. */
+    /** A request as JSON. */
     static String json(String id, int value) {
         return "{\"id\":\"" + id + "\",\"inputs\":[{\"name\":\"INPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":["
                 + value + "]}]}";
     }
 
-    /** The JSON of an answer, as the gateway writes it. */
+    /** A response as JSON, as the gateway writes it. */
     static String answerJson(String model, String id, int value) {
         return "{\"id\":\"" + id + "\",\"model_name\":\"" + model
                 + "\",\"outputs\":[{\"name\":\"OUTPUT0\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[" + value
@@ -63,7 +63,7 @@ final class Infer {
         }
     }
 
-    /** The answer to a request: its model and id, with this number. */
+    /** A response to the request, with its model and id, and this number. */
     static ModelInferResponse answer(ModelInferRequest request, int value) {
         return answer(request, number(value));
     }
@@ -87,7 +87,7 @@ final class Infer {
                 .toByteArray();
     }
 
-    /** A message behind gRPC's prefix. */
+    /** A message with gRPC's prefix. */
     static byte[] framed(MessageLite message) {
         byte[] bytes = message.toByteArray();
         return ByteBuffer.allocate(bytes.length + 5)
@@ -97,7 +97,7 @@ final class Infer {
                 .array();
     }
 
-    /** Triton's report of a failure in a stream. */
+    /** Triton's form of an error within a stream. */
     static byte[] error(String text, String id) {
         return ModelStreamInferResponse.newBuilder()
                 .setErrorMessage(text)
@@ -117,12 +117,12 @@ final class Infer {
         return content.asReadOnlyByteBuffer().order(ByteOrder.LITTLE_ENDIAN).getInt();
     }
 
-    /** The number that a request brings. */
+    /** The number in a request. */
     static int value(ModelInferRequest request) {
         return number(request.getRawInputContents(0));
     }
 
-    /** The number that an answer brings. */
+    /** The number in a response. */
     static int value(ModelInferResponse response) {
         return number(response.getRawOutputContents(0));
     }

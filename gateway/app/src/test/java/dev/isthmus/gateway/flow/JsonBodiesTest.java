@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
 
-/** Bodies that are no inference are read as strictly as those that are, whichever server they go to. */
+/** Bodies of other operations are validated as strictly as those of inferences, for every server. */
 class JsonBodiesTest {
     private static final List<String> GENERATE = List.of("/v2/models/m/generate", "/v2/models/m/generate_stream");
     private static final List<String> MANAGEMENT = List.of(
@@ -58,7 +58,7 @@ class JsonBodiesTest {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
-    /** Keeps the bodies that it is sent; the gateway asks it for its index by itself. */
+    /** Records the bodies it receives, except the gateway's own index requests. */
     private FakeRestServer rest() throws Exception {
         return FakeRestServer.that((request, out) -> {
             if (request.head().startsWith("POST ") && !request.head().startsWith("POST /v2/repository/index ")) {
@@ -87,7 +87,7 @@ class JsonBodiesTest {
                 assertThat(second.head().status()).as(path).hasToString("400");
                 assertThat(second.body()).isEqualTo(first.text());
             } else {
-                // It does not say how long its body is: what is wrong may come before what is too much.
+                // The body has no declared length: a syntax error may be found before the size limit is reached.
                 assertThat(second.head().status().toString()).as(path).isIn("400", "413");
             }
         }

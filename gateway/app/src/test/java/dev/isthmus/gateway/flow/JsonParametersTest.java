@@ -23,8 +23,8 @@ import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Parameters of any JSON: they reach a REST server of MLServer's dialect as they are written, whether the body goes as it came
- * or is written anew, and are refused in one way for all other servers.
+ * Parameters of any JSON type: forwarded verbatim to a REST server of MLServer's dialect, whether the body is forwarded
+ * or rewritten, and rejected in the same way for all other servers.
  */
 class JsonParametersTest {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -38,7 +38,7 @@ class JsonParametersTest {
             "123456789012345678901234567890",
             "1e999");
 
-    /** Data, and whether it reaches MLServer as it came. */
+    /** Data, and whether it reaches MLServer unchanged. */
     private static final Map<String, Boolean> TENSORS = Map.of(
             "\"datatype\":\"FP32\",\"data\":[1.50]", true,
             "\"datatype\":\"FP16\",\"data\":[1.50]", false,
@@ -105,7 +105,7 @@ class JsonParametersTest {
         String body = body(value, tensor);
         Http1Client.Response response = post("mlserver", body);
         assertThat(response.status()).as(response.text()).isEqualTo(200);
-        // Its bytes, one a character.
+        // Its bytes, one per character.
         String latin = new String(body.getBytes(UTF_8), ISO_8859_1);
         String seen = Stage.posted(server).body();
         assertThat(seen.equals(latin)).as(seen).isEqualTo(TENSORS.get(tensor));
@@ -126,7 +126,7 @@ class JsonParametersTest {
         assertThat(grpc.messages).isEmpty();
     }
 
-    /** What a server of MLServer's kind says in all of an answer's parameters, to be told in full whichever way it goes. */
+    /** A response of MLServer's dialect with parameters everywhere; all of them must be returned on either path. */
     @ParameterizedTest
     @FieldSource("VALUES")
     void ofAnswers_reachRestClients_andNotGrpcClients(String value) throws Exception {

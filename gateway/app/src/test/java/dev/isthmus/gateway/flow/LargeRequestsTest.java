@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Requests of 16 MiB through a gateway that does not gather them. */
+/** Requests of 16 MiB through a gateway that does not buffer them. */
 class LargeRequestsTest {
     private static final String INFER = "ModelInfer";
     private static final int LARGE = 16 << 20;
@@ -102,7 +102,7 @@ class LargeRequestsTest {
                 .addRawInputContents(ByteString.copyFrom(random, LARGE / 2, LARGE / 2));
     }
 
-    /** Sends it; what the server got must be {@code expected}. */
+    /** Sends the request; the server must receive {@code expected}. */
     private void assertArrives(FakeGrpcServer server, ModelInferRequest sent, ModelInferRequest expected)
             throws Exception {
         GrpcClient client = GrpcClient.ask(channel, INFER, new Metadata(), sent.toByteArray());

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What clients see of the local backend's queue, with one thread and a model that runs until it is ended. */
+/** The local backend's queue as clients see it, with one thread and a model that runs until the test ends it. */
 class LocalExecutionTest {
     private static final Path MODEL = Path.of("../../local-backend/src/test/resources/execution/turns.onnx");
     private static final Metadata.Key<String> RETRY_AFTER =
@@ -70,7 +70,10 @@ class LocalExecutionTest {
         await().until(() -> ask(1).status() == 200);
     }
 
-    /** Until a worker has taken the call before from the queue: then another one waits there in vain, and is not refused. */
+    /**
+     * Waits until a worker has taken the previous call from the queue, so that the next one is queued rather than
+     * rejected.
+     */
     private void awaitRunning() {
         await().until(() -> ask(1, "x-request-timeout-ms: 100").status() == 504);
     }

@@ -3,7 +3,7 @@ package dev.isthmus.gateway.flow;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
-/** What the event loops of a gateway have taken of the heap, whatever became of it. */
+/** The heap allocated by a gateway's event loops, including garbage. */
 final class LoopHeap {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     private static final String LOOPS = "isthmus-loop";

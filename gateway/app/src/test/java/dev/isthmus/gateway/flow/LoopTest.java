@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A gateway that is its own upstream answers at once. */
+/** A gateway that is its own upstream responds at once. */
 class LoopTest {
     private static final String LOOP = "the call came through 5 gateways, at most 5 are expected";
 

@@ -22,11 +22,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The only server of a model goes and comes back. */
+/** The only server of a model stops and returns. */
 class LostServerFlowTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-    /** How a model comes to its upstream. */
+    /** How a model is routed to its upstream. */
     enum Configured {
         BY_NAME,
         BY_PATTERN,

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One operation of a management extension in both protocols, request and answer.
+ * One operation of a management extension in both protocols, request and response.
  *
  * @param http method and path
  * @param json the REST request's body
@@ -20,7 +20,7 @@ import java.util.Objects;
  */
 record ManageCase(String http, String json, String method, String request, String answer, String answerJson) {
 
-    /** Everything that can be said in both. */
+    /** Everything that both protocols can express. */
     static final List<ManageCase> ALL = List.of(
             new ManageCase("GET /v2/models/m/stats", "", "ModelStatistics", "name: 'm'", """
                     model_stats {

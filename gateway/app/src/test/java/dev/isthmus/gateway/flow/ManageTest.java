@@ -33,7 +33,7 @@ class ManageTest {
         return new FakeGrpcServer((call, message) -> call.sendMessage(answer));
     }
 
-    /** Does not let the gateway's own questions be taken for the test's. */
+    /** Ignores the gateway's own requests. */
     private static FakeRestServer rest(ManageCase operation, String answer) throws Exception {
         return FakeRestServer.that((request, out) -> {
             boolean ours = request.head().startsWith(operation.http() + " ");

@@ -9,7 +9,7 @@ import io.grpc.Status;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Operations that are no inference have a small limit of their own, which counts before anything is read. */
+/** Operations other than inference have a small size limit of their own, checked before the body is read. */
 class ManagementSizeTest {
     private static final int LIMIT = 64 << 10;
     private static final List<String> GETS = List.of("/v2/health/live", "/v2", "/v2/models/m", "/v2/models/m/ready");
@@ -53,7 +53,7 @@ class ManagementSizeTest {
         }
     }
 
-    /** Nothing of the body is sent. */
+    /** The body is not sent. */
     private static void refused(Stage stage, String what) throws Exception {
         try (Http1Client client = stage.http1()) {
             var response = client.send(what + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + (LIMIT + 1) + "\r\n\r\n")

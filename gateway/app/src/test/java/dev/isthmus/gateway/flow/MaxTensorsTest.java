@@ -27,7 +27,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code limits.max_tensors} is 3 here: three inputs, requested outputs or outputs are taken, four are refused. */
+/**
+ * With {@code limits.max_tensors} set to 3, three inputs, requested outputs or outputs are accepted, and four are
+ * rejected.
+ */
 class MaxTensorsTest {
     private static final int LARGE = 400_000;
 
@@ -37,7 +40,7 @@ class MaxTensorsTest {
     private ManagedChannel channel;
     private Http1Client http1;
 
-    /** Answers with as many outputs as the number at the end of the request's id says. */
+    /** Responds with as many outputs as the number at the end of the request's id. */
     private static ModelInferResponse answer(ModelInferRequest request) {
         ModelInferResponse.Builder answer =
                 ModelInferResponse.newBuilder().setModelName("m").setId(request.getId());
@@ -163,7 +166,7 @@ class MaxTensorsTest {
         expectRefused(grpc(typed(model, 1, 4)), "requested outputs");
     }
 
-    /** Refused when its head has come, of which the server sees nothing. */
+    /** Rejected when its headers have arrived; the server does not see it. */
     @ParameterizedTest
     @CsvSource({"4, 0, inputs", "1, 4, requested outputs"})
     void protobufInParts(int inputs, int outputs, String what) throws Exception {
@@ -204,7 +207,7 @@ class MaxTensorsTest {
             Arrays.setAll(inputs, i -> Body.input("x" + i, "UINT8", bytes, bytes));
             Body body = Body.of(bytes * count, inputs);
             byte[] sent = body.bytes();
-            // Its id says how many outputs there are to be.
+            // Its id is the number of outputs.
             sent[7] = '1';
             http1.post("/v2/models/" + model + "/infer", sent, "Inference-Header-Content-Length: " + body.jsonLength());
             Http1Client.Response response = http1.response();
@@ -216,7 +219,7 @@ class MaxTensorsTest {
         }
     }
 
-    /** What is passed on untouched nobody counts. */
+    /** Tensors of forwarded messages are not counted. */
     @ParameterizedTest
     @CsvSource({"grpc", "rest"})
     void answer_ofMore_isTheServersFault(String model) throws Exception {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What ingress and upstreams hold for clients that have not sent all, or do not read, counts in the budget. */
+/** Memory held for clients that have not sent everything or do not read counts against the budget. */
 class MemoryOfCallsTest {
     private static final int MIB = 1 << 20;
     private static final int BUDGET = 4 * MIB;
@@ -45,7 +45,7 @@ class MemoryOfCallsTest {
                 Stage.grpc(server, ServerDialect.MLSERVER),
                 Map.of("retry", new Retry(2, EnumSet.allOf(RetryOn.class), MIB, 1)));
         stage = Stage.taking(32 * MIB, upstream);
-        // A sixteenth is for small calls alone.
+        // A sixteenth is reserved for small calls.
         double share = BUDGET * 16.0 / 15 / PlatformDependent.maxDirectMemory();
         stage.limiting(Map.of("maxBuffered", share));
         client = new Http2Client(stage.port());
@@ -67,7 +67,7 @@ class MemoryOfCallsTest {
         await().untilAsserted(() -> assertThat(meter("isthmus.memory.used")).isBetween(least, most));
     }
 
-    /** A message of 2 MiB, of which half has been sent. Its contents come first, so that it cannot pass. */
+    /** A message of 2 MiB, half of which was sent. Its contents come first, so it cannot be forwarded in parts. */
     private Http2Client.Response half(String method) {
         Http2Client.Response call = client.begin(GRPC + method, "content-type", "application/grpc", "te", "trailers");
         byte[] data = ByteBuffer.allocate(5 + MIB)
@@ -131,7 +131,7 @@ class MemoryOfCallsTest {
         awaitUsed(0, 0);
     }
 
-    /** Its names take of the heap ten times what they are long. */
+    /** Its names take ten times their length in heap. */
     @Test
     void jsonThatBecomesMuchMoreThanItIsLong_countsAsWhatItBecomes() throws Exception {
         Http2Client.Response call = client.begin(REST, "content-type", "application/json");
@@ -169,7 +169,7 @@ class MemoryOfCallsTest {
         awaitUsed(0, 0);
     }
 
-    /** Otherwise each would have a part of the room, and none would be complete. */
+    /** Otherwise each would hold part of the memory, and none would complete. */
     @Test
     void gatheredAnswersThatDoNotAllFit_areRefusedFromTheFirstThatDoesNot() throws Exception {
         byte[] answer = answer(3 * MIB / 2);
@@ -212,7 +212,7 @@ class MemoryOfCallsTest {
         call.reading(false);
         byte[] answer = answer(3 * MIB / 2);
         server.next().head().data(answer, 0, answer.length).end("0");
-        // The tensor, and a part of its text.
+        // The tensor, and part of its text.
         awaitUsed(3 * MIB / 2, 3 * MIB / 2 + (400 << 10));
         call.cancel();
         awaitUsed(0, 0);

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A server's limit of a message's size is no overload: it does not go by if the client tries again. */
+/** A server's message size limit is not an overload: retrying does not help. */
 class MessageSizeTest {
     private static final String PATH = "/v2/models/m/infer";
 
@@ -28,7 +28,7 @@ class MessageSizeTest {
         public void ended(ServerCall<byte[], byte[]> call) {}
     }
 
-    /** Whatever the server says of the call is said to a client of each protocol. */
+    /** Clients of each protocol receive the server's status unchanged. */
     private static void expect(Stage stage, int http, Status.Code grpc, String text) throws Exception {
         try (Http1Client http1 = stage.http1();
                 Http2Client http2 = new Http2Client(stage.port())) {
@@ -50,7 +50,10 @@ class MessageSizeTest {
         }
     }
 
-    /** The texts of grpcio (the server's and, before 1.60, without its name), grpc-go, grpc-java, grpc-dotnet and tonic. */
+    /**
+     * The messages of grpcio (prefixed by the server's side, and unprefixed before 1.60), grpc-go, grpc-java,
+     * grpc-dotnet and tonic.
+     */
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
             RESOURCE_EXHAUSTED | SERVER: Received message larger than max (9000033 vs. 8388608)

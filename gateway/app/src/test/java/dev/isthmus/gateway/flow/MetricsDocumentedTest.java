@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** That docs/reference/metrics.md has the metrics that there are, and no others. */
+/** docs/reference/metrics.md lists exactly the metrics that exist. */
 class MetricsDocumentedTest {
     private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
     private static final String CONFIG = """
@@ -79,7 +79,7 @@ class MetricsDocumentedTest {
         assertThat(documented()).containsAll(exposed());
     }
 
-    /** Some are made only when what they count happens: of them the code has the name. */
+    /** Some are registered only when the counted event happens: their names are found in the code. */
     @Test
     void whatIsDocumented_isThere() throws Exception {
         Set<String> inCode = new TreeSet<>();

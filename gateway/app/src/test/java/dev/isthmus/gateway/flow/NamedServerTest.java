@@ -9,7 +9,7 @@ import dev.isthmus.gateway.settings.GatewayConfig.UpstreamProtocol;
 import dev.isthmus.gateway.upstream.FakeRestServer;
 import org.junit.jupiter.api.Test;
 
-/** Servers that are configured by name. */
+/** Servers configured by host name. */
 class NamedServerTest {
 
     @Test

@@ -29,12 +29,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Names that a server would take for another path get no further than the gateway, over either protocol. */
+/** Names that a server would read as another path are rejected by the gateway, over either protocol. */
 class NamesTest {
     private static final String ANSWER =
             "{\"model_name\":\"versioned\",\"outputs\":[{\"name\":\"o\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[7]}]}";
 
-    /** A REST server that decodes a path before it looks at its segments, as MLServer does, and what it understood. */
+    /** A REST server that decodes a path before splitting it, as MLServer does, and records the segments. */
     private static final class Decoding implements AutoCloseable {
         final BlockingQueue<String> paths = new LinkedBlockingQueue<>();
         final FakeRestServer server;
@@ -55,7 +55,7 @@ class NamesTest {
         }
     }
 
-    /** The model is held at its first version, and asked once a second at most. */
+    /** The route is pinned to the model's first version, with a rate limit of one request per second. */
     private static Stage stage(Decoding upstream) throws Exception {
         ModelConfig.Rate once = new ModelConfig.Rate(null, 1, null, Duration.ofSeconds(1));
         ModelConfig pinned = TestConfigs.with(ModelConfig.of("ml"), Map.of("version", "v1", "rates", List.of(once)));

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A request without inputs: whether a model needs any is its own to say, not the gateway's. */
+/** A request without inputs: whether the model requires inputs is for the server to decide. */
 class NoInputsTest {
     private FakeGrpcServer grpc;
     private FakeRestServer rest;
@@ -109,7 +109,7 @@ class NoInputsTest {
         }
     }
 
-    /** Several at once, which a batch may be made of. */
+    /** Several at once, which may be batched. */
     @ParameterizedTest
     @CsvSource({"simple, INPUT0", "digits, image"})
     void ofALocalModel_isRefusedByTheModel(String model, String input) throws Exception {

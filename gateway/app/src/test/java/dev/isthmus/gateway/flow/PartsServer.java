@@ -34,7 +34,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A gRPC server whose inferences are answered by the test, in parts; what else it is asked, it answers UNIMPLEMENTED. */
+/** A gRPC server whose inference responses are sent by the test, in parts; other methods fail with UNIMPLEMENTED. */
 final class PartsServer implements AutoCloseable {
     private static final int FRAME = 16 * 1024;
 
@@ -83,10 +83,10 @@ final class PartsServer implements AutoCloseable {
         loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).syncUninterruptibly();
     }
 
-    /** One request that has come complete, and its answer. */
+    /** One complete request, and its response. */
     static final class Inference {
         private final Channel stream;
-        /** Bytes of DATA that have gone out: those that wait for the gateway's window do not count. */
+        /** Bytes of DATA written to the socket, without those that wait for the gateway's window. */
         final AtomicInteger sent = new AtomicInteger();
 
         final CompletableFuture<Long> reset = new CompletableFuture<>();
@@ -99,12 +99,12 @@ final class PartsServer implements AutoCloseable {
             return headers(false, ":status", "200", "content-type", "application/grpc");
         }
 
-        /** These bytes of the data. */
+        /** Sends these bytes of the data. */
         Inference data(byte[] bytes, int from, int to) {
             return data(bytes, from, to, sent);
         }
 
-        /** The same, counted there when it has gone out. */
+        /** The same, counted when it is written to the socket. */
         Inference data(byte[] bytes, int from, int to, AtomicInteger gone) {
             for (int at = from; at < to; at += FRAME) {
                 int length = Math.min(FRAME, to - at);
@@ -149,7 +149,7 @@ final class PartsServer implements AutoCloseable {
             stream.parent().close().syncUninterruptibly();
         }
 
-        /** The gateway may have ended the stream by then. */
+        /** The gateway may have ended the stream already. */
         private static void ignored(Future<?> written) {}
     }
 

@@ -29,12 +29,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Large answers of a gRPC server to a gRPC client go on as they come; wherever that cannot be, they are gathered. */
+/**
+ * Large responses of a gRPC server are forwarded to a gRPC client as they arrive; if that is not possible, they are
+ * buffered.
+ */
 class PassedAnswerTest {
     private static final int LIMIT = 32 << 20;
     private static final int LARGE = 16 << 20;
     private static final int SOME = 3 << 20;
-    /** Of a stream of ours at a server. */
+    /** The window of one of the gateway's streams at a server. */
     private static final int WINDOW = 1 << 20;
 
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
@@ -84,7 +87,7 @@ class PassedAnswerTest {
         return GrpcClient.ask(stage.channel(), "ModelInfer", new Metadata(), REQUEST.toByteArray());
     }
 
-    /** Asks without reading anything of the answer. */
+    /** Sends a request without reading the response. */
     private static Http2Client.Response askWithoutReading(Http2Client client, String... headers) {
         String[] all = new String[headers.length + 4];
         System.arraycopy(headers, 0, all, 0, headers.length);
@@ -95,7 +98,7 @@ class PassedAnswerTest {
         return response;
     }
 
-    /** Waits until the number has stayed the same for a while. */
+    /** Waits until the number has been stable for a while. */
     private static int settled(AtomicInteger number) {
         AtomicInteger before = new AtomicInteger(-1);
         await().pollInterval(Duration.ofMillis(300))
@@ -167,7 +170,7 @@ class PassedAnswerTest {
         }
     }
 
-    /** What a server does when half of its answer has come. */
+    /** What a server does after half of its response. */
     private enum Fault {
         DIES,
         RESETS,
@@ -273,7 +276,7 @@ class PassedAnswerTest {
         }
     }
 
-    /** Asserts that a whole answer is taken from the server though the client reads nothing. */
+    /** Asserts that the complete response is read from the server although the client reads nothing. */
     private void expectGathered(Stage stage, String... headers) throws Exception {
         byte[] data = framed(answer(SOME));
         try (Http2Client client = new Http2Client(stage.port())) {

@@ -27,10 +27,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Large answers of a REST server to a REST client go on as they come; wherever that cannot be, they are gathered. */
+/**
+ * Large responses of a REST server are forwarded to a REST client as they arrive; if that is not possible, they are
+ * buffered.
+ */
 class PassedRestAnswerTest {
     private static final int LIMIT = 80 << 20;
-    /** More than all sockets on the way hold. */
+    /** More than all sockets on the path hold. */
     private static final int HUGE = 64 << 20;
 
     private static final int SOME = 3 << 20;
@@ -40,14 +43,14 @@ class PassedRestAnswerTest {
     private FakeRestServer server;
     private volatile Written answer = new Written(Framing.LENGTH, json(4), 0);
     private final AtomicLong sent = new AtomicLong();
-    /** Opened for the server to send the second half of an answer. */
+    /** Opened to let the server send the second half of a response. */
     private final CountDownLatch half = new CountDownLatch(1);
 
     private volatile boolean halts;
-    /** Whether it dies instead. */
+    /** Whether the server disconnects instead. */
     private volatile boolean broken;
 
-    /** How the end of a body is told. */
+    /** How the end of a body is marked. */
     private enum Framing {
         LENGTH,
         CHUNKED,
@@ -55,9 +58,9 @@ class PassedRestAnswerTest {
     }
 
     /**
-     * What the server answers.
+     * What the server responds with.
      *
-     * @param jsonLength 0 where it is all JSON
+     * @param jsonLength 0 if it is all JSON
      */
     @SuppressWarnings("ArrayRecordComponent") // never compared
     private record Written(Framing framing, byte[] body, int jsonLength) {
@@ -174,7 +177,7 @@ class PassedRestAnswerTest {
         return meters.get("isthmus.memory.used").gauge().value();
     }
 
-    /** Waits until the server has been stopped for a while. */
+    /** Waits until the server has made no progress for a while. */
     private long settled() {
         AtomicLong before = new AtomicLong(-1);
         await().pollInterval(Duration.ofMillis(300))
@@ -183,7 +186,7 @@ class PassedRestAnswerTest {
         return sent.get();
     }
 
-    /** The body as the framing of the response says. */
+    /** The body, framed as the response declares. */
     private static String body(Http1Client client, Http1Client.Head head) throws IOException {
         return "chunked".equals(head.headers().get("transfer-encoding"))
                 ? client.latinChunks()
@@ -330,7 +333,7 @@ class PassedRestAnswerTest {
         assertThat(Stage.posted(server)).isNotNull();
     }
 
-    /** The body with other bytes than it should have three quarters down. */
+    /** The body with corrupted bytes at three quarters of its length. */
     private static byte[] withMiddle(byte[] body, String middle) {
         byte[] changed = body.clone();
         byte[] bytes = middle.getBytes(StandardCharsets.US_ASCII);
@@ -427,7 +430,7 @@ class PassedRestAnswerTest {
         }
     }
 
-    /** Asserts that a whole answer is taken from the server though the client reads nothing. */
+    /** Asserts that the complete response is read from the server although the client reads nothing. */
     private void expectGathered(Stage stage, String... headers) throws Exception {
         answer = new Written(Framing.LENGTH, json(SOME), 0);
         halts = true;

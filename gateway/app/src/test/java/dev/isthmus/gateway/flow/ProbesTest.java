@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** What probes are told of the gateway itself, and V2 clients of the servers behind it. */
+/** Probes report on the gateway itself; V2 clients see the servers behind it. */
 class ProbesTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration PATIENCE = Duration.ofSeconds(20);

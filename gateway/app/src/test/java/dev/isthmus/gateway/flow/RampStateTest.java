@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Gateways, one after the other, that keep where their ramps stand. */
+/** Successive gateways with a persistent ramp state. */
 class RampStateTest {
 
     @TempDir

@@ -21,11 +21,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Raw binary requests: the body is the data of the model's one input. */
+/** Raw binary requests: the body is the data of the model's single input. */
 class RawBinaryTest {
     private static final String RAW = "Inference-Header-Content-Length: 0";
 
-    /** The name of a model says what it is: datatype and shape of each input, as in {@code FP32:-1,4;INT8:2}. */
+    /** A model's name encodes datatype and shape of each input, as in {@code FP32:-1,4;INT8:2}. */
     private static void serve(ServerCall<byte[], byte[]> call, byte[] message) {
         if (call.getMethodDescriptor().getFullMethodName().endsWith("/ModelMetadata")) {
             call.sendMessage(metadata(message));
@@ -169,7 +169,7 @@ class RawBinaryTest {
         try (FakeGrpcServer silent = new FakeGrpcServer(new FakeGrpcServer.Script() {
                     @Override
                     public void message(ServerCall<byte[], byte[]> call, byte[] message) {
-                        // Neither an answer nor an end.
+                        // Neither a response nor an end.
                     }
 
                     @Override

@@ -29,8 +29,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One end of a connection of HTTP/2 whose frames are sent by hand, and which takes on a stream what it is told to. All that the
- * other end does on a stream is kept.
+ * One end of an HTTP/2 connection that the test drives frame by frame, including what it reads of each stream. Records
+ * everything the other end does on a stream.
  */
 final class RecordingHttp2Peer implements AutoCloseable {
     static final int WINDOW = 65_535;
@@ -43,11 +43,11 @@ final class RecordingHttp2Peer implements AutoCloseable {
     private final AtomicInteger pongs = new AtomicInteger();
     private int opened = -1;
 
-    /** What the other end did on a stream, and what is done on it from here. */
+    /** Records what the other end did on a stream, and sends frames on it. */
     final class Stream {
         final int id;
         final Map<String, String> fields = new ConcurrentHashMap<>();
-        /** Windows that were opened beyond the first one. */
+        /** WINDOW_UPDATE increments beyond the initial window. */
         final AtomicLong credit = new AtomicLong();
 
         private final ByteArrayOutputStream content = new ByteArrayOutputStream();
@@ -78,7 +78,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
             return reset != NOT_RESET;
         }
 
-        /** Sends these bytes, whatever the windows. */
+        /** Sends these bytes regardless of the windows. */
         void data(byte[] bytes, int from, int to, boolean end) {
             int at = from;
             while (to - at > FRAME) {
@@ -88,7 +88,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
             write(RawFrames.data(id, Unpooled.wrappedBuffer(bytes, at, to - at), end));
         }
 
-        /** Lets the other end send so many bytes more. */
+        /** Lets the other end send this many more bytes. */
         void open(int bytes) {
             write(RawFrames.windowUpdate(id, bytes));
         }
@@ -102,13 +102,13 @@ final class RecordingHttp2Peer implements AutoCloseable {
                     Http2FrameTypes.RST_STREAM, 0, id, Unpooled.buffer().writeInt(8)));
         }
 
-        /** Waits until the other side has reset it, which did not end it before. */
+        /** Waits until the other end has reset the stream without ending it. */
         void awaitReset() {
             await().atMost(Duration.ofSeconds(30)).until(this::wasReset);
             assertThat(ended()).isFalse();
         }
 
-        /** Answers an inference with a number, and ends it. */
+        /** Responds to an inference with a number, and ends it. */
         void answer(String id) {
             byte[] framed = Infer.framed(Infer.answer(Infer.request("m", id, 0), 1));
             headers(false, ":status", "200", "content-type", "application/grpc");
@@ -116,7 +116,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
             headers(true, "grpc-status", "0");
         }
 
-        /** Waits for the end of the other side, and tells the status. */
+        /** Waits for the end of the stream and returns the status. */
         String status() {
             await().atMost(Duration.ofSeconds(30)).until(() -> fields.containsKey("grpc-status"));
             return fields.getOrDefault("grpc-status", "");
@@ -135,7 +135,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
             try {
                 peer.read();
             } catch (IOException e) {
-                // The gateway has gone, or the test is over.
+                // The gateway has disconnected, or the test is over.
                 return;
             }
         });
@@ -185,7 +185,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
         switch (frame.type()) {
             case Http2FrameTypes.DATA -> {
                 stream.add(ByteBufUtil.getBytes(frame.payload()));
-                // The connection's window is never what is waited for.
+                // The connection's window never limits the other end.
                 if (frame.length() > 0) {
                     connection.write(RawFrames.windowUpdate(0, frame.length()));
                 }
@@ -217,7 +217,7 @@ final class RecordingHttp2Peer implements AutoCloseable {
         if (path.endsWith("/ModelInfer")) {
             calls.add(stream);
         } else {
-            // The gateway's own questions.
+            // The gateway's own requests.
             stream.headers(true, ":status", "200", "content-type", "application/grpc", "grpc-status", "12");
         }
     }
@@ -227,9 +227,9 @@ final class RecordingHttp2Peer implements AutoCloseable {
         connection.close();
     }
 
-    /** A server on such connections. */
+    /** A server on these connections. */
     static final class Server implements AutoCloseable {
-        /** Calls of ModelInfer in the order in which they came. */
+        /** Calls of ModelInfer in the order of arrival. */
         final BlockingQueue<Stream> calls = new LinkedBlockingQueue<>();
 
         private final RawHttp2Server server = new RawHttp2Server(connection -> {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What ingress refuses is counted like every other call, by the code that its client was told. */
+/** Requests rejected by ingress are counted like every other call, by the code that the client received. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RefusedRequestsTest {
     private Stage stage;
@@ -43,7 +43,7 @@ class RefusedRequestsTest {
     }
 
     private void expectOneMore(String protocol, String operation, String code, long before) {
-        // The client is told first.
+        // The client receives the response before the call is counted.
         await().untilAsserted(() ->
                 assertThat(counted(protocol, operation, code)).as(code).isEqualTo(before + 1));
         assertThat(stage.gateway().meters().find("isthmus.requests.under.way").gauges())

@@ -40,7 +40,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Other configurations while calls are under way. Each server answers with a number of its own. */
+/** Reloads while calls are in flight. Each server responds with a number of its own. */
 @Timeout(120)
 class ReloadTest {
     private static final String PATH = "/v2/models/m/infer";
@@ -48,7 +48,7 @@ class ReloadTest {
     private static final int RELOADS = 20;
     private static final int CALLS_BETWEEN = 20;
 
-    /** Answers each message with one number; a stream goes on until its client ends it. */
+    /** Responds to each message with one number; a stream continues until its client ends it. */
     private record Numbered(int number) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {

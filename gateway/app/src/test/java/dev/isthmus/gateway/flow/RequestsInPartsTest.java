@@ -20,9 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Large gRPC requests pass to a gRPC server as they come: what either end sees of the other, frame by frame. */
+/** Large gRPC requests are forwarded to a gRPC server as they arrive: what each end sees, frame by frame. */
 class RequestsInPartsTest {
-    /** What a client may send on a stream before the gateway lets it send more. */
+    /** A client's initial stream window at the gateway. */
     private static final int CLIENT_WINDOW = 1 << 20;
 
     private static final int LARGE = 400_000;
@@ -97,7 +97,7 @@ class RequestsInPartsTest {
         await().atMost(Duration.ofSeconds(30)).until(() -> stream.received() >= bytes);
     }
 
-    /** A call half of whose message was sent, and whose first bytes are at the server. */
+    /** A call half of whose message was sent, and whose first bytes have reached the server. */
     private RecordingHttp2Peer.Stream half(byte[] message) {
         RecordingHttp2Peer.Stream call = client.infer();
         call.data(message, 0, message.length / 2, false);
@@ -140,7 +140,7 @@ class RequestsInPartsTest {
         assertThat(Arrays.equals(call.content(), message)).isTrue();
     }
 
-    /** Sends what is left as the gateway lets the client. */
+    /** Sends the rest as the gateway's windows allow. */
     private static void sendRest(RecordingHttp2Peer.Stream asked, byte[] message, int from) {
         int sent = from;
         while (sent < message.length) {
@@ -234,7 +234,7 @@ class RequestsInPartsTest {
         assertThat(asked.status()).isEqualTo("14");
     }
 
-    /** Why a request is gathered. */
+    /** Why a request is buffered. */
     enum Gathered {
         KEPT_FOR_A_RETRY("kept"),
         FALLBACK("fallen"),
@@ -281,7 +281,7 @@ class RequestsInPartsTest {
         asked.data(message, 0, message.length - 1, false);
         client.ping();
         asked.reset();
-        // What comes next goes over the same connection, so that nothing can be overtaken.
+        // The next request uses the same connection, so that nothing can overtake it.
         byte[] next = framed(request(why.model, 10));
         client.infer().data(next, 0, next.length, true);
         RecordingHttp2Peer.Stream call = server.call();
@@ -300,7 +300,7 @@ class RequestsInPartsTest {
 
     @Test
     void messageBeyondTheRateOfBytes_isRefusedBeforeItComes() throws Exception {
-        // The first one is larger than any burst, and passes.
+        // The first one exceeds any burst, and is admitted.
         byte[] message = framed(request("limited", LARGE));
         half(message);
         begun();

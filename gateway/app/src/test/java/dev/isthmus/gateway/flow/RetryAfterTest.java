@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** What clients see of an upstream that takes no calls for a while. */
+/** What clients see of an upstream that rejects calls for a while. */
 class RetryAfterTest {
     private static final Metadata.Key<String> RETRY_AFTER =
             Metadata.Key.of("retry-after", Metadata.ASCII_STRING_MARSHALLER);

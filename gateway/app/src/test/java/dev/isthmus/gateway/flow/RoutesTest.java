@@ -22,7 +22,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Calls through a gateway whose models have other names, several targets, rules and fallbacks. */
+/** Calls through a gateway with renamed models, several targets, rules and fallbacks. */
 class RoutesTest {
     private static final String INFER = "ModelInfer";
     private static final String BODY =
@@ -31,7 +31,7 @@ class RoutesTest {
             {"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[1,16],"data":[%1$s]},
             {"name":"INPUT1","datatype":"INT32","shape":[1,16],"data":[%1$s]}]}""".formatted("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1");
 
-    /** Answers every request with its number. */
+    /** Responds to every request with the server's number. */
     private static final class Echo implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Copies of calls, through the whole gateway: whatever the shadow does, the client gets the main answer. */
+/** Shadow copies through a complete gateway: whatever the shadow does, the client receives the primary response. */
 class ShadowTest {
     private static final Duration LONG = Duration.ofSeconds(20);
     private static final Metadata.Key<String> MARK =
@@ -32,7 +32,7 @@ class ShadowTest {
     private static final String PATH = "/v2/models/m/infer";
 
     private final List<AutoCloseable> open = new ArrayList<>();
-    /** Calls that a server keeps waiting. */
+    /** Calls to which a server has not responded. */
     private final BlockingQueue<ServerCall<byte[], byte[]>> waiting = new LinkedBlockingQueue<>();
 
     @AfterEach
@@ -42,12 +42,12 @@ class ShadowTest {
         }
     }
 
-    /** Answers with the number that it is sent and this. */
+    /** Responds with the request's number plus this. */
     private FakeGrpcServer adding(int more) throws IOException {
         return server((call, request) -> answer(call, request, Infer.value(request) + more));
     }
 
-    /** Answers when the test does. */
+    /** Responds when the test does. */
     private FakeGrpcServer slow() throws IOException {
         return server((call, request) -> waiting.add(call));
     }
@@ -65,7 +65,7 @@ class ShadowTest {
 
             @Override
             public void ended(ServerCall<byte[], byte[]> call) {
-                // It is the message that ends the call, or the test.
+                // The message or the test ends the call.
             }
         });
         open.add(server);

@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** A gateway in front of a main server and a shadow of it, for every model. */
+/** A gateway in front of a primary server and a shadow for every model. */
 final class ShadowedGateway implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -47,7 +47,7 @@ final class ShadowedGateway implements AutoCloseable {
                 .build();
     }
 
-    /** Each call is tried once. */
+    /** Without retries. */
     private static UpstreamConfig untried(UpstreamConfig config) {
         return TestConfigs.with(
                 config,
@@ -75,7 +75,7 @@ final class ShadowedGateway implements AutoCloseable {
                 UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, false);
     }
 
-    /** A server that shares memory with its clients. */
+    /** A server that supports shared memory. */
     static UpstreamConfig sharing(FakeRestServer server) {
         return Stage.upstream(
                 UpstreamProtocol.REST, server.endpoint(), ServerDialect.MLSERVER, BinaryTensorData.FALSE, true);

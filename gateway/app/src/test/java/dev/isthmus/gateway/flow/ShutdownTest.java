@@ -12,12 +12,12 @@ import io.grpc.Status;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is said to calls that the end of the gateway cuts off. */
+/** What clients receive for calls that a shutdown ends. */
 class ShutdownTest {
 
     private static void expectTheTruth(Stage stage, String method, Waiting server) throws Exception {
         Metadata metadata = new Metadata();
-        // A stream's failure is a status too, not a message.
+        // A stream's failure is a status, not a message.
         metadata.put(Metadata.Key.of("isthmus-stream-form", Metadata.ASCII_STRING_MARSHALLER), "oip");
         GrpcClient client = GrpcClient.open(stage.channel(), method, metadata, CallOptions.DEFAULT, 10);
         client.send(Infer.request("m", "a", 1).toByteArray());
@@ -28,7 +28,7 @@ class ShutdownTest {
         assertThat(client.status().getDescription()).isEqualTo("the gateway is shutting down");
     }
 
-    /** Ends when the server has the call. */
+    /** Completes when the server has the call. */
     @FunctionalInterface
     private interface Waiting {
         void await() throws Exception;
@@ -40,7 +40,7 @@ class ShutdownTest {
         FakeGrpcServer.Script silent = new FakeGrpcServer.Script() {
             @Override
             public void message(ServerCall<byte[], byte[]> call, byte[] message) {
-                // It never answers.
+                // It never responds.
             }
 
             @Override

@@ -17,7 +17,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** JSON between a REST client and a REST server: the server gets the client's very bytes, and judges single numbers. */
+/**
+ * JSON between a REST client and a REST server: the server receives the client's exact bytes, and validates numbers
+ * itself.
+ */
 class SkimmedJsonTest {
     private static final String PATH = "/v2/models/m/infer";
     private static final String REFUSED = "{\"error\":\"the server's words\"}";
@@ -27,7 +30,7 @@ class SkimmedJsonTest {
     private Stage stage;
     private Http1Client client;
 
-    /** The server refuses what has an X in its id. */
+    /** The server rejects requests with an X in the id. */
     private static boolean serve(FakeRestServer.RestRequest request, OutputStream out) throws java.io.IOException {
         String text = request.body().contains("\"X\"")
                 ? FakeRestServer.ok(REFUSED).replace("200 OK", "422 Unprocessable Entity")

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Clients that begin and do not go on: they take nobody's place, and are given up. */
+/** Clients that start a request and then stall: they hold no permit, and time out. */
 class SlowClientsTest {
     private static final Path ROOT = Path.of(System.getProperty("isthmus.root", ".."));
     private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -70,7 +70,7 @@ class SlowClientsTest {
             for (int stream = 0; stream < STREAMS; stream++) {
                 attacker.begin(INFER).data(new byte[] {'{'}, 0, 1, false).sync();
             }
-            // It is answered, so the server has read what was sent before.
+            // It has a response, so the server has read what was sent before.
             attacker.get("/v2/health/live").trailers();
         }
         return attackers;
@@ -83,7 +83,7 @@ class SlowClientsTest {
         try (Http1Client bystander = http1();
                 Http2Client other = new Http2Client(port())) {
             assertThat(bystander.post(INFER, sample()).response().status()).isEqualTo(200);
-            // In two parts: its body comes too, and it is the only one of its connection.
+            // In two parts: its body arrives, too, and it is the only one on its connection.
             Http2Client.Response response = other.begin(INFER);
             byte[] body = sample();
             response.data(body, 0, 10, false).sync();
@@ -157,7 +157,7 @@ class SlowClientsTest {
                 assertThat(response.head().status()).hasToString("408");
             }
             slow.get("/v2/health/live").trailers();
-            // Were they still counted, only one request of each connection would be taken.
+            // If they were still counted, only one request per connection would be accepted.
             other.begin(INFER).data(new byte[] {'{'}, 0, 1, false).sync();
             byte[] body = sample();
             Http2Client.Response response = other.begin(INFER);

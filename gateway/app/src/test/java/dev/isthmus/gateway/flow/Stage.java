@@ -27,15 +27,15 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A real gateway on a free loopback port, and clients of it. */
+/** A real gateway on a free loopback port, and its clients. */
 final class Stage implements AutoCloseable {
     private static final HeaderAllowList PASSED =
             HeaderAllowList.of(List.of("x-request-id", "x-flow-*", "retry-after"));
-    /** With the words of servers, which most tests look at. */
+    /** With the servers' error messages, which most tests check. */
     static final GatewayConfig.ResponseConfig ANSWERS =
             TestConfigs.with(GatewayConfig.ResponseConfig.DEFAULT, Map.of("errors", GatewayConfig.ErrorTexts.PASSED));
 
-    /** Of every body and message. */
+    /** Limit of every body and message. */
     static final int LIMIT = 4 << 20;
 
     private final Gateway gateway;
@@ -46,7 +46,7 @@ final class Stage implements AutoCloseable {
         this(upstreams, configs(models), fallback, GatewayConfig.LOCAL.equals(fallback));
     }
 
-    /** @param local whether the models that are built in are there */
+    /** @param local whether the embedded models are served */
     Stage(
             Map<String, UpstreamConfig> upstreams,
             Map<String, ModelConfig> models,
@@ -87,7 +87,7 @@ final class Stage implements AutoCloseable {
                 fallback);
     }
 
-    /** Models of several upstreams. */
+    /** With models of several upstreams. */
     static Stage fleet(
             Map<String, UpstreamConfig> upstreams,
             Map<String, ModelConfig> models,
@@ -97,7 +97,7 @@ final class Stage implements AutoCloseable {
         return new Stage(config(upstreams, models, health, fallback, GatewayConfig.LOCAL.equals(fallback)));
     }
 
-    /** Models of several upstreams, with errors in these texts. */
+    /** With models of several upstreams, and errors in this form. */
     static Stage telling(
             GatewayConfig.ErrorTexts errors,
             Map<String, UpstreamConfig> upstreams,
@@ -109,7 +109,7 @@ final class Stage implements AutoCloseable {
         return new Stage(TestConfigs.with(base, Map.of("answers", answers)));
     }
 
-    /** Models of several upstreams, with bodies and messages of up to so many bytes. */
+    /** With models of several upstreams, and bodies and messages of up to this many bytes. */
     static Stage taking(int bytes, Map<String, UpstreamConfig> upstreams, Map<String, ModelConfig> models)
             throws Exception {
         GatewayConfig base = config(upstreams, models, GatewayConfig.HealthConfig.DEFAULT, null, false);
@@ -117,12 +117,12 @@ final class Stage implements AutoCloseable {
         return new Stage(TestConfigs.with(base, Map.of("limits", limits)));
     }
 
-    /** The model {@code m} of one upstream, {@code server}, with bodies and messages of up to so many bytes. */
+    /** With the model {@code m} of one upstream, {@code server}, and bodies and messages of up to this many bytes. */
     static Stage taking(int bytes, UpstreamConfig server) throws Exception {
         return taking(bytes, Map.of("server", server), Map.of("m", ModelConfig.of("server")));
     }
 
-    /** From now on with these limits in place of what it has. */
+    /** Reloads with these limits. */
     Stage limiting(Map<String, ?> limits) {
         GatewayConfig config = gateway.config();
         gateway.reload(TestConfigs.with(config, Map.of("limits", TestConfigs.with(config.limits(), limits))));
@@ -135,24 +135,24 @@ final class Stage implements AutoCloseable {
         return configs;
     }
 
-    /** Everything goes to one server. */
+    /** Routes everything to one server. */
     static Stage of(UpstreamConfig upstream) throws Exception {
         return new Stage(Map.of("server", upstream), Map.of(), "server");
     }
 
-    /** Everything goes to one server, from this port. */
+    /** Routes everything to one server, from this port. */
     static Stage at(int port, UpstreamConfig upstream) throws Exception {
         GatewayConfig config =
                 config(Map.of("server", upstream), Map.of(), GatewayConfig.HealthConfig.DEFAULT, "server", false);
         return new Stage(config.withListener(new GatewayConfig.Listener("127.0.0.1", port)));
     }
 
-    /** Everything goes to the models that are built in. */
+    /** Routes everything to the embedded models. */
     static Stage local() throws Exception {
         return new Stage(Map.of(), Map.of(), GatewayConfig.LOCAL);
     }
 
-    /** Everything goes to models of a repository. */
+    /** Routes everything to the models of a repository. */
     static Stage local(LocalConfig local) throws Exception {
         GatewayConfig embedded =
                 config(Map.of(), Map.of(), GatewayConfig.HealthConfig.DEFAULT, GatewayConfig.LOCAL, true);
@@ -190,7 +190,7 @@ final class Stage implements AutoCloseable {
         return gateway.addresses().get(0).getPort();
     }
 
-    /** Of one connection. */
+    /** A client with one connection. */
     ManagedChannel channel() {
         return channel;
     }
@@ -199,7 +199,7 @@ final class Stage implements AutoCloseable {
         return new Http1Client(new Socket(InetAddress.getLoopbackAddress(), port()));
     }
 
-    /** The next request with a body that a server was sent; the gateway's own questions are passed over. */
+    /** The next request with a body that a server received; skips the gateway's own requests. */
     static FakeRestServer.RestRequest posted(FakeRestServer server) throws InterruptedException {
         FakeRestServer.RestRequest seen = server.request();
         while (!seen.head().startsWith("POST") || seen.head().startsWith("POST /v2/repository/index ")) {

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class StreamOverGrpcTest {
     private static final String STREAM = "ModelStreamInfer";
 
-    /** Answers as many times as the request says, then says so of the next; "bad" fails, "die" ends the call. */
+    /** Responds as often as the request says, and marks the last response; "bad" fails, "die" ends the call. */
     private record Counting(boolean enveloped) implements FakeGrpcServer.Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
@@ -174,7 +174,7 @@ class StreamOverGrpcTest {
             expectEnvelope(client, "a", "5", 0);
             client.end();
             assertThat(client.status().getCode()).isEqualTo(Status.Code.OK);
-            // One stream for each model, so that sequences stay in order.
+            // One stream per model, so that sequences stay in order.
             assertThat(one.opened).hasSize(2);
             assertThat(other.opened).hasSize(1);
         }

@@ -20,12 +20,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** ModelStreamInfer over what has no streams: REST servers and the models that are built in. */
+/** ModelStreamInfer over upstreams without streams: REST servers and the embedded models. */
 class StreamOverUnaryTest {
     private static final Pattern ID = Pattern.compile("\"id\":\"([^\"]*)\"");
     private static final Pattern DATA = Pattern.compile("\"data\":\\[(\\d+)");
 
-    /** Answers with the number of the request, and "bad" with a failure; "hang" is left without an answer. */
+    /** Responds with the request's number, and to "bad" with a failure; "hang" gets no response. */
     private static boolean answer(FakeRestServer.RestRequest request, OutputStream out) throws IOException {
         String id = first(ID, request.body());
         switch (id) {
@@ -100,7 +100,9 @@ class StreamOverUnaryTest {
         }
     }
 
-    /** MLServer puts ids into a header, so one that cannot stand there is kept from it, and comes back all the same. */
+    /**
+     * MLServer puts ids into a header, so an id that is invalid there is not sent, but still returned to the client.
+     */
     @Test
     void rest_idThatTheServerCannotTake_comesBack() throws Exception {
         try (FakeRestServer server = FakeRestServer.that(StreamOverUnaryTest::answer);
@@ -169,7 +171,7 @@ class StreamOverUnaryTest {
         }
     }
 
-    /** For the built-in model "simple", whose first output is the sum of its inputs. */
+    /** For the embedded model "simple", whose first output is the sum of its inputs. */
     private static byte[] simple(String id, int value) {
         ByteBuffer data = ByteBuffer.allocate(16 * Integer.BYTES).order(ByteOrder.LITTLE_ENDIAN);
         while (data.hasRemaining()) {

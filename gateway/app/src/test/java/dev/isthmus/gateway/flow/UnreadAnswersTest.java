@@ -18,9 +18,9 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What servers may send of answers that pass to clients that do not read. */
+/** How much servers may send of responses whose clients do not read. */
 class UnreadAnswersTest {
-    /** Of a stream at a server, and of those of clients that do not read but the first two. */
+    /** The window of a stream at a server, for clients that do not read, except the first two. */
     private static final int WINDOW = 1 << 20;
 
     private static final int SMALL_WINDOW = 64 << 10;
@@ -46,7 +46,7 @@ class UnreadAnswersTest {
                 "trailers");
     }
 
-    /** Waits until the number has stayed the same for a while. */
+    /** Waits until the number has been stable for a while. */
     private static int settled(AtomicInteger number) {
         AtomicInteger before = new AtomicInteger(-1);
         await().pollInterval(Duration.ofMillis(300))
@@ -81,7 +81,7 @@ class UnreadAnswersTest {
                 unread.add(asked);
                 server.next().head().data(data, 0, data.length, sent);
             }
-            // What a client's own window takes, and what waits for it.
+            // The client's own window, and what is queued for it.
             assertThat(settled(sent)).isLessThan(2 * 2 * WINDOW + (MANY - 2) * 4 * SMALL_WINDOW);
             Http2Client.Response reads = ask(other);
             server.next().head().data(data, 0, data.length).end("0");

@@ -12,12 +12,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Large answers in JSON of a server that speaks gRPC are written as the client takes them. */
+/** Large JSON responses transcoded from a gRPC server are written as the client reads them. */
 class WrittenTextTest {
     private static final String PATH = "/v2/models/m/infer";
     private static final ModelInferRequest REQUEST = Infer.request("m", "a", 1);
     private static final int NUMBERS = 3 << 19;
-    /** What is held of the text: a part in the socket's queue, and what made the client stop. */
+    /** Memory for the text: one part in the socket's queue, and the part that made the client not ready. */
     private static final int TEXT = 512 << 10;
 
     private PartsServer server;

@@ -1,4 +1,4 @@
-/** Whole calls: a real gateway between real clients and scripted servers. */
+/** Complete calls: a real gateway between real clients and scripted servers. */
 @NullMarked
 package dev.isthmus.gateway.flow;
 

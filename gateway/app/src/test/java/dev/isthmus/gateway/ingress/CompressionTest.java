@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Compressed bodies over HTTP/1.1 and messages over gRPC, as they come from the network. */
+/** Compressed bodies over HTTP/1.1 and messages over gRPC, as read from the network. */
 class CompressionTest {
     private static final int MAX_BODY = 5000;
     private static final String INFER = "/v2/models/m/infer";

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The forms of bodies: what a request's has, and what a client wants its answer to have. */
+/** Content-Type, Content-Encoding and their Accept headers. */
 class ContentNegotiationTest {
     private static final String INFER = "/v2/models/m/infer";
     private static final String LARGE = "x".repeat(2000);
@@ -36,7 +36,7 @@ class ContentNegotiationTest {
         ingress.close();
     }
 
-    /** Fields of one name, whose values stand between plus signs. */
+    /** Fields of one name, whose values are separated by plus signs. */
     private static String[] fields(String name, String values) {
         List<String> fields = new ArrayList<>();
         for (String value : values.split("\\+", -1)) {
@@ -159,7 +159,7 @@ class ContentNegotiationTest {
                 .hasMessageContaining("got 'maybe'");
     }
 
-    /** As Triton does: its asyncio client always accepts gzip, and reads it in answers to inferences only. */
+    /** As Triton does: its asyncio client always accepts gzip, but decodes it only in responses to inferences. */
     @ParameterizedTest
     @EnumSource
     void answersOtherThanInferences_areNeverCompressed(HttpClients http) throws Exception {

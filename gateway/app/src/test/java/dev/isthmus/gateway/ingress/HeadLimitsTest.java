@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The limits on a request's head over HTTP/2 are those of HTTP/1.1, and so are the answers. */
+/** HTTP/2 has the same limits on a request's headers as HTTP/1.1, with the same responses. */
 class HeadLimitsTest {
     private static final String TOO_MANY = "header fields: at most 100 of 16384 bytes are taken";
     private static final String TOO_LONG = "request line: at most 8192 bytes are taken";
@@ -32,7 +32,7 @@ class HeadLimitsTest {
         ingress.close();
     }
 
-    /** With these fields first, and so many in all. */
+    /** With these fields first, and this many in total. */
     private static String[] fields(int count, String... first) {
         String[] fields = new String[2 * count];
         for (int i = 0; i < count; i++) {
@@ -66,7 +66,7 @@ class HeadLimitsTest {
         assertThat(response.trailers().get("grpc-message")).hasToString(TOO_MANY);
     }
 
-    /** {@code POST /… HTTP/1.1} of 8,192 bytes is taken, and unknown. */
+    /** {@code POST /… HTTP/1.1} of 8,192 bytes is accepted, and the path is unknown. */
     @ParameterizedTest
     @ValueSource(ints = {8178, 8179})
     void requestLine_isLimited(int path) throws Exception {

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Which server and which path a request names. */
+/** The server and path named by a request. */
 class RequestTargetTest {
     private static final byte[] NOTHING = {};
 

@@ -8,7 +8,7 @@ import ch.qos.logback.core.status.Status;
 import org.junit.jupiter.api.Test;
 
 class LogConfigurationTest {
-    /** A class that was renamed is found at runtime only: logback then prints its whole status at each start. */
+    /** A renamed class is only noticed at run time: logback then prints its status at each start. */
     @Test
     void packagedConfiguration_isReadWithoutComplaint() throws Exception {
         LoggerContext context = new LoggerContext();

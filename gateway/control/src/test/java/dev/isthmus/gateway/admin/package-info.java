@@ -1,4 +1,4 @@
-/** The operators' side, over its port. */
+/** Tests of the admin listener, over its port. */
 @NullMarked
 package dev.isthmus.gateway.admin;
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class FanOutResultTest {
     private final OipException unreachable =
             new OipException(ErrorCode.UNAVAILABLE, "upstream 'triton' is not reachable");
-    /** As Triton and MLServer say it. */
+    /** The message of Triton and MLServer. */
     private final OipException notPolled =
             new OipException(ErrorCode.INTERNAL, "failed to load 'nope', failed to poll from model repository");
 

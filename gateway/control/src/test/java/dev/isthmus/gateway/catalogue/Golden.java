@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** Recorded answers of the real servers. */
+/** Recorded responses of the real servers. */
 public final class Golden {
 
     private Golden() {}

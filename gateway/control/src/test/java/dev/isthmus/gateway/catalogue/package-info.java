@@ -1,4 +1,4 @@
-/** Tests of merging, with answers that real servers gave. */
+/** Tests of merging, with recorded responses of real servers. */
 @NullMarked
 package dev.isthmus.gateway.catalogue;
 

@@ -16,7 +16,7 @@ import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Merged answers in JSON, from answers in JSON: through the forms that cross between the protocols. */
+/** JSON responses are merged through protobuf, and returned as JSON. */
 class MergedFormsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
 

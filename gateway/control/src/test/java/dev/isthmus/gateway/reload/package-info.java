@@ -1,4 +1,4 @@
-/** Reloads: what triggers them, and that they lose nothing. */
+/** Reloads: what triggers them, and that no change is missed. */
 @NullMarked
 package dev.isthmus.gateway.reload;
 

@@ -31,7 +31,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Sets of real servers. */
+/** Replica sets of real servers. */
 class ChecksTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final ModelRef A = ModelRef.of("a");

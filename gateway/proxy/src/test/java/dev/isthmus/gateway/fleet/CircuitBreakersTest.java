@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 class CircuitBreakersTest {
     private static final Breaker BREAKER = new Breaker(0.5, 10, 4, Duration.ofSeconds(5));
 
-    /** A call that its server fails, unanswered. */
+    /** A call that fails before any response. */
     private static void failing(FleetBench bench) {
         bench.infer();
         bench.one.last().fail(ErrorCode.UNAVAILABLE, Processed.MAYBE);

@@ -31,7 +31,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** Clusters of real servers on loopback; closing fails where something is still held. */
+/** Clusters of real servers on loopback; closing fails if a request or buffer is still held. */
 final class ClusterBench implements AutoCloseable {
     private static final Duration MINUTE = Duration.ofSeconds(60);
 

@@ -34,7 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A cluster of fake servers, whose time and event loop a test moves on. */
+/** A cluster of fake servers, whose clock and event loop a test advances. */
 final class FleetBench implements AutoCloseable {
     static final ModelRef MODEL = ModelRef.of("simple");
     static final Retry RETRY = Retry.DEFAULT;
@@ -48,7 +48,7 @@ final class FleetBench implements AutoCloseable {
     private final Cluster cluster;
     private long now = 1_000;
 
-    /** What a client sees. */
+    /** What a client receives. */
     static final class ClientReply implements Reply {
         final List<ReplyMessage> messages = new ArrayList<>();
         final Map<String, String> headers = new HashMap<>();
@@ -57,7 +57,7 @@ final class FleetBench implements AutoCloseable {
         OipException failure;
 
         boolean complete;
-        /** How often it was told that more of the request is taken. */
+        /** How often the request became ready for more data. */
         int readMore;
 
         boolean writable = true;
@@ -150,12 +150,12 @@ final class FleetBench implements AutoCloseable {
         return cluster;
     }
 
-    /** All questions of both servers, in no order. */
+    /** All requests to both servers, in no order. */
     List<FakeUpstream.Asked> asked() {
         return Stream.concat(one.asked.stream(), two.asked.stream()).toList();
     }
 
-    /** The only question that is neither answered nor failed: there is one, and it came last. */
+    /** The only pending request, which must be the latest. */
     FakeUpstream.Asked onlyNew(List<FakeUpstream.Asked> before) {
         List<FakeUpstream.Asked> fresh =
                 asked().stream().filter(asked -> !before.contains(asked)).toList();
@@ -186,7 +186,7 @@ final class FleetBench implements AutoCloseable {
         return ((InferMessage.ProtobufMessage) message(10)).message();
     }
 
-    /** The references of the last request. */
+    /** The reference count of the last request. */
     int held() {
         return bodies.getLast().refCnt();
     }
@@ -221,7 +221,7 @@ final class FleetBench implements AutoCloseable {
         return timer(outcome).count();
     }
 
-    /** How long all tries took that ended so. */
+    /** The total duration of all attempts with this outcome. */
     double millis(CallOutcome outcome) {
         return timer(outcome).totalTime(TimeUnit.MILLISECONDS);
     }

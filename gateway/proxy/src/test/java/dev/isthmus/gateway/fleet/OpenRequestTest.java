@@ -20,18 +20,18 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Requests that are given to their server in parts. */
+/** Requests that are forwarded to their server in parts. */
 class OpenRequestTest {
     private static final int LENGTH = 1000;
 
-    /** A call and what its request is given to. */
+    /** A call and the sink of its request. */
     private record Open(ClientReply seen, RequestSink request) {
         static Open at(FleetBench bench) {
             ClientReply seen = new ClientReply();
             return new Open(seen, bench.cluster().inferParts(bench.call(), FleetBench.MODEL, LENGTH, seen));
         }
 
-        /** Gives so many bytes. */
+        /** Sends this many bytes. */
         Open give(int bytes) {
             assertThat(request.isReady()).isTrue();
             ByteBuf part = Unpooled.buffer(bytes).writeZero(bytes);
@@ -91,7 +91,7 @@ class OpenRequestTest {
             assertThat(Open.at(bench).seen.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(bench.asked()).hasSize(2);
             bench.two.refusing = false;
-            // Whichever of the two is asked first.
+            // Whichever of the two is tried first.
             for (int i = 0; i < 4; i++) {
                 Open open = Open.at(bench);
                 bench.two.last().open();

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.random.RandomGenerator;
 
-/** Servers that nobody hears of, a clock that stands still, and random choices from one seed. */
+/** Servers without connections, a manual clock, and random choices from one seed. */
 final class ReplicaFixture {
     /** Nothing runs on it. */
     private static final EventLoop LOOP = new EmbeddedChannel().eventLoop();
@@ -83,7 +83,7 @@ final class ReplicaFixture {
         return balancer.choose(candidates.of(replicas, call, MODEL, tried, now), call, now);
     }
 
-    /** How many of so many picks fall on each server; no call is begun. */
+    /** How many of this many picks choose each server; no call is started. */
     Map<Replica, Integer> picks(BalancePolicy policy, int times) {
         Balancer balancer = Balancer.of(policy, random);
         Map<Replica, Integer> picks = new HashMap<>();
@@ -94,7 +94,7 @@ final class ReplicaFixture {
         return picks;
     }
 
-    /** A call that begins and ends at once. */
+    /** A call that starts and ends at once. */
     static void call(Replica replica, CallOutcome outcome, Duration took) {
         replica.started();
         replica.ended(outcome, took.toNanos());

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Sets whose names are looked up by hand, on a loop whose time stands still. */
+/** Replica sets with manual discovery, on a loop whose clock the test advances. */
 class ReplicaMembershipTest {
     private static final Endpoint ONE = new Endpoint("10.0.0.1", 8001);
     private static final Endpoint TWO = new Endpoint("10.0.0.2", 8001);

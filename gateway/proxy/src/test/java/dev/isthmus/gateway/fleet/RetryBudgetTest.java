@@ -51,7 +51,7 @@ class RetryBudgetTest {
         assertThat(none.take()).isFalse();
     }
 
-    /** A thousand calls a second for ten seconds, each of which is tried again if it fails and there is budget. */
+    /** A thousand calls per second for ten seconds, each retried if it fails and the budget allows. */
     @Test
     void storm_sendsAtMostAFifthMore() {
         for (int failing = 1; failing <= 100; failing++) {

@@ -21,7 +21,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Servers that end their connections in the ways that the protocols have for it: no call fails. */
+/** Servers that close their connections in the ways the protocols provide: no call fails. */
 class ServersThatLeaveTest {
     private static final int CALLERS = 32;
     private static final int CALLS_EACH = 20;
@@ -39,7 +39,7 @@ class ServersThatLeaveTest {
         return fleet.cluster(UpstreamProtocol.GRPC, Retry.DEFAULT.on(), null, servers);
     }
 
-    /** What went wrong with the calls of many callers, each of which makes one after the other. */
+    /** The failures of many callers, each of which makes one call after another. */
     private List<String> failures(Callable<?> call) throws Exception {
         List<Future<List<String>>> callers = new ArrayList<>();
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -118,7 +118,7 @@ class ServersThatLeaveTest {
             }
         })) {
             Cluster cluster = grpc(loopback(server.port()));
-            // One after the other: of many at once, one could meet nothing but refusals.
+            // Sequentially: one of many concurrent calls could meet nothing but refusals.
             for (int i = 0; i < 100; i++) {
                 assertThat(fleet.infer(cluster, 10).protobuf()).containsExactly(7);
             }

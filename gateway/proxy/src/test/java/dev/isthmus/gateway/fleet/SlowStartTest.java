@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The windows are 10 s. */
+/** The slow start window is 10 s. */
 class SlowStartTest {
     private static final int PICKS = 40_000;
 

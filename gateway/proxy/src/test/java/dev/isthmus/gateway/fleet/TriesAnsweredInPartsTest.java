@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Tries whose answer is passed on as it comes: its first part is the answer. */
+/** Attempts whose response is forwarded in parts: the first part counts as the response. */
 class TriesAnsweredInPartsTest {
 
     private static FakeUpstream.Asked only(FleetBench bench) {

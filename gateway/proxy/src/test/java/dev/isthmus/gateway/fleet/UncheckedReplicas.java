@@ -16,7 +16,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
-/** Servers that are used in turn, never asked how they are, and never ejected. */
+/** Servers chosen in turn, without health checks or ejection. */
 final class UncheckedReplicas {
     private UncheckedReplicas() {}
 

@@ -27,7 +27,7 @@ class UpstreamCallTest {
         return bench.onlyNew(List.of());
     }
 
-    /** Fails the only question so far. */
+    /** Fails the only request so far. */
     private static FakeUpstream.Asked failFirst(FleetBench bench, ErrorCode code, Processed processed) {
         FakeUpstream.Asked first = only(bench);
         first.fail(code, processed);

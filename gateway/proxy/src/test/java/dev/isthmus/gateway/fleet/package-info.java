@@ -1,4 +1,4 @@
-/** Tests of the choice among servers, of what is known of them, and of what is tried again. */
+/** Tests of load balancing, server state and retries. */
 @NullMarked
 package dev.isthmus.gateway.fleet;
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** A ramp of 10 %, 50 % and 100 %, a minute and 100 requests each, by a clock of the test's own. */
+/** A ramp of 10 %, 50 % and 100 %, each for a minute and 100 requests, with a manual clock. */
 class RampsTest {
     private static final long MINUTE = Duration.ofMinutes(1).toNanos();
     private static final long MILLISECOND = Duration.ofMillis(1).toNanos();
@@ -39,11 +39,11 @@ class RampsTest {
 
     private final AtomicLong now = new AtomicLong(-5);
     private final MeterRegistry registry = new SimpleMeterRegistry();
-    /** Everything that the split was told. */
+    /** All overrides of the weights. */
     private final List<Double> shares = new ArrayList<>();
 
     private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
-    /** Keeps the scheduler's only thread busy, so that the test alone says when a second has passed. */
+    /** Occupies the scheduler's only thread, so that only the test triggers checks. */
     private final CountDownLatch busy = new CountDownLatch(1);
 
     private Ramps ramps;
@@ -369,7 +369,7 @@ class RampsTest {
         assertThat(shares).containsExactly(0.1);
     }
 
-    /** Another process of the same configuration. */
+    /** Another process with the same configuration. */
     private List<Double> restarted(RampStateStore store, RampPlan plan, Consumer<Ramps> then) {
         List<Double> told = new ArrayList<>();
         try (Ramps next = new Ramps(new SimpleMeterRegistry(), now::get, () -> CHANGED, scheduler, store)) {

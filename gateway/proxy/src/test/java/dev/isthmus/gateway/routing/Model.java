@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Writes the configuration of a model. */
+/** Builds the configuration of a model. */
 final class Model {
     private final List<ModelConfig.TargetConfig> targets = new ArrayList<>();
     private final List<String> aliases = new ArrayList<>();
@@ -25,12 +25,12 @@ final class Model {
         return new Model().target(upstream, upstream, null, null, 1);
     }
 
-    /** The arms canary and stable with these weights. */
+    /** The targets canary and stable with these weights. */
     static Model split(int canary, int stable) {
         return new Model().arm("canary", canary).arm("stable", stable);
     }
 
-    /** An arm on an upstream of its own name. */
+    /** A target on an upstream of its own name. */
     Model arm(String name, int weight) {
         return target(name, name, null, null, weight);
     }

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** A call that names a version is served by that version or refused. */
+/** A request that names a version is served by that version or rejected. */
 class RequestedVersionTest {
     private static final RequestAttributes CANARY = Tables.header("x-canary", "yes");
     private final Tables tables = new Tables();

@@ -9,7 +9,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class StickyHashTest {
 
-    /** Written down in docs/reference/routing.md: gateways of other releases agree. */
+    /** Documented in docs/reference/routing.md: gateways of other releases agree. */
     @ParameterizedTest
     @CsvSource({"'', efd01f60ba992926", "a, 82a2a958a9bece5b", "resnet, 6bd7ce7e1b061a36", "é😀, 576e4076fa896fcc"})
     void text_hasTheDocumentedHash(String text, String hash) {

@@ -17,7 +17,7 @@ class StickyTest {
     private static final int USERS = 20_000;
     private final Tables tables = new Tables();
 
-    /** One for each user, in order. */
+    /** One per user, in order. */
     private static List<TargetSelection> picks(Route route) {
         return IntStream.range(0, USERS)
                 .mapToObj(i -> route.pick(Tables.M, Tables.header("x-user", "user-" + i)))

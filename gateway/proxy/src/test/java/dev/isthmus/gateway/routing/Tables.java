@@ -11,7 +11,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Makes tables for tests: with a seeded random and a clock that stands still. */
+/** Creates routing tables with a seeded random and a fixed clock. */
 final class Tables {
     static final ModelRef M = ModelRef.of("m");
 
@@ -36,14 +36,14 @@ final class Tables {
         return this;
     }
 
-    /** One more table of the same gateway. */
+    /** The next table of the same gateway. */
     RoutingTable table(Map<String, Model> models) {
         Map<String, ModelConfig> configs = new HashMap<>();
         models.forEach((name, model) -> configs.put(name, model.config()));
         return new RoutingTable(configs, NamedUpstream::new, fallback, () -> discovered, choices);
     }
 
-    /** The route of the model "m" in one more table of the same gateway. */
+    /** The route of the model "m" in the next table of the same gateway. */
     Route route(Model model) {
         return table(Map.of("m", model)).route(M);
     }

@@ -28,7 +28,7 @@ class UpstreamModelNameTest {
     @CsvSource(
             nullValues = "-",
             value = {
-                // the target's, the default, the client's: what is asked
+                // the target's, the default, the client's: the requested version
                 "-, -,       '',      ''",
                 "-, -,       5,       5",
                 "-, -,       stable,  3",

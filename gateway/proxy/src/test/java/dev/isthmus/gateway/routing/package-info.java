@@ -1,4 +1,4 @@
-/** What the tests of routing share. */
+/** Fixtures of the routing tests. */
 @NullMarked
 package dev.isthmus.gateway.routing;
 

@@ -18,7 +18,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the answers of shadows are found to be. */
+/** The results of comparing shadow responses. */
 class AnswersComparedTest {
     private ShadowStage stage = new ShadowStage();
 

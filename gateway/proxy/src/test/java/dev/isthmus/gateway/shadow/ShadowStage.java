@@ -40,7 +40,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** One shadow of model "m" on the upstream "next", a loop that runs when it is told to, and a clock of the test's own. */
+/** One shadow of model "m" on the upstream "next", a loop that runs on demand, and a manual clock. */
 final class ShadowStage implements AutoCloseable {
     static final ModelConfig.ShadowConfig SHADOW =
             new ModelConfig.ShadowConfig(null, "next", null, null, 1, true, Duration.ofSeconds(5), 2);
@@ -88,12 +88,12 @@ final class ShadowStage implements AutoCloseable {
                 runtime);
     }
 
-    /** A call whose main request was sent just now; its copies wait for the loop. */
+    /** A call whose primary request was just sent; its copies wait for the loop. */
     PrimaryCallObserver begin() {
         return begin(new Target(upstream, ModelRef.of("m"), "main"));
     }
 
-    /** @param main where the call itself went */
+    /** @param main the target of the call itself */
     PrimaryCallObserver begin(Target main) {
         return shadows.begin(call(channel.eventLoop()), ModelRef.of("m"), main, source());
     }
@@ -140,7 +140,7 @@ final class ShadowStage implements AutoCloseable {
         }
     }
 
-    /** An answer with one output of FP32 for each name, in protobuf. */
+    /** A response with one FP32 output per name, in protobuf. */
     static InferMessage floats(String output, float... values) {
         ByteBuffer raw = ByteBuffer.allocate(values.length * Float.BYTES).order(ByteOrder.LITTLE_ENDIAN);
         for (float value : values) {
@@ -185,7 +185,7 @@ final class ShadowStage implements AutoCloseable {
         return ByteBufAllocator.DEFAULT.directBuffer().writeBytes(bytes);
     }
 
-    /** Tells of the main answer, which the client's reply then takes. */
+    /** Reports the primary response, which is then passed to the client's reply. */
     static void answer(PrimaryCallObserver observation, InferMessage main) {
         observation.answered(main);
         main.release();

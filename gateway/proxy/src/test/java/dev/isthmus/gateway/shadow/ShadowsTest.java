@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Which calls are copied, and what becomes of the copies. */
+/** Which calls are copied, and how their copies end. */
 class ShadowsTest {
     private ShadowStage stage = new ShadowStage();
 

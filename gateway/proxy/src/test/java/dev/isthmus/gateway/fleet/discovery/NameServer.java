@@ -64,7 +64,7 @@ final class NameServer implements AutoCloseable {
         return (InetSocketAddress) channel.localAddress();
     }
 
-    /** From now on the name has these addresses. */
+    /** Sets the name's addresses. */
     void host(String name, int seconds, String... addresses) {
         zone.put(
                 name + ".",
@@ -76,7 +76,7 @@ final class NameServer implements AutoCloseable {
                         .toList());
     }
 
-    /** From now on the name has these SRV records: "priority port target". */
+    /** Sets the name's SRV records: "priority port target". */
     void service(String name, int seconds, String... records) {
         zone.put(
                 name + ".",
@@ -97,7 +97,7 @@ final class NameServer implements AutoCloseable {
         return content.writeByte(0);
     }
 
-    /** From now on every question fails, or none does. */
+    /** Makes all queries fail, or none. */
     void failing(boolean now) {
         failing = now;
     }

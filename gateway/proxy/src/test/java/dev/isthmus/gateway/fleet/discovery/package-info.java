@@ -1,4 +1,4 @@
-/** Tests of what the network tells of servers. */
+/** Tests of DNS and metrics discovery. */
 @NullMarked
 package dev.isthmus.gateway.fleet.discovery;
 

@@ -27,7 +27,7 @@ import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A real gRPC server that does what a script says; what else it is asked, it answers UNIMPLEMENTED. */
+/** A real gRPC server that follows a script; other methods fail with UNIMPLEMENTED. */
 public final class FakeGrpcServer implements AutoCloseable {
     public static final String SERVICE = "inference.GRPCInferenceService";
     private static final List<String> METHODS = List.of(
@@ -52,24 +52,24 @@ public final class FakeGrpcServer implements AutoCloseable {
     public record ReceivedCall(
             String method, Metadata headers, @Nullable Deadline deadline) {}
 
-    /** What is done with the calls. All happens on the server's transport thread. */
+    /** Handles the calls, on the server's transport thread. */
     public interface Script {
-        /** Takes a message. */
+        /** Handles a message. */
         void message(ServerCall<byte[], byte[]> call, byte[] message);
 
-        /** Whether the next message is wanted at once. */
+        /** Whether the next message is requested at once. */
         default boolean eager() {
             return true;
         }
 
-        /** Whether the head of the answer goes out before the first message is looked at. */
+        /** Whether the response headers are sent before the first message is handled. */
         default boolean answersAtOnce() {
             return true;
         }
 
         default void ready(ServerCall<byte[], byte[]> call) {}
 
-        /** Whether it answers questions for models' metadata and the index that the gateway asks by itself. */
+        /** Whether it handles the gateway's own requests for models' metadata and the index. */
         default boolean describes() {
             return false;
         }
@@ -79,7 +79,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         }
     }
 
-    /** Does this with the one message of each call, and nothing else. */
+    /** Handles the single message of each call. */
     private record Unary(BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour) implements Script {
         @Override
         public void message(ServerCall<byte[], byte[]> call, byte[] message) {
@@ -108,7 +108,7 @@ public final class FakeGrpcServer implements AutoCloseable {
     private final Server server;
     private final Script script;
     private final Endpoint endpoint;
-    /** Sent before the first answer of each call. */
+    /** Sent before the first response of each call. */
     public Metadata answerHeaders = new Metadata();
 
     public final BlockingQueue<ReceivedCall> opened = new LinkedBlockingQueue<>();
@@ -121,7 +121,7 @@ public final class FakeGrpcServer implements AutoCloseable {
     }
 
     /**
-     * A server whose script answers for itself whether the server is ready, and what it is.
+     * A server whose script handles server readiness and metadata itself.
      *
      * @param port 0 for any
      */
@@ -135,7 +135,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         return complete(new Unary(behaviour), port);
     }
 
-    /** A server that does this with the one message of each call. */
+    /** A server that handles the single message of each call. */
     public static FakeGrpcServer unary(BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour) throws IOException {
         return unary(0, behaviour);
     }
@@ -156,7 +156,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         return unary((request, call) -> {});
     }
 
-    /** All of a good answer. */
+    /** Sends a complete successful response. */
     public static void answer(ServerCall<byte[], byte[]> call, byte[] message) {
         call.sendHeaders(new Metadata());
         call.sendMessage(message);
@@ -187,7 +187,7 @@ public final class FakeGrpcServer implements AutoCloseable {
 
     private ServerCall.Listener<byte[]> open(String method, ServerCall<byte[], byte[]> call, Metadata headers) {
         Deadline deadline = Context.current().getDeadline();
-        // The gateway asks for these itself, whenever it likes: scripts see them only where they want to.
+        // The gateway sends these requests itself, at any time: scripts see them only if they want to.
         boolean own = (method.equals("ModelMetadata") || method.equals("RepositoryIndex"))
                 && deadline != null
                 && deadline.timeRemaining(TimeUnit.SECONDS) < 6;
@@ -205,7 +205,7 @@ public final class FakeGrpcServer implements AutoCloseable {
                 messages.add(message);
                 if (!answering && script.answersAtOnce()) {
                     answering = true;
-                    // gRPC writes into what it sends, and calls come on several threads.
+                    // gRPC modifies what it sends, and calls arrive on several threads.
                     Metadata answer = new Metadata();
                     answer.merge(answerHeaders);
                     call.sendHeaders(answer);
@@ -242,7 +242,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         return endpoint;
     }
 
-    /** Waits for the next call; its headers. */
+    /** Waits for the next call and returns its headers. */
     public Metadata headers() throws InterruptedException {
         return next(opened).headers();
     }
@@ -252,7 +252,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         return next(messages);
     }
 
-    /** Messages that have come and were not taken. */
+    /** Messages received but not yet returned. */
     public int requests() {
         return messages.size();
     }
@@ -261,7 +261,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         next(cancelled);
     }
 
-    /** Waits for the next element, for 20 s at most. */
+    /** Waits for the next element, for at most 20 s. */
     public static <T> T next(BlockingQueue<T> queue) throws InterruptedException {
         T next = queue.poll(20, TimeUnit.SECONDS);
         if (next == null) {
@@ -275,7 +275,7 @@ public final class FakeGrpcServer implements AutoCloseable {
         stop();
     }
 
-    /** Ends at once, calls under way included. */
+    /** Terminates at once, including active calls. */
     public void stop() {
         server.shutdownNow();
         await().atMost(Duration.ofSeconds(20)).until(server::isTerminated);

@@ -18,13 +18,13 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A server that does to its sockets what real servers do on a bad day. */
+/** An HTTP/1.1 server that can misbehave on its sockets as real servers do. */
 public final class FakeRestServer implements AutoCloseable {
 
     /** One request as it was read. */
     public record RestRequest(int connection, String head, String body) {}
 
-    /** What is done with a request. Throwing or returning false closes the connection. */
+    /** Handles a request. Throwing or returning false closes the connection. */
     @FunctionalInterface
     public interface Script {
         boolean answer(RestRequest request, OutputStream out) throws IOException;
@@ -52,7 +52,7 @@ public final class FakeRestServer implements AutoCloseable {
         return new FakeRestServer(port, script);
     }
 
-    /** Answers everything with the same bytes and keeps the connection. */
+    /** Responds to everything with the same bytes and keeps the connection open. */
     public static FakeRestServer sending(String response) throws IOException {
         return that((request, out) -> {
             write(out, response);
@@ -77,7 +77,7 @@ public final class FakeRestServer implements AutoCloseable {
         return connections.get();
     }
 
-    /** Connections that are open now. */
+    /** The number of open connections. */
     public int open() {
         return open.size();
     }
@@ -94,7 +94,7 @@ public final class FakeRestServer implements AutoCloseable {
         return requests.size();
     }
 
-    /** Waits until a client has closed a connection, or the server has. */
+    /** Waits until a connection was closed by either side. */
     public void awaitConnectionClosed() throws InterruptedException {
         if (closed.poll(20, TimeUnit.SECONDS) == null) {
             throw new AssertionError("no connection was closed");
@@ -108,7 +108,7 @@ public final class FakeRestServer implements AutoCloseable {
                 int number = connections.incrementAndGet();
                 open.add(accepted);
                 if (socket.isClosed()) {
-                    // Accepted while the server was being closed, which may have seen it or not.
+                    // Accepted while the server was closing, which may have missed it.
                     accepted.close();
                     return;
                 }
@@ -135,7 +135,7 @@ public final class FakeRestServer implements AutoCloseable {
                 more = script.answer(seen, accepted.getOutputStream());
             }
         } catch (IOException e) {
-            // The client has gone, which is what many tests are about.
+            // The client has disconnected, which many tests are about.
             return;
         } finally {
             open.remove(accepted);
@@ -165,14 +165,14 @@ public final class FakeRestServer implements AutoCloseable {
                 .orElse(0);
     }
 
-    /** Closes every open connection, but goes on listening. */
+    /** Closes every open connection, but keeps listening. */
     public void closeConnections() throws IOException {
         for (Socket connection : open) {
             connection.close();
         }
     }
 
-    /** Nothing is accepted and nothing answered any more when this returns, and the port is free again. */
+    /** When this returns, connections are neither accepted nor served, and the port is free again. */
     @Override
     public void close() throws IOException {
         socket.close();

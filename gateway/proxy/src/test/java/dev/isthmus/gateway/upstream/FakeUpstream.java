@@ -22,31 +22,31 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** An upstream that keeps what it is asked, so that a test answers when it wants. Bodies are released at once. */
+/** An upstream that records its requests, so that a test responds when it wants. Bodies are released at once. */
 public final class FakeUpstream implements Upstream {
     public final List<Asked> asked = new ArrayList<>();
 
-    /** What it understands. */
+    /** Its features. */
     public ServerFeatures features = new ServerFeatures(Wire.PROTOBUF, Dialect.GENERIC, false, false);
 
     /** Whether requests in parts fail before they are open. */
     public boolean refusing;
 
-    /** Whether inferences end with an exception that nothing expects. */
+    /** Whether inferences throw an unexpected exception. */
     public boolean broken;
 
     /** How often it was closed. */
     public int closed;
 
-    /** One question, and what came of it. */
+    /** One request, and how it ended. */
     public static final class Asked implements UpstreamStream, RequestSink {
         public final Call call;
 
-        /** Of an inference. */
+        /** Null unless it is an inference. */
         public final @Nullable ModelRef model;
 
         public final Reply reply;
-        /** Whether it takes parts. */
+        /** Whether it is ready for parts. */
         public boolean open;
 
         public boolean cancelled;
@@ -68,7 +68,7 @@ public final class FakeUpstream implements Upstream {
             reply.message(new ReplyMessage.Inference(new InferMessage.ProtobufMessage(Unpooled.EMPTY_BUFFER)));
         }
 
-        /** A part of an answer that is passed on as it comes. */
+        /** Sends a part of a response. */
         public void part() {
             reply.message(new ReplyMessage.Part(Unpooled.EMPTY_BUFFER, 1));
         }
@@ -93,7 +93,7 @@ public final class FakeUpstream implements Upstream {
             ended = true;
         }
 
-        /** Takes parts from now on. */
+        /** Becomes ready for parts. */
         public void open() {
             open = true;
             reply.onReady();
@@ -119,7 +119,7 @@ public final class FakeUpstream implements Upstream {
         return asked.getLast();
     }
 
-    /** The one question that it was asked. */
+    /** The only request it received. */
     public Asked only() {
         assertThat(asked).hasSize(1);
         return asked.getFirst();

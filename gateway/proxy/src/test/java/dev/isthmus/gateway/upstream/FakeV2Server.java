@@ -31,7 +31,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A server of models of either protocol, which says of them what a test wants, and counts what it is asked. */
+/** A model server of either protocol, whose metadata and readiness the test controls; counts its requests. */
 public final class FakeV2Server implements AutoCloseable {
     private static final String NOT_READY = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
     private static final List<String> EXTENSIONS = List.of("model_repository", "statistics", "classification");
@@ -42,24 +42,24 @@ public final class FakeV2Server implements AutoCloseable {
     private final Endpoint endpoint;
     private final Map<String, AtomicInteger> asked = new ConcurrentHashMap<>();
     private final List<ServerCall<byte[], byte[]>> held = new CopyOnWriteArrayList<>();
-    /** The models that it has, by name, with the datatype of their one input. */
+    /** Its models by name, with the datatype of their single input. */
     public final Map<String, String> models = new ConcurrentHashMap<>();
 
     /** The models that are ready. */
     public final Set<String> ready = ConcurrentHashMap.newKeySet();
-    /** Which models were loaded. */
+    /** The models that were loaded. */
     public final List<String> loaded = new CopyOnWriteArrayList<>();
 
     /** Whether it is ready itself. */
     public volatile boolean serverReady = true;
 
-    /** Whether it reads what it is asked but answers nothing. */
+    /** Whether it reads requests without responding. */
     public volatile boolean mute;
 
-    /** Whether it loads models that it is told to. */
+    /** Whether load requests succeed. */
     public volatile boolean loads = true;
 
-    /** Whether questions for models that it has not wait until {@link #release}. */
+    /** Whether requests for unknown models wait until {@link #release}. */
     public volatile boolean holding;
 
     public volatile int inferences;
@@ -101,7 +101,7 @@ public final class FakeV2Server implements AutoCloseable {
         return new FakeV2Server(protocol, port, name);
     }
 
-    /** A model that is ready. */
+    /** Adds a ready model. */
     public FakeV2Server with(String model, String datatype) {
         models.put(model, datatype);
         ready.add(model);
@@ -116,7 +116,7 @@ public final class FakeV2Server implements AutoCloseable {
         return endpoint;
     }
 
-    /** How often it was asked: the method of gRPC, and the model where it is about one. */
+    /** How often it was called: the method of gRPC, and the model if it concerns one. */
     public int asked(String question) {
         AtomicInteger count = asked.get(question);
         return count == null ? 0 : count.get();
@@ -126,7 +126,7 @@ public final class FakeV2Server implements AutoCloseable {
         asked.computeIfAbsent(question, unknown -> new AtomicInteger()).incrementAndGet();
     }
 
-    /** Answers what was held back. */
+    /** Responds to the requests held back. */
     public void release() {
         holding = false;
         held.forEach(call -> call.close(Status.NOT_FOUND.withDescription("no such model"), new Metadata()));

@@ -16,7 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps what a call answers, and insists on the rules: on the loop, one message at the most, one end. */
+/** Records the response to a call, and checks the rules: on the loop, at most one message, one end. */
 public final class RecordedReply implements Reply {
     private static final int PATIENCE_SECONDS = 30;
 
@@ -61,7 +61,7 @@ public final class RecordedReply implements Reply {
         how.run();
     }
 
-    /** The answer; whoever asks owns it. */
+    /** The response, owned by the caller. */
     public ReplyMessage answer() throws Exception {
         return outcome.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
@@ -77,7 +77,7 @@ public final class RecordedReply implements Reply {
         }
     }
 
-    /** The message of an inference; whoever asks owns it. */
+    /** The message of an inference, owned by the caller. */
     public InferMessage inference() throws Exception {
         return ((ReplyMessage.Inference) answer()).message();
     }

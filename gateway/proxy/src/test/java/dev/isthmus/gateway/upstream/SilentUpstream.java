@@ -9,7 +9,7 @@ import dev.isthmus.transcoder.message.Dialect;
 import dev.isthmus.transcoder.message.ServerFeatures;
 import dev.isthmus.transcoder.message.Wire;
 
-/** An upstream that is never heard of, for tests that look at something else. */
+/** An upstream that never responds, for tests that do not need responses. */
 public interface SilentUpstream extends Upstream {
     @Override
     default String name() {

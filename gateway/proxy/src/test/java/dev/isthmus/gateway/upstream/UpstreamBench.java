@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
-/** One event loop and one allocator that knows what it has given out; closing fails where something is still held. */
+/** One event loop and one allocator that tracks its buffers; closing fails if one is still held. */
 public final class UpstreamBench implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
@@ -61,12 +61,12 @@ public final class UpstreamBench implements AutoCloseable {
         return reply;
     }
 
-    /** Waits until the loop has done what it was given so far. */
+    /** Waits until the loop has run all tasks submitted so far. */
     public void settle() throws Exception {
         loop.submit(() -> {}).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
-    /** Waits until the loop has polled its sockets since, and has done what was due then. */
+    /** Waits until the loop has polled its sockets again, and has run the tasks that were due then. */
     public void settleAfterPoll() throws Exception {
         loop.submit(() -> loop.schedule(() -> {}, 1, TimeUnit.MILLISECONDS))
                 .get(PATIENCE.toSeconds(), TimeUnit.SECONDS)

@@ -1,4 +1,4 @@
-/** What the tests of all upstreams share. */
+/** Fixtures of the upstream tests. */
 @NullMarked
 package dev.isthmus.gateway.upstream;
 

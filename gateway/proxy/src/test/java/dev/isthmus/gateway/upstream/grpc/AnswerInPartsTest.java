@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Large answers to a reply that takes them in parts. */
+/** Large responses to a reply that accepts parts. */
 class AnswerInPartsTest {
     private static final int LENGTH = 300_000;
     private static final int PREFIX = 5;
@@ -38,7 +38,7 @@ class AnswerInPartsTest {
         calls.close();
     }
 
-    /** Counts what it gets of an answer. */
+    /** Counts the bytes it receives. */
     private static final class Parts implements Reply {
         final CompletableFuture<Subscription> started = new CompletableFuture<>();
         final CompletableFuture<String> end = new CompletableFuture<>();
@@ -90,7 +90,7 @@ class AnswerInPartsTest {
         return parts;
     }
 
-    /** The first so many bytes of the data. */
+    /** The first bytes of the data. */
     private static void begin(RawHttp2Connection peer, int stream, int bytes) throws IOException {
         peer.head(stream);
         byte[] data = ByteBuffer.allocate(bytes).put((byte) 0).putInt(LENGTH).array();

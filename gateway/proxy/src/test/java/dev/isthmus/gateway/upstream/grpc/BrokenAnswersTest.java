@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Answers that break the rules of gRPC over HTTP/2. */
+/** Responses that violate gRPC over HTTP/2. */
 class BrokenAnswersTest {
     private static final String NOT_GRPC = "upstream 'triton' did not answer in gRPC";
     private static final String NO_STATUS = "upstream 'triton' ended its answer without a status";

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Connections that do not come about, end, or have no room. */
+/** Connections that cannot be established, end, or accept no more streams. */
 class ConnectionsTest {
     private static final int MAX_CONCURRENT_STREAMS = 3;
     private static final Duration SHORT = Duration.ofMillis(200);
@@ -111,7 +111,7 @@ class ConnectionsTest {
         })) {
             RecordedReply reply = calls.infer(calls.to(loopback(server.port())), call, 1);
             asked.await();
-            // The loop is late, as on a busy machine: it hears of the reset before it looks at the time.
+            // The loop is late, as on a busy machine: it handles the reset before the expired timeout.
             calls.bench.loop().submit(() -> reset.await(30, TimeUnit.SECONDS));
             assertThat(reply.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
         }
@@ -217,7 +217,7 @@ class ConnectionsTest {
         }
     }
 
-    /** A server with room for one call on one connection, and a queue for one more, both taken. */
+    /** A server that accepts one call on one connection, and a queue for one more, both used. */
     private final class FullServer implements AutoCloseable {
         private final Semaphore goOn = new Semaphore(0);
         private final Semaphore asked = new Semaphore(0);

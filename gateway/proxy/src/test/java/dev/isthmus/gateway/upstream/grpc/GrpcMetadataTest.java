@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class GrpcMetadataTest {
     private static final ModelRef MODEL = new ModelRef("simple", "2");
 
-    /** Asks a server; the loop, the connection and their buffers are gone when this returns. */
+    /** Sends a request to a server; the loop, the connection and their buffers are closed when this returns. */
     private static RecordedReply ask(
             FakeGrpcServer server, BiFunction<GrpcUpstream, UpstreamBench, Function<RecordedReply, Subscription>> how)
             throws Exception {

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Calls of one upstream after the other; closing fails where something is still held. */
+/** Sequential calls of one upstream; closing fails if a buffer is still held. */
 final class GrpcUpstreamCalls implements AutoCloseable {
     static final Duration LONG = Duration.ofSeconds(60);
     private static final ModelRef MODEL = ModelRef.of("simple");
@@ -32,7 +32,7 @@ final class GrpcUpstreamCalls implements AutoCloseable {
         return to(endpoint, rules, 1000);
     }
 
-    /** @param most bytes of an answer */
+    /** @param most bytes of a response */
     GrpcUpstream to(Endpoint endpoint, ConnectionRules rules, int most) {
         var settings = UpstreamSettings.of("triton", endpoint, LONG, Duration.ofSeconds(5), most);
         GrpcUpstream upstream = new GrpcUpstream(settings, ServerCapabilities.unknown(), rules, bench.allocator());

@@ -34,10 +34,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the client must do with every gRPC server. The server of a test takes ten calls at once on a connection, echoes
- * messages, and does as the header {@code x-do} says: {@code fail} with FAILED_PRECONDITION, {@code wait} for ever,
- * {@code gzip} its answer, tell in a call {@code cancelled} when a waiting one has been cancelled, {@code flood} with 400
- * messages of 64 KiB.
+ * What the client must do with every gRPC server. The test's server accepts ten concurrent streams per connection,
+ * echoes messages, and follows the header {@code x-do}: {@code fail} with FAILED_PRECONDITION, {@code wait} forever,
+ * {@code gzip} its response, report in a call {@code cancelled} when a waiting call was cancelled, {@code flood} with
+ * 400 messages of 64 KiB.
  */
 public abstract class PeerContract {
     static final int STREAMS = 10;
@@ -112,7 +112,7 @@ public abstract class PeerContract {
         }
     }
 
-    /** gRPC's C core counts a stream until it has seen its own last write through, and refuses one that follows at once. */
+    /** gRPC's C core counts a stream until its own last write has completed, and refuses one that follows at once. */
     private byte[] taken(RecordedReply first, byte[] bytes) throws Exception {
         RecordedReply reply = first;
         while (true) {
@@ -164,7 +164,7 @@ public abstract class PeerContract {
                 .get(20, TimeUnit.SECONDS);
     }
 
-    /** Sends as the server takes it. */
+    /** Sends as fast as the server reads. */
     private void pump(UpstreamStream stream, Deque<byte[]> left) {
         while (!left.isEmpty() && stream.isReady()) {
             stream.send(MODEL, "", false, new InferMessage.ProtobufMessage(buffer(left.remove())));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Requests that are given to a server's call in parts. */
+/** Requests written to a server's call in parts. */
 class RequestPartsTest {
     private static final ModelRef MODEL = ModelRef.of("m");
 
@@ -49,7 +49,7 @@ class RequestPartsTest {
         return upstream;
     }
 
-    /** Gives a message in parts of one size, as they are taken. */
+    /** Writes a message in parts of one size, whenever the sink is ready. */
     private static final class Sender implements Reply, Subscription {
         private final Reply reply;
         private final byte[] message;

@@ -11,24 +11,24 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
-/** Keeps what a stream answers, as many messages as it wants. */
+/** Records a stream's responses, reading a limited number of messages. */
 final class StreamReply implements Reply {
     final List<byte[]> messages = new CopyOnWriteArrayList<>();
     private final CompletableFuture<String> outcome = new CompletableFuture<>();
     private int room;
     private Runnable more = () -> {};
 
-    /** @param room messages that it takes before it is told to take more */
+    /** @param room messages read before {@code isReady} becomes false */
     StreamReply(int room) {
         this.room = room;
     }
 
-    /** What is done when the server takes more requests. */
+    /** Run when the server is ready for more requests. */
     void onMore(Runnable action) {
         more = action;
     }
 
-    /** Takes as many messages more; on the loop. */
+    /** Reads this many more messages; called on the loop. */
     void take(int count) {
         room += count;
     }

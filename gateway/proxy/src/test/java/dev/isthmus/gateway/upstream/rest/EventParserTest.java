@@ -49,7 +49,7 @@ class EventParserTest {
         return List.copyOf(events);
     }
 
-    /** ~ is a carriage return, ; a line feed, and | stands between the events that are expected. */
+    /** ~ is a carriage return, ; a line feed, and | separates the expected events. */
     @ParameterizedTest
     @CsvSource(delimiter = '>', quoteCharacter = '`', textBlock = """
             data: a;;data: b;;                          > a|b

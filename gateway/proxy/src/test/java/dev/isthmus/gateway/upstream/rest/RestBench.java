@@ -23,13 +23,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Upstreams under test; closing fails where one of them, or a request, still holds a buffer. */
+/** Upstreams under test; closing fails if one of them, or a request, still holds a buffer. */
 final class RestBench implements AutoCloseable {
     static final ModelRef MODEL = ModelRef.of("simple");
     static final int LIMIT = 32 << 20;
 
     private final UpstreamBench bench;
-    /** What the pools take for the time. */
+    /** The pools' clock. */
     final AtomicLong nanoTime = new AtomicLong();
 
     private final List<RestUpstream> upstreams = new ArrayList<>();
@@ -67,7 +67,7 @@ final class RestBench implements AutoCloseable {
         return bench.allocator().directBuffer(Math.max(bytes.length, 1)).writeBytes(bytes);
     }
 
-    /** An inference with a body that is small and all JSON. */
+    /** An inference with a small JSON body. */
     RecordedReply infer(RestUpstream upstream) {
         return infer(upstream, bench.call(), buffer("{\"inputs\":[]}".getBytes(StandardCharsets.UTF_8)), -1);
     }
@@ -86,7 +86,7 @@ final class RestBench implements AutoCloseable {
         return bench.send(reply -> upstream.infer(call, model, message, reply));
     }
 
-    /** An inference that is cancelled as soon as it has begun. */
+    /** An inference that is cancelled right after it has begun. */
     void cancelledInfer(RestUpstream upstream) {
         var message = new InferMessage.RestMessage(new RestBody(buffer(new byte[] {'{', '}'}), -1));
         bench.send(reply -> {
@@ -96,7 +96,7 @@ final class RestBench implements AutoCloseable {
         });
     }
 
-    /** The body that was answered, whose buffer is released. */
+    /** The response body, whose buffer is released. */
     static byte[] bytes(RecordedReply reply) throws Exception {
         ByteBuf content = body(reply).content();
         byte[] bytes = ByteBufUtil.getBytes(content);
@@ -108,7 +108,7 @@ final class RestBench implements AutoCloseable {
         return new String(bytes(reply), StandardCharsets.UTF_8);
     }
 
-    /** The body that was answered; whoever asks owns it. */
+    /** The response body, owned by the caller. */
     static RestBody body(RecordedReply reply) throws Exception {
         return ((InferMessage.RestMessage) reply.inference()).body();
     }

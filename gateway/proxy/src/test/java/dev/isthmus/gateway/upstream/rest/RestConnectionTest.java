@@ -97,7 +97,7 @@ class RestConnectionTest {
         }
     }
 
-    /** uvicorn closes a connection after it, and does not say so. */
+    /** uvicorn closes the connection afterwards, without announcing it. */
     @Test
     void connection_thatCarriedAFailureOfTheServer_isNotUsedAgain() throws Exception {
         String broken = "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 21\r\n\r\nInternal Server Error";
@@ -138,7 +138,7 @@ class RestConnectionTest {
         }
     }
 
-    /** Answers the first request of each connection and closes it at the second. */
+    /** Responds to the first request of each connection and closes it at the second. */
     private static FakeRestServer answeringOnce() throws Exception {
         var answered = new ArrayList<Integer>();
         return FakeRestServer.that((request, out) -> {
@@ -404,14 +404,14 @@ class RestConnectionTest {
         }
     }
 
-    /** A server that got all but a part of a request would wait for it until the timeout. */
+    /** A server that received all but a part of a request would wait for it until the timeout. */
     @Test
     void partOfALargeRequest_thatCannotBeWritten_failsTheCallAtOnce() throws Exception {
         CompositeByteBuf body = Unpooled.compositeBuffer(Integer.MAX_VALUE);
         ByteBuf first = rest.buffer(new byte[1_000]);
         body.addComponent(true, first);
         for (int i = 0; i < 2_000; i++) {
-            // In the heap: the transport copies a group of them when it is written.
+            // On the heap: the transport copies groups of heap buffers when it writes them.
             body.addComponent(true, Unpooled.buffer(1_000).writeZero(1_000));
         }
         try (var server = FakeRestServer.sending(ok("{}"))) {
@@ -425,7 +425,7 @@ class RestConnectionTest {
         }
     }
 
-    /** An allocator that has room outside the heap for small buffers only. */
+    /** An allocator that only has direct memory for small buffers. */
     private static final class ShortAllocator extends AbstractByteBufAllocator {
         ShortAllocator() {
             super(true);

@@ -128,12 +128,12 @@ class DeadlineTest {
             Http1Client.Response ofGrpc = one.post(path, Infer.json("silent", 1), "X-Request-Timeout-Ms: 300")
                     .response();
             assertThat(ofGrpc.status()).isEqualTo(504);
-            assertThat(ofGrpc.text()).contains("upstream 'server' did not answer within ");
+            assertThat(ofGrpc.text()).contains("upstream 'server' did not respond within ");
             assertThat(FakeGrpcServer.next(grpc.cancelled)).startsWith("Model");
             Http1Client.Response ofRest = other.post(path, Infer.json("silent", 1), "X-Request-Timeout-Ms: 300")
                     .response();
             assertThat(ofRest.status()).isEqualTo(504);
-            assertThat(ofRest.text()).contains("upstream 'server' did not answer within ");
+            assertThat(ofRest.text()).contains("upstream 'server' did not respond within ");
             rest.awaitConnectionClosed();
             assertThat(one.get("/v2/health/live").response().status()).isEqualTo(200);
         }
@@ -196,7 +196,7 @@ class DeadlineTest {
                         "grpc-timeout",
                         "300m");
                 assertThat(response.trailers().get("grpc-status")).hasToString("4");
-                assertThat(response.trailers().get("grpc-message").toString()).contains("did not answer within");
+                assertThat(response.trailers().get("grpc-message").toString()).contains("did not respond within");
             }
         }
     }

@@ -48,12 +48,12 @@ public final class AdminRoutes {
         return null;
     }
 
-    /** The methods that a path takes; empty for a path that is not known. */
+    /** The methods supported by a path; empty for an unknown path. */
     List<String> methods(String path) {
         return METHODS.stream().filter(method -> find(method, path) != null).toList();
     }
 
-    /** All routes, as a list for people. */
+    /** All routes, for error messages. */
     List<String> all() {
         return List.copyOf(new TreeSet<>(handlers.keySet()));
     }

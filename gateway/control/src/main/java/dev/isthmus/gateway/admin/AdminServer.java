@@ -23,7 +23,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** The operators' port. */
+/** The admin listener. */
 public final class AdminServer implements AutoCloseable {
     private static final int MAX_LINE = 8 * 1024;
     private static final int MAX_HEADERS = 16 * 1024;
@@ -31,7 +31,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int MAX_CONNECTIONS = 64;
     private static final int READ_TIMEOUT_SECONDS = 300;
     private static final int THREADS = 4;
-    private static final int WAITING = 64;
+    private static final int MAX_QUEUED_REQUESTS = 64;
 
     private final AdminRoutes routes;
     private final AdminAccess access;
@@ -42,7 +42,7 @@ public final class AdminServer implements AutoCloseable {
             THREADS,
             1,
             TimeUnit.MINUTES,
-            new ArrayBlockingQueue<>(WAITING),
+            new ArrayBlockingQueue<>(MAX_QUEUED_REQUESTS),
             new DefaultThreadFactory("isthmus-admin", true));
     private final Channel channel;
 

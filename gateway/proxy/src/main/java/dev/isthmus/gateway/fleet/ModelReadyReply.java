@@ -39,7 +39,7 @@ final class ModelReadyReply implements Reply {
     @Override
     public void complete() {
         if (!answered) {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the server sent no answer"));
+            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the server sent no response"));
         } else if (!ended) {
             ended = true;
             listener.ready(ready);

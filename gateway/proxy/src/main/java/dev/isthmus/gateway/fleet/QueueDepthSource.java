@@ -13,7 +13,7 @@ public interface QueueDepthSource {
      * Reads the queue depth once.
      *
      * @param metrics address of the server's metrics endpoint, never a host name
-     * @param answer called exactly once, within a bounded time
+     * @param callback called exactly once, within a bounded time
      */
-    void ask(Endpoint metrics, LongConsumer answer);
+    void ask(Endpoint metrics, LongConsumer callback);
 }

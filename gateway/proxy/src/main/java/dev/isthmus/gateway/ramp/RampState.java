@@ -1,13 +1,13 @@
 package dev.isthmus.gateway.ramp;
 
-/** How a ramp stands. */
+/** The state of a ramp. */
 public enum RampState {
-    /** Its steps go on. */
+    /** It advances through its steps. */
     RUNNING,
-    /** It stays at its step until it is resumed; it is still rolled back where the target does worse. */
+    /** It stays at its step until it is resumed; the guard can still roll it back. */
     PAUSED,
-    /** The last step has lasted its time: its share stays, and is guarded no more. */
+    /** The last step has ended: the share stays, and is no longer guarded. */
     COMPLETE,
-    /** The target gets nothing until the ramp is restarted. */
+    /** The target's share is 0 until the ramp is restarted. */
     ROLLED_BACK
 }

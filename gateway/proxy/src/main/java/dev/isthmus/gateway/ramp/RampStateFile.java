@@ -20,7 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** A JSON file, which is replaced as a whole: a reader finds what was before or what is now. */
+/** A JSON file that is replaced atomically: a reader sees either the previous or the new state. */
 public final class RampStateFile implements RampStateStore {
     private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
 

@@ -158,7 +158,7 @@ public final class Route {
     }
 
     /**
-     * Explains what {@link #pick} does with such a request under the current weights. Changes nothing; a sequence is
+     * Explains what {@link #pick} does with a request under the current weights. Changes nothing; a sequence is
      * treated as starting.
      *
      * @throws dev.isthmus.oip.OipException NOT_FOUND for a version that no target serves

@@ -5,7 +5,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where {@link Route#pick} sends such requests, and why.
+ * Where {@link Route#pick} sends a request, and why.
  *
  * @param rules the result of each rule, in configuration order
  * @param targets by name
@@ -36,7 +36,7 @@ public record RouteDecision(
     }
 
     /**
-     * A target's part of such requests.
+     * A target's share of requests like this one.
      *
      * @param share from 0 to 1
      * @param serves whether it may serve the requested version

@@ -48,9 +48,9 @@ public record ShadowReport(
         if (last == null) {
             return "";
         }
-        String where = last.output().isEmpty() ? "answer" : "output '" + last.output() + "'";
+        String subject = last.output().isEmpty() ? "response" : "output '" + last.output() + "'";
         String size = Double.isFinite(last.difference()) ? " " + last.difference() : "";
-        return where + ": " + last.reason() + size + ", " + TimeUnit.NANOSECONDS.toSeconds(now - last.nanoTime())
+        return subject + ": " + last.reason() + size + ", " + TimeUnit.NANOSECONDS.toSeconds(now - last.nanoTime())
                 + " s ago";
     }
 

@@ -73,12 +73,12 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The deadline passed before the response ended. */
     public OipException timedOut(long nanos, @Nullable Throwable cause) {
-        return failure(ErrorCode.DEADLINE_EXCEEDED, "did not answer within " + duration(nanos), cause, Processed.MAYBE);
+        return failure(ErrorCode.DEADLINE_EXCEEDED, "did not respond within " + duration(nanos), cause, Processed.MAYBE);
     }
 
     /** The response exceeds the configured limit. */
     public OipException answerTooLarge(long limit, @Nullable Throwable cause) {
-        return badAnswer("sent an answer of more than " + limit + " bytes", cause);
+        return badAnswer("sent a response of more than " + limit + " bytes", cause);
     }
 
     /** The response violates the protocol. */

@@ -293,7 +293,7 @@ class UpstreamCallTest {
                     .isEqualTo(bench.callWithin(1000).deadlineNanos());
             bench.advance(1000);
             second.fail(ErrorCode.DEADLINE_EXCEEDED, Processed.MAYBE);
-            assertThat(seen.failure()).hasMessage("upstream 'triton' did not answer within 3 s");
+            assertThat(seen.failure()).hasMessage("upstream 'triton' did not respond within 3 s");
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
             assertThat(bench.tries(CallOutcome.CANCELLED)).isEqualTo(1);
         }
@@ -325,7 +325,7 @@ class UpstreamCallTest {
             bench.advance(5);
             only(bench).fail(ErrorCode.UNAVAILABLE, processed);
             assertThat(seen.failure().code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-            assertThat(seen.failure()).hasMessage("upstream 'triton' did not answer within 5 ms");
+            assertThat(seen.failure()).hasMessage("upstream 'triton' did not respond within 5 ms");
             assertThat(bench.tries(CallOutcome.FAILED)).isEqualTo(1);
         }
     }

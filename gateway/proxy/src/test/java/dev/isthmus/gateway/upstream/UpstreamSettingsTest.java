@@ -22,6 +22,6 @@ class UpstreamSettingsTest {
     @CsvSource({"60000,60 s", "2500,2.5 s", "2000,2 s", "250,250 ms", "-5,0 ms", "59998,60 s"})
     void timeout_isToldInWords(long millis, String words) {
         assertThat(new UpstreamFailures("x", () -> false).timedOut(millis * 1_000_000, null))
-                .hasMessage("upstream 'x' did not answer within " + words);
+                .hasMessage("upstream 'x' did not respond within " + words);
     }
 }

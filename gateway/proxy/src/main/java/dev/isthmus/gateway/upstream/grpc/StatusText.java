@@ -15,7 +15,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
 
     OipException ofServer(ErrorCode code, String message) {
         if (message.isEmpty()) {
-            return failures.failure(code, "answered " + code, null);
+            return failures.failure(code, "returned " + code, null);
         }
         return new OipException(tooLarge(code, message) ? ErrorCode.PAYLOAD_TOO_LARGE : code, message).confidential();
     }
@@ -80,7 +80,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     OipException ofHttp(CharSequence status) {
         return switch (status.toString()) {
             case "429", "502", "503", "504" ->
-                failures.failure(ErrorCode.UNAVAILABLE, "answered with HTTP status " + status, null);
+                failures.failure(ErrorCode.UNAVAILABLE, "returned HTTP status " + status, null);
             default -> notGrpc(null);
         };
     }
@@ -93,10 +93,10 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     }
 
     OipException notGrpc(@Nullable Throwable cause) {
-        return failures.badAnswer("did not answer in gRPC", cause);
+        return failures.badAnswer("sent a response that is not gRPC", cause);
     }
 
     OipException noStatus() {
-        return failures.badAnswer("ended its answer without a status", null);
+        return failures.badAnswer("ended its response without a status", null);
     }
 }

@@ -121,7 +121,7 @@ final class UnaryCall implements CallListener, Subscription {
     public void message(ByteBuf part) {
         if (finished || message != null || length > 0) {
             part.release();
-            call.fail(texts.failures().badAnswer("answered with more than one message", null));
+            call.fail(texts.failures().badAnswer("sent more than one response message", null));
         } else {
             message = part;
         }
@@ -195,7 +195,7 @@ final class UnaryCall implements CallListener, Subscription {
 
     private void succeeded(@Nullable ByteBuf answer) {
         if (answer == null) {
-            reply.fail(texts.failures().badAnswer("answered without a message", null));
+            reply.fail(texts.failures().badAnswer("sent no response message", null));
             return;
         }
         ReplyMessage read;

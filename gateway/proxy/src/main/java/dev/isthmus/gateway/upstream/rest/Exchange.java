@@ -164,7 +164,7 @@ final class Exchange implements Subscription {
             reply.fail(e);
             return;
         } catch (RuntimeException e) {
-            reply.fail(failures.badAnswer("sent an answer that cannot be read", e));
+            reply.fail(failures.badAnswer("sent a response that cannot be read", e));
             return;
         } catch (OutOfMemoryError e) {
             // Out of direct memory.

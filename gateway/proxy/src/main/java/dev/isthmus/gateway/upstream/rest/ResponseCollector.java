@@ -84,7 +84,7 @@ final class ResponseCollector {
         if (part.decoderResult().isFailure()) {
             ReferenceCountUtil.release(part);
             throw failures.badAnswer(
-                    "did not answer in HTTP", part.decoderResult().cause());
+                    "sent a response that is not HTTP", part.decoderResult().cause());
         }
         if (part instanceof HttpResponse response) {
             begin(response);
@@ -95,7 +95,7 @@ final class ResponseCollector {
     private void begin(HttpResponse response) {
         if (response.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
             if (response.status().equals(HttpResponseStatus.SWITCHING_PROTOCOLS)) {
-                throw failures.badAnswer("answered 101", null);
+                throw failures.badAnswer("returned status 101, which was not requested", null);
             }
             interim++;
             if (interim > MAX_INTERIM) {

@@ -61,7 +61,7 @@ record RestResponses(UpstreamFailures failures) {
             return document;
         } catch (OipException malformed) {
             document.release();
-            throw failures.badAnswer("sent an answer that is not one JSON object: " + malformed.message(), malformed);
+            throw failures.badAnswer("sent a response that is not one JSON object: " + malformed.message(), malformed);
         }
     }
 
@@ -114,12 +114,12 @@ record RestResponses(UpstreamFailures failures) {
             return;
         }
         if (status < 400) {
-            throw failures.badAnswer("answered " + status, null);
+            throw failures.badAnswer("returned status " + status, null);
         }
         String text = ErrorText.of(body);
         ErrorCode code = ErrorCode.ofHttpStatus(status);
         throw text.isEmpty()
-                ? failures.failure(code, "answered " + status, null)
+                ? failures.failure(code, "returned status " + status, null)
                 : new OipException(code, text).confidential();
     }
 

@@ -180,7 +180,7 @@ class AnswerInPartsTest {
     void deadline_thatPassesBefore_endsTheCall() throws Exception {
         try (var server = RawHttp2Server.answering((peer, stream) -> begin(peer, stream, 1000))) {
             Parts parts = infer(server, calls.bench.callWithin(Duration.ofMillis(300)), false);
-            assertThat(parts.end()).contains("did not answer within");
+            assertThat(parts.end()).contains("did not respond within");
             assertThat(parts.bytes).hasValue(0);
         }
     }

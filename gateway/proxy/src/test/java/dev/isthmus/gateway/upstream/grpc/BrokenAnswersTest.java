@@ -20,8 +20,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Responses that violate gRPC over HTTP/2. */
 class BrokenAnswersTest {
-    private static final String NOT_GRPC = "upstream 'triton' did not answer in gRPC";
-    private static final String NO_STATUS = "upstream 'triton' ended its answer without a status";
+    private static final String NOT_GRPC = "upstream 'triton' sent a response that is not gRPC";
+    private static final String NO_STATUS = "upstream 'triton' ended its response without a status";
 
     private final GrpcUpstreamCalls calls = new GrpcUpstreamCalls();
 
@@ -48,7 +48,7 @@ class BrokenAnswersTest {
     void httpStatus_ofSomethingThatIsBusy_isUnavailable(String status) throws Exception {
         OipException failure = failure((peer, stream) -> peer.headers(stream, true, ":status", status));
         assertThat(failure.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-        assertThat(failure).hasMessage("upstream 'triton' answered with HTTP status " + status);
+        assertThat(failure).hasMessage("upstream 'triton' returned HTTP status " + status);
     }
 
     @ParameterizedTest
@@ -137,7 +137,7 @@ class BrokenAnswersTest {
             reset.complete(peer.await(Http2FrameTypes.RST_STREAM));
         })) {
             assertThat(calls.infer(calls.to(loopback(server.port()))).failure())
-                    .hasMessage("upstream 'triton' answered with more than one message");
+                    .hasMessage("upstream 'triton' sent more than one response message");
             assertThat(reset.get(20, TimeUnit.SECONDS)).isEqualTo(1);
         }
     }
@@ -156,18 +156,18 @@ class BrokenAnswersTest {
         OipException failure =
                 failure((peer, stream) -> peer.headers(stream, true, ":status", "200", "grpc-status", status));
         assertThat(failure.code()).isEqualTo(ErrorCode.UNKNOWN);
-        assertThat(failure).hasMessage("upstream 'triton' answered UNKNOWN");
+        assertThat(failure).hasMessage("upstream 'triton' returned UNKNOWN");
     }
 
     @ParameterizedTest
     @CsvSource({
         "0, UNAVAILABLE, MAYBE, closed the connection",
-        "1, BAD_UPSTREAM_ANSWER, YES, did not answer in gRPC",
-        "2, BAD_UPSTREAM_ANSWER, YES, did not answer in gRPC",
+        "1, BAD_UPSTREAM_ANSWER, YES, sent a response that is not gRPC",
+        "2, BAD_UPSTREAM_ANSWER, YES, sent a response that is not gRPC",
         "7, UNAVAILABLE, MAYBE, closed the connection",
         "8, UNAVAILABLE, MAYBE, closed the connection",
         "11, RESOURCE_EXHAUSTED, YES, refused the call",
-        "4711, BAD_UPSTREAM_ANSWER, YES, did not answer in gRPC",
+        "4711, BAD_UPSTREAM_ANSWER, YES, sent a response that is not gRPC",
     })
     void reset_ofAnAnswer_isWhatItsCodeSays(int reset, ErrorCode code, Processed processed, String text)
             throws Exception {

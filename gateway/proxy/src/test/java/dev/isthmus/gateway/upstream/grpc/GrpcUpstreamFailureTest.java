@@ -78,7 +78,7 @@ class GrpcUpstreamFailureTest {
     @Test
     void status_withoutDescription_isNamed() throws Exception {
         try (var server = FakeGrpcServer.failing(Status.NOT_FOUND)) {
-            assertThat(failure(server)).hasMessage("upstream 'triton' answered NOT_FOUND");
+            assertThat(failure(server)).hasMessage("upstream 'triton' returned NOT_FOUND");
         }
     }
 
@@ -98,7 +98,7 @@ class GrpcUpstreamFailureTest {
         try (var server = FakeGrpcServer.failing(Status.OK)) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
-            assertThat(failure).hasMessage("upstream 'triton' answered without a message");
+            assertThat(failure).hasMessage("upstream 'triton' sent no response message");
         }
     }
 
@@ -110,7 +110,7 @@ class GrpcUpstreamFailureTest {
             call.sendMessage(new byte[10]);
             call.close(Status.OK, new Metadata());
         })) {
-            assertThat(failure(server)).hasMessage("upstream 'triton' answered with more than one message");
+            assertThat(failure(server)).hasMessage("upstream 'triton' sent more than one response message");
         }
     }
 
@@ -119,7 +119,7 @@ class GrpcUpstreamFailureTest {
         try (var server = FakeGrpcServer.answering(new byte[LIMIT + 1])) {
             OipException failure = failure(server);
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
-            assertThat(failure).hasMessage("upstream 'triton' sent an answer of more than 1000 bytes");
+            assertThat(failure).hasMessage("upstream 'triton' sent a response of more than 1000 bytes");
         }
     }
 
@@ -136,7 +136,7 @@ class GrpcUpstreamFailureTest {
             OipException failure = infer(upstream(server), bench.callWithin(Duration.ofMillis(300)))
                     .failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.DEADLINE_EXCEEDED);
-            assertThat(failure.message()).startsWith("upstream 'triton' did not answer within ");
+            assertThat(failure.message()).startsWith("upstream 'triton' did not respond within ");
             assertThat(server.headers().get(Metadata.Key.of("grpc-timeout", Metadata.ASCII_STRING_MARSHALLER)))
                     .isNotNull();
             server.awaitCancelled();
@@ -158,7 +158,7 @@ class GrpcUpstreamFailureTest {
         try (var server = FakeGrpcServer.silent()) {
             GrpcUpstream upstream = upstream(server.endpoint(), Duration.ofMillis(400));
             assertThat(infer(upstream, bench.call()).failure())
-                    .hasMessage("upstream 'triton' did not answer within 400 ms");
+                    .hasMessage("upstream 'triton' did not respond within 400 ms");
         }
     }
 

@@ -340,7 +340,7 @@ class RestConnectionTest {
         try (var server = FakeRestServer.sending(response)) {
             OipException failure = rest.infer(limited(10, server.endpoint())).failure();
             assertThat(failure.code()).isEqualTo(ErrorCode.BAD_UPSTREAM_ANSWER);
-            assertThat(failure).hasMessage("upstream 'triton' sent an answer of more than 10 bytes");
+            assertThat(failure).hasMessage("upstream 'triton' sent a response of more than 10 bytes");
             server.awaitConnectionClosed();
         }
     }
@@ -387,7 +387,7 @@ class RestConnectionTest {
         try (var server = FakeRestServer.sending("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhal")) {
             var upstream = rest.upstream(
                     PoolLimits.DEFAULT, BinaryTensorData.FALSE, Duration.ofMillis(400), 1000, server.endpoint());
-            assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' did not answer within 400 ms");
+            assertThat(rest.infer(upstream).failure()).hasMessage("upstream 'triton' did not respond within 400 ms");
         }
     }
 

@@ -213,12 +213,12 @@ class RestUpstreamTest {
                 "500|INTERNAL|{\"code\":13,\"message\":\"boom\"}|boom",
                 "500|INTERNAL|{\"error\":{\"message\":\"inner\"}}|inner",
                 "500|INTERNAL|Internal Server Error|Internal Server Error",
-                "503|UNAVAILABLE|<html><body>503</body></html>|upstream 'triton' answered 503",
-                "503|UNAVAILABLE||upstream 'triton' answered 503",
+                "503|UNAVAILABLE|<html><body>503</body></html>|upstream 'triton' returned status 503",
+                "503|UNAVAILABLE||upstream 'triton' returned status 503",
                 "429|RESOURCE_EXHAUSTED|{|{",
                 "504|DEADLINE_EXCEEDED|{\"other\":1}|{\"other\":1}",
-                "307|BAD_UPSTREAM_ANSWER|elsewhere|upstream 'triton' answered 307",
-                "204|BAD_UPSTREAM_ANSWER||upstream 'triton' answered 204",
+                "307|BAD_UPSTREAM_ANSWER|elsewhere|upstream 'triton' returned status 307",
+                "204|BAD_UPSTREAM_ANSWER||upstream 'triton' returned status 204",
             })
     void status_ofTheServer_keepsItsText(int status, ErrorCode code, String body, String text) throws Exception {
         SERVER.stubFor(any(anyUrl())

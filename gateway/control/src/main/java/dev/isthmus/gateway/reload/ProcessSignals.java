@@ -49,7 +49,7 @@ public final class ProcessSignals {
             Class<?> handler = Class.forName("sun.misc.SignalHandler");
             SignalHandler invocation = new SignalHandler(action);
             Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, invocation);
-            invocation.old = signal.getMethod("handle", signal, handler)
+            invocation.previous = signal.getMethod("handle", signal, handler)
                     .invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
         } catch (ReflectiveOperationException e) {
             LOG.info("SIG{} cannot be handled: this runtime lacks the module jdk.unsupported", name);

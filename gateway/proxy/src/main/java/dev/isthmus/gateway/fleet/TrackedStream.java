@@ -31,7 +31,7 @@ final class TrackedStream implements UpstreamStream {
             Reply client) {
         TrackedStream stream = new TrackedStream(tracked, permit);
         UpstreamStream opened = replica.server().inferStream(call, model, stream.new TrackedReply(client));
-        if (!stream.over) {
+        if (!stream.ended) {
             stream.stream = opened;
         }
         return stream;

@@ -73,7 +73,8 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
 
     /** The deadline passed before the response ended. */
     public OipException timedOut(long nanos, @Nullable Throwable cause) {
-        return failure(ErrorCode.DEADLINE_EXCEEDED, "did not respond within " + duration(nanos), cause, Processed.MAYBE);
+        return failure(
+                ErrorCode.DEADLINE_EXCEEDED, "did not respond within " + duration(nanos), cause, Processed.MAYBE);
     }
 
     /** The response exceeds the configured limit. */

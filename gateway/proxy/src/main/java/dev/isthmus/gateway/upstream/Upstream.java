@@ -59,7 +59,7 @@ public interface Upstream extends AutoCloseable {
      * @param length of the message in bytes
      */
     default RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        reply.fail(unable(ErrorCode.INTERNAL, "is not known to take requests in parts"));
+        reply.fail(unable(ErrorCode.INTERNAL, "does not support requests in parts"));
         return RequestSink.ENDED;
     }
 
@@ -98,7 +98,7 @@ public interface Upstream extends AutoCloseable {
         body.release();
         reply.fail(unable(
                 ErrorCode.UNIMPLEMENTED,
-                "is not spoken to in REST, and the generate extension is known over REST only"));
+                "is not called over REST, which the generate extension requires"));
         return Subscription.NONE;
     }
 
@@ -131,7 +131,7 @@ public interface Upstream extends AutoCloseable {
      * receives one {@code ReplyMessage.Document}: KServe's {@code {"models": [...]}}.
      */
     default Subscription modelNames(Call call, Reply reply) {
-        reply.fail(unable(ErrorCode.UNIMPLEMENTED, "is not known to list its models"));
+        reply.fail(unable(ErrorCode.UNIMPLEMENTED, "does not support listing its models"));
         return Subscription.NONE;
     }
 

@@ -68,7 +68,10 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     /** All connections are in use and the queue for them is full. */
     public OipException overloaded(int connections) {
         return failure(
-                ErrorCode.UNAVAILABLE, "is busy on all of its " + connections + " connections", null, Processed.NO);
+                ErrorCode.UNAVAILABLE,
+                "has all " + connections + " connections in use and its queue is full",
+                null,
+                Processed.NO);
     }
 
     /** The deadline passed before the response ended. */

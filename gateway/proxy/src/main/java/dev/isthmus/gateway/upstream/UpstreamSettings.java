@@ -33,13 +33,15 @@ public record UpstreamSettings(
 
     public UpstreamSettings {
         if (endpoint.address().isUnresolved()) {
-            throw new IllegalArgumentException("a server of upstream '" + name + "' needs an address, got a name");
+            throw new IllegalArgumentException("a server of upstream '" + name
+                    + "' needs an IP address, got the host name '" + endpoint.host() + "'");
         }
         if (!timeout.isPositive() || !connectTimeout.isPositive()) {
             throw new IllegalArgumentException("the timeouts of upstream '" + name + "' must be positive");
         }
         if (maxMessageBytes < 1) {
-            throw new IllegalArgumentException("upstream '" + name + "' must take messages of 1 byte or more");
+            throw new IllegalArgumentException(
+                    "upstream '" + name + "': maxMessageBytes must be at least 1, got " + maxMessageBytes);
         }
     }
 

@@ -15,7 +15,7 @@ class UpstreamSettingsTest {
     void settings_withANameForAnAddress_areRefused() {
         var named = new Endpoint("h", 1);
         assertThatThrownBy(() -> UpstreamSettings.of("x", named, Duration.ofSeconds(1), Duration.ofSeconds(1), 1))
-                .hasMessage("a server of upstream 'x' needs an address, got a name");
+                .hasMessage("a server of upstream 'x' needs an IP address, got the host name 'h'");
     }
 
     @ParameterizedTest

@@ -98,7 +98,7 @@ public final class GrpcUpstream implements Upstream {
     public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
         if (!(message instanceof InferMessage.ProtobufMessage protobuf)) {
             message.release();
-            reply.fail(failures.failure(ErrorCode.INTERNAL, "takes PROTOBUF, got " + message.wire(), null));
+            reply.fail(failures.failure(ErrorCode.INTERNAL, "expects PROTOBUF, got " + message.wire(), null));
             return Subscription.NONE;
         }
         return send(call, methods.modelInfer(), protobuf.message(), INFERENCE, reply);

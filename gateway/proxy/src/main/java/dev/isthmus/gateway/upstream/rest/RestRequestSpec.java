@@ -125,7 +125,7 @@ final class RestRequestSpec {
         try {
             forwarded.forEach(headers::set);
         } catch (IllegalArgumentException e) {
-            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be sent on", e);
+            throw new OipException(ErrorCode.INVALID_ARGUMENT, "a header cannot be forwarded", e);
         }
         NOT_FORWARDED.forEach(headers::remove);
         return headers;

@@ -172,7 +172,7 @@ public final class RestUpstream implements Upstream {
         RestRequestSpec request;
         try {
             if (!(message instanceof InferMessage.RestMessage rest)) {
-                throw failures.failure(ErrorCode.INTERNAL, "takes REST, got " + message.wire(), null);
+                throw failures.failure(ErrorCode.INTERNAL, "expects REST, got " + message.wire(), null);
             }
             request = RestRequestSpec.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
         } catch (OipException e) {

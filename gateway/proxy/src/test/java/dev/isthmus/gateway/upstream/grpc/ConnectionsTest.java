@@ -264,7 +264,7 @@ class ConnectionsTest {
     void call_thatFindsTheQueueFull_isRefused() throws Exception {
         try (var full = new FullServer(GrpcUpstreamCalls.LONG)) {
             OipException failure = calls.infer(full.upstream).failure();
-            assertThat(failure).hasMessage("upstream 'triton' is busy on all of its 1 connections");
+            assertThat(failure).hasMessage("upstream 'triton' has all 1 connections in use and its queue is full");
             assertThat(failure.processed()).isEqualTo(Processed.NO);
             full.waiting.cancel();
             full.carried.cancel();

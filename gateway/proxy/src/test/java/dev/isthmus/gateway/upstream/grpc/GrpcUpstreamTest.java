@@ -237,6 +237,6 @@ class GrpcUpstreamTest {
         GrpcUpstream upstream = upstream(new Endpoint("127.0.0.1", 1));
         var failure = bench.send(reply -> upstream.infer(bench.call(), MODEL, message, reply))
                 .failure();
-        assertThat(failure).hasMessage("upstream 'triton' takes PROTOBUF, got REST");
+        assertThat(failure).hasMessage("upstream 'triton' expects PROTOBUF, got REST");
     }
 }

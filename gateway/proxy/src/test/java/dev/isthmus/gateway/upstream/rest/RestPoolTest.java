@@ -98,7 +98,7 @@ class RestPoolTest {
             }
             OipException refused = rest.infer(upstream).failure();
             assertThat(refused.code()).isEqualTo(ErrorCode.UNAVAILABLE);
-            assertThat(refused).hasMessage("upstream 'triton' is busy on all of its 2 connections");
+            assertThat(refused).hasMessage("upstream 'triton' has all 2 connections in use and its queue is full");
             go.countDown();
             for (RecordedReply reply : replies) {
                 assertThat(RestBench.text(reply)).isEqualTo("{}");

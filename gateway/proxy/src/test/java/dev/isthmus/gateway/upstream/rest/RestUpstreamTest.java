@@ -198,7 +198,7 @@ class RestUpstreamTest {
                 .send(reply ->
                         upstream.infer(rest.bench().call(), MODEL, new InferMessage.ProtobufMessage(body), reply))
                 .failure();
-        assertThat(failure).hasMessage("upstream 'triton' takes REST, got PROTOBUF");
+        assertThat(failure).hasMessage("upstream 'triton' expects REST, got PROTOBUF");
         assertThat(body.refCnt()).isZero();
     }
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 class RetryAfterTest {
     private static final Metadata.Key<String> RETRY_AFTER =
             Metadata.Key.of("retry-after", Metadata.ASCII_STRING_MARSHALLER);
-    private static final String REFUSAL = "upstream 'server' refuses calls for ";
+    private static final String REFUSAL = "upstream 'server' rejects calls for ";
 
     private static UpstreamConfig breakingAtOnce(FakeGrpcServer server) {
         UpstreamConfig base = Stage.grpc(server, ServerDialect.GENERIC);

@@ -73,7 +73,7 @@ final class CircuitBreakers {
             case OPEN -> {
                 openedMillis = clock.millis();
                 LOG.warn(
-                        "upstream '{}': the circuit breaker is open, calls are refused for {}",
+                        "upstream '{}': the circuit breaker is open, calls are rejected for {}",
                         upstream,
                         settings.open());
             }
@@ -98,7 +98,7 @@ final class CircuitBreakers {
             bulkhead.releasePermission();
             metrics.rejected(ClusterMetrics.Rejection.BREAKER);
             Duration wait = untilTrial();
-            throw refused("refuses calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
+            throw refused("rejects calls for " + Math.max(1, wait.toSeconds()) + " s (circuit breaker open)", wait);
         }
         boolean halfOpen = breaker.getState() == CircuitBreaker.State.HALF_OPEN;
         if (halfOpen && endless) {

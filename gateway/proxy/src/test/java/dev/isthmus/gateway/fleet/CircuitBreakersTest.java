@@ -41,7 +41,7 @@ class CircuitBreakersTest {
             failing(bench);
             assertThat(bench.gauge("isthmus.upstream.breaker.state")).isEqualTo(2);
             ClientReply refused = bench.infer();
-            assertThat(refused.failure()).hasMessage("upstream 'triton' refuses calls for 5 s (circuit breaker open)");
+            assertThat(refused.failure()).hasMessage("upstream 'triton' rejects calls for 5 s (circuit breaker open)");
             assertThat(refused.failure().code()).isEqualTo(ErrorCode.UNAVAILABLE);
             assertThat(refused.failure().processed()).isEqualTo(Processed.NO);
             assertThat(refused.failure().retryAfter()).contains(Duration.ofSeconds(5));

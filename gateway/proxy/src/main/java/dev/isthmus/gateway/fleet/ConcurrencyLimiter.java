@@ -5,7 +5,7 @@ import java.util.Deque;
 
 /**
  * Limits how many requests are in flight; the others wait in FIFO order. Used on one event loop. The queue is not
- * bounded here: callers bound it, since each periodic probe waits at maxInFlight once.
+ * bounded here: callers bound it, since each periodic probe waits at most once.
  */
 public final class ConcurrencyLimiter {
     private final int maxInFlight;
@@ -17,7 +17,11 @@ public final class ConcurrencyLimiter {
         this.maxInFlight = maxInFlight;
     }
 
-    /** @param request calls {@link #ended()} exactly once, possibly before it returns */
+    /**
+     * Runs a request now, or when an earlier one has ended.
+     *
+     * @param request calls {@link #ended()} exactly once, possibly before it returns
+     */
     public void ask(Runnable request) {
         waiting.add(request);
         pump();

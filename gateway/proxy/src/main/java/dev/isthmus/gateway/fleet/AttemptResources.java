@@ -34,7 +34,7 @@ record AttemptResources(
         return attemptTimeout == null ? Long.MAX_VALUE : attemptTimeout.toNanos();
     }
 
-    /** The pause before the same server is attempts again: it doubles with each attempt and is randomized by ±50 %. */
+    /** The pause before the same server is tried again: it doubles with each attempt and is randomized by ±50 %. */
     long pause(int attempts) {
         return (long) ((BASE_BACKOFF_NANOS << Math.min(attempts - 1, 10)) * (0.5 + random.nextDouble()));
     }

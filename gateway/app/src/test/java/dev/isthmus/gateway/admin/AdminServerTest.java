@@ -198,14 +198,14 @@ class AdminServerTest {
     @Test
     void change_withoutTheToken_isRefused() throws Exception {
         expectError(post("/reload"), 401, "Bearer");
-        expectError(post("/reload", "Authorization", "Bearer wrong"), 401, "not the token");
+        expectError(post("/reload", "Authorization", "Bearer wrong"), 401, "the token is wrong");
         expectError(post("/reload", "Authorization", "Basic " + TOKEN), 401, "Bearer");
     }
 
     @Test
     void token_replacedInItsFile_counts() throws Exception {
         Files.writeString(folder.resolve("token"), "another");
-        expectError(reload(), 401, "not the token");
+        expectError(reload(), 401, "the token is wrong");
         assertThat(post("/reload", "Authorization", "bearer another").statusCode())
                 .isEqualTo(200);
         Files.delete(folder.resolve("token"));
@@ -256,7 +256,7 @@ class AdminServerTest {
     @Test
     void unknown_isAnsweredInJson() throws Exception {
         HttpResponse<String> unknown = get("/nothing");
-        expectError(unknown, 404, "no such path");
+        expectError(unknown, 404, "unknown path");
         assertThat(json(unknown).path("paths")).extracting(JsonNode::asText).contains("GET /metrics", "POST /reload");
         expectError(get("/reload"), 405, "POST");
     }

@@ -157,7 +157,7 @@ class ManageTest {
                         Map.of("server", Stage.grpc(grpc, ServerDialect.TRITON)), Map.of("m", "server"), null)) {
             Http1Client.Response response = ask(stage, new ManageCase("GET /v2/logging", "", "", "", "", ""));
             assertThat(response.status()).isEqualTo(501);
-            assertThat(response.text()).contains("there is no default upstream");
+            assertThat(response.text()).contains("requires a default upstream");
             assertThat(grpc.opened).isEmpty();
         }
     }

@@ -54,7 +54,7 @@ record GatewayProcess(
     Gateway start(PrintWriter out, WarmUp warmUp) throws Exception {
         if (file == null) {
             GatewayConfig embedded = overridden(GatewayConfig.embedded());
-            Gateway gateway = Gateway.start(() -> embedded, warmUp::over);
+            Gateway gateway = Gateway.start(() -> embedded, warmUp::finished);
             announce(gateway, out);
             new Demo(gateway.addresses().get(0), out).run();
             // After the demo, which would otherwise compete with it for the processor.
@@ -62,11 +62,11 @@ record GatewayProcess(
             return gateway;
         }
         ConfigFile source = new ConfigFile(file, this::overridden);
-        Gateway gateway = Gateway.start(source, warmUp::over);
+        Gateway gateway = Gateway.start(source, warmUp::finished);
         announce(gateway, out);
         warm(warmUp, gateway, out);
         ConfigWatcher watcher = ConfigWatcher.start(source, gateway::reload, watched);
-        ProcessSignals.onHangup(watcher::ask);
+        ProcessSignals.onHangup(watcher::requestReload);
         return gateway;
     }
 

@@ -22,7 +22,7 @@ public final class WarmUp {
     private volatile boolean finished;
 
     /** Whether it has finished. Thread-safe. */
-    public boolean over() {
+    public boolean finished() {
         return finished;
     }
 

@@ -44,10 +44,10 @@ class WarmUpTest {
     @Test
     void time_isUp_endsItAndItsThreads() {
         WarmUp warmUp = new WarmUp();
-        assertThat(warmUp.over()).isFalse();
+        assertThat(warmUp.finished()).isFalse();
         warmUp.begin(Duration.ofMillis(1), () -> {});
         await().atMost(Duration.ofMinutes(1))
-                .untilAsserted(() -> assertThat(warmUp.over()).isTrue());
+                .untilAsserted(() -> assertThat(warmUp.finished()).isTrue());
         await().atMost(Duration.ofMinutes(1))
                 .untilAsserted(() -> assertThat(WarmUp.THREADS.activeCount()).isZero());
     }
@@ -56,7 +56,7 @@ class WarmUpTest {
     void noTime_isOverAtOnce() {
         WarmUp warmUp = new WarmUp();
         warmUp.begin(Duration.ZERO, () -> {});
-        assertThat(warmUp.over()).isTrue();
+        assertThat(warmUp.finished()).isTrue();
     }
 
     @Test

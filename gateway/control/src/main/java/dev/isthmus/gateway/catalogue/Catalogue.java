@@ -131,7 +131,7 @@ public final class Catalogue implements AutoCloseable {
     /** A server became ready, for the first time or again: its metadata may have changed. */
     private void returned(ServerRecord server) {
         indexes.returned(server);
-        models.hurry(Set.of(server.upstream));
+        models.refresh(Set.of(server.upstream));
     }
 
     private double readyGauge(String model) {
@@ -198,7 +198,7 @@ public final class Catalogue implements AutoCloseable {
         }
         Consumer<Target> forward = target -> target.upstream().modelReady(call, target.model(), reply);
         Consumer<LookupResult<Boolean>> deliver = found ->
-                tell(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
+                deliver(model, found, ready -> new ReplyMessage.ModelReadyState(model, ready), forward, reply);
         return new PendingClient<>(call, reply, deliver).begin(loop, then -> readiness.ready(model, then));
     }
 
@@ -212,7 +212,7 @@ public final class Catalogue implements AutoCloseable {
         locations.of(model);
         Consumer<Target> forward = target -> target.upstream().modelMetadata(call, target.model(), reply);
         Consumer<LookupResult<ModelMetadata>> deliver =
-                found -> tell(model, found, ReplyMessage.Model::new, forward, reply);
+                found -> deliver(model, found, ReplyMessage.Model::new, forward, reply);
         Optional<LookupResult<ModelMetadata>> known = models.metadata().known(model);
         if (known.isPresent()) {
             deliver.accept(known.get());
@@ -222,7 +222,7 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /** @param forward sends the client's request to a target, with the client's headers */
-    private <T> void tell(
+    private <T> void deliver(
             ModelRef model,
             LookupResult<T> found,
             Function<T, ReplyMessage> toMessage,
@@ -296,8 +296,8 @@ public final class Catalogue implements AutoCloseable {
     }
 
     private void refresh(Set<Upstream> upstreams) {
-        indexes.hurry(upstreams);
-        models.hurry(upstreams);
+        indexes.refresh(upstreams);
+        models.refresh(upstreams);
         onDemand.forgetAll();
     }
 

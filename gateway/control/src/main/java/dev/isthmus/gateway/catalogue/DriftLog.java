@@ -18,7 +18,7 @@ final class DriftLog {
     private final Cache<String, List<Drift>> byModel =
             Caffeine.newBuilder().maximumSize(MAX_MODELS).executor(Runnable::run).build();
 
-    void note(String model, List<Drift> drift) {
+    void record(String model, List<Drift> drift) {
         List<Drift> before = byModel.getIfPresent(model);
         if (drift.equals(before == null ? List.of() : before)) {
             return;

@@ -53,9 +53,9 @@ final class FleetSnapshots {
         Map<String, Boolean> policyResults = new HashMap<>();
         for (String name : locations.configured()) {
             ModelLocation location = locations.of(ModelRef.of(name));
-            boolean ready = tally(location).satisfies(location.policy());
+            boolean ready = readyCount(location).satisfies(location.policy());
             policyResults.put(name, ready);
-            if (asked(location)) {
+            if (checked(location)) {
                 known.put(name, ready);
             }
         }
@@ -68,7 +68,7 @@ final class FleetSnapshots {
                 records.settled());
     }
 
-    private ReadyCount tally(ModelLocation location) {
+    private ReadyCount readyCount(ModelLocation location) {
         ReadyCount count = ReadyCount.NONE;
         for (Target target : location.targets()) {
             List<Boolean> states = records.of(target.upstream()).stream()
@@ -79,7 +79,7 @@ final class FleetSnapshots {
         return count;
     }
 
-    private boolean asked(ModelLocation location) {
+    private boolean checked(ModelLocation location) {
         return location.targets().stream()
                 .allMatch(target ->
                         records.of(target.upstream()).stream().allMatch(record -> record.knows(target.model())));

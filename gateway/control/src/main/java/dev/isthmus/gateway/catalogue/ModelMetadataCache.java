@@ -83,19 +83,19 @@ final class ModelMetadataCache {
     }
 
     /** Models of these upstreams were loaded or unloaded: polls them now. */
-    void hurry(Set<Upstream> upstreams) {
+    void refresh(Set<Upstream> upstreams) {
         metadata.forgetAll();
         for (String name : locations.configured()) {
             ModelRef model = ModelRef.of(name);
             if (locations.of(model).targets().stream().anyMatch(target -> upstreams.contains(target.upstream()))) {
-                schedule.hurry(model);
+                schedule.pollNow(model);
             }
         }
         tick();
     }
 
     void describe(ModelRef model, Consumer<LookupResult<ModelMetadata>> then) {
-        metadata.want(model, found -> describe(model, ModelServers.ASKED, onDemand, found), then);
+        metadata.lookUp(model, found -> describe(model, ModelServers.ASKED, onDemand, found), then);
     }
 
     private void describe(
@@ -130,18 +130,18 @@ final class ModelMetadataCache {
             }
             for (int i = 0; i < servers.size(); i++) {
                 int at = i;
-                limiter.ask(() -> ask(servers.get(at), new MetadataHandler(this, at)));
+                limiter.submit(() -> ask(servers.get(at), new MetadataHandler(this, at)));
             }
         }
 
         abstract void ask(ServerModel server, CatalogueRequests.ResultHandler handler);
 
-        abstract void heard(int server, ReplyMessage answer);
+        abstract void received(int server, ReplyMessage answer);
 
         abstract void ended();
 
-        void one() {
-            limiter.ended();
+        void completed() {
+            limiter.completed();
             pending--;
             if (pending == 0) {
                 ended();
@@ -152,15 +152,15 @@ final class ModelMetadataCache {
     private record MetadataHandler(MetadataLookup lookup, int server) implements CatalogueRequests.ResultHandler {
         @Override
         public void answer(ReplyMessage answer) {
-            lookup.heard(server, answer);
+            lookup.received(server, answer);
             answer.release();
-            lookup.one();
+            lookup.completed();
         }
 
         @Override
         public void failed(OipException failure) {
             lookup.failures.add(failure);
-            lookup.one();
+            lookup.completed();
         }
     }
 
@@ -189,7 +189,7 @@ final class ModelMetadataCache {
         }
 
         @Override
-        void heard(int server, ReplyMessage answer) {
+        void received(int server, ReplyMessage answer) {
             if (answer instanceof ReplyMessage.Model is) {
                 descriptions[server] = is.metadata();
             }
@@ -213,7 +213,7 @@ final class ModelMetadataCache {
 
         private void found(List<ModelDescription> described, MergedModel merged) {
             if (model.version().isEmpty()) {
-                drift.note(model.name(), merged.drift());
+                drift.record(model.name(), merged.drift());
             }
             ModelMetadata answer =
                     described.size() == 1 ? named(described.getFirst().metadata(), model.name()) : merged.metadata();

@@ -36,7 +36,7 @@ final class PendingClient<T> implements Subscription {
     PendingClient<T> begin(ScheduledExecutorService catalogue, Consumer<Consumer<T>> lookup) {
         if (call.hasDeadline()) {
             long remaining = call.deadlineNanos() - System.nanoTime();
-            timer = catalogue.schedule(() -> handOver(call.loop(), this::late), remaining, TimeUnit.NANOSECONDS);
+            timer = catalogue.schedule(() -> handOver(call.loop(), this::timedOut), remaining, TimeUnit.NANOSECONDS);
         }
         handOver(catalogue, () -> lookup.accept(this::found));
         return this;
@@ -44,17 +44,17 @@ final class PendingClient<T> implements Subscription {
 
     /** Called on the catalogue's loop. */
     private void found(T found) {
-        handOver(call.loop(), () -> tell(found));
+        handOver(call.loop(), () -> deliver(found));
     }
 
-    private void tell(T found) {
+    private void deliver(T found) {
         if (!ended) {
             cancel();
             then.accept(found);
         }
     }
 
-    private void late() {
+    private void timedOut() {
         if (!ended) {
             cancel();
             reply.fail(new OipException(ErrorCode.DEADLINE_EXCEEDED, "the model's servers did not respond in time"));

@@ -56,7 +56,7 @@ final class PollSchedule<K> {
     }
 
     /** Makes the poll due now, and again if it is in flight: its result may already be outdated. */
-    void hurry(K key) {
+    void pollNow(K key) {
         DueTime due = polls.get(key);
         if (due != null) {
             due.again = due.waiting;

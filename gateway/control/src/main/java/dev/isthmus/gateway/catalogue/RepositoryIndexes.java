@@ -103,11 +103,11 @@ final class RepositoryIndexes {
         for (ServerRecord server : listing()) {
             if (schedule.begin(server.server())) {
                 server.askedNanos = nanoTime.getAsLong();
-                limiter.ask(() -> ask(server));
+                limiter.submit(() -> ask(server));
             }
         }
         schedule.retain(records.servers());
-        tell();
+        notifyWaiters();
     }
 
     private List<ServerRecord> listing() {
@@ -134,20 +134,20 @@ final class RepositoryIndexes {
         waiters.add(new PendingIndex(since, then));
         for (ServerRecord server : listing()) {
             if (server.askedNanos - since < 0 || server.listing == null) {
-                schedule.hurry(server.server());
+                schedule.pollNow(server.server());
             }
         }
         tick();
     }
 
     /** Models of these upstreams were loaded or unloaded: polls them now. */
-    void hurry(Set<Upstream> upstreams) {
+    void refresh(Set<Upstream> upstreams) {
         long old = nanoTime.getAsLong() - 2 * FRESH_NANOS;
         for (ServerRecord server : listing()) {
             if (upstreams.contains(server.upstream)) {
                 server.listedNanos = old;
                 server.askedNanos = old;
-                schedule.hurry(server.server());
+                schedule.pollNow(server.server());
             }
         }
         tick();
@@ -155,10 +155,10 @@ final class RepositoryIndexes {
 
     /** The server is ready again: polls it now. */
     void returned(ServerRecord server) {
-        schedule.hurry(server.server());
+        schedule.pollNow(server.server());
     }
 
-    private void tell() {
+    private void notifyWaiters() {
         if (waiters.isEmpty()) {
             return;
         }
@@ -232,7 +232,7 @@ final class RepositoryIndexes {
         @Override
         public void answer(ReplyMessage answer) {
             try {
-                heard(read(answer));
+                received(read(answer));
             } catch (InvalidProtocolBufferException e) {
                 failed(new OipException(
                         ErrorCode.BAD_UPSTREAM_ANSWER,
@@ -262,10 +262,10 @@ final class RepositoryIndexes {
 
         @Override
         public void failed(OipException failure) {
-            heard(new IndexListing.FailedListing(server.source(), failure));
+            received(new IndexListing.FailedListing(server.source(), failure));
         }
 
-        private void heard(IndexListing listing) {
+        private void received(IndexListing listing) {
             if (listing instanceof IndexListing.ListedModels listed) {
                 server.names = listed.entries().stream().map(IndexEntry::name).collect(Collectors.toUnmodifiableSet());
             }
@@ -273,7 +273,7 @@ final class RepositoryIndexes {
             server.listedNanos = requestedNanos;
             stale = true;
             schedule.ended(server.server());
-            limiter.ended();
+            limiter.completed();
             tick();
         }
     }

@@ -46,13 +46,13 @@ final class ServerMetadataPolls {
         for (ServerRecord record : records.all()) {
             boolean ready = record.isReady();
             if (ready && !record.wasReady) {
-                schedule.hurry(record.server());
+                schedule.pollNow(record.server());
                 returned.accept(record);
             }
             record.wasReady = ready;
             Upstream server = record.server();
             if ((ready || record.inProcess()) && schedule.begin(server)) {
-                limiter.ask(() -> requests.serverMetadata(server, new ServerMetadataReply(record)));
+                limiter.submit(() -> requests.serverMetadata(server, new ServerMetadataReply(record)));
             }
         }
         schedule.retain(records.servers());
@@ -84,7 +84,7 @@ final class ServerMetadataPolls {
 
         private void ended() {
             schedule.ended(record.server());
-            limiter.ended();
+            limiter.completed();
         }
     }
 }

@@ -141,7 +141,7 @@ public final class ManageCall {
         if (manage.resource().isEmpty()) {
             return read(call, manage, reply, content -> {
                 boolean ready = readyOnly(content);
-                return catalogue.index(call, reply, index -> tell(manage, index, ready, reply));
+                return catalogue.index(call, reply, index -> deliver(manage, index, ready, reply));
             });
         }
         List<FanOutTarget> selected = servers.stream()
@@ -150,7 +150,7 @@ public final class ManageCall {
         return read(call, manage, reply, content -> {
             boolean ready = readyOnly(content);
             return new ManageFanOut(
-                            call, manage, content, selected, replies -> tell(manage, merged(replies), ready, reply))
+                            call, manage, content, selected, replies -> deliver(manage, merged(replies), ready, reply))
                     .begin();
         });
     }
@@ -183,8 +183,8 @@ public final class ManageCall {
         }
     }
 
-    private static void tell(Operation.Manage manage, RepositoryIndex index, boolean readyOnly, Reply reply) {
-        index.failure().ifPresentOrElse(reply::fail, () -> tell(manage, index.response(readyOnly), reply));
+    private static void deliver(Operation.Manage manage, RepositoryIndex index, boolean readyOnly, Reply reply) {
+        index.failure().ifPresentOrElse(reply::fail, () -> deliver(manage, index.response(readyOnly), reply));
     }
 
     /** Load and unload: on every server of the model that supports them. */
@@ -271,7 +271,7 @@ public final class ManageCall {
             return;
         }
         try {
-            tell(manage, MergedStatistics.of(responses), reply);
+            deliver(manage, MergedStatistics.of(responses), reply);
         } catch (OipException e) {
             reply.fail(e);
         }
@@ -297,7 +297,7 @@ public final class ManageCall {
                 cause);
     }
 
-    private static void tell(Operation.Manage manage, Message answer, Reply reply) {
+    private static void deliver(Operation.Manage manage, Message answer, Reply reply) {
         try {
             byte[] content = answer.toByteArray();
             byte[] encoded = manage.json() ? ManagementJson.toJson(manage.extension(), content) : content;

@@ -74,20 +74,20 @@ final class ManageFanOut implements Subscription {
         }
         sending = false;
         if (pending == 0) {
-            over();
-            then.accept(replies.stream().map(SingleReply::told).toList());
+            finish();
+            then.accept(replies.stream().map(SingleReply::result).toList());
         }
     }
 
     @Override
     public void cancel() {
         if (!finished) {
-            over();
+            finish();
             replies.forEach(reply -> reply.subscription.cancel());
         }
     }
 
-    private void over() {
+    private void finish() {
         finished = true;
         request.release();
     }
@@ -111,7 +111,7 @@ final class ManageFanOut implements Subscription {
             subscription = ended ? Subscription.NONE : started;
         }
 
-        ServerReply told() {
+        ServerReply result() {
             return new ServerReply(server, content, failure);
         }
 

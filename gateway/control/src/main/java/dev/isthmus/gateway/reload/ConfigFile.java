@@ -55,7 +55,7 @@ public final class ConfigFile implements ConfigSource {
      * Checks the file. It has changed if two consecutive checks found the same content that is not loaded; becoming
      * unreadable is a change, too.
      */
-    public synchronized FileChange look() {
+    public synchronized FileChange check() {
         String digest = digest();
         if (digest.equals(loaded)) {
             lastSeen = "";

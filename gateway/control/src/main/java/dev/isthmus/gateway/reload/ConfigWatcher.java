@@ -45,7 +45,7 @@ public final class ConfigWatcher implements AutoCloseable {
     }
 
     /** Requests a reload, whether or not the file has changed; several requests may share one. Does not block. */
-    public void ask() {
+    public void requestReload() {
         lock.lock();
         try {
             requested = true;
@@ -63,7 +63,7 @@ public final class ConfigWatcher implements AutoCloseable {
                 if (reason == WakeReason.CLOSED) {
                     return;
                 }
-                change = polling && reason == WakeReason.TIME ? file.look() : ConfigFile.FileChange.SAME;
+                change = polling && reason == WakeReason.TIME ? file.check() : ConfigFile.FileChange.SAME;
                 if (reason == WakeReason.ASKED || change == ConfigFile.FileChange.CHANGED) {
                     reload();
                 }

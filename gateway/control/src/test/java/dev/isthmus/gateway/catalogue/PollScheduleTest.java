@@ -38,7 +38,7 @@ class PollScheduleTest {
     @Test
     void question_hurriedWhileUnderWay_isAskedOnceMore() {
         rounds.begin("a");
-        rounds.hurry("a");
+        rounds.pollNow("a");
         assertThat(rounds.begin("a")).isFalse();
         rounds.ended("a");
         assertThat(rounds.begin("a")).isTrue();

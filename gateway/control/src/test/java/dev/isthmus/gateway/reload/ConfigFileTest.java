@@ -34,16 +34,16 @@ class ConfigFileTest {
     }
 
     private void expectChange() throws ConfigException {
-        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
-        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.CHANGED);
         file.load();
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
     }
 
     @Test
     void unchanged_isSeenSo() {
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
     }
 
     @Test
@@ -51,8 +51,8 @@ class ConfigFileTest {
         FileTime time = Files.getLastModifiedTime(path);
         Files.writeString(path, GOOD.replace("embedded_models: true", "embedded_models: TRUE"));
         Files.setLastModifiedTime(path, time);
-        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
-        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.CHANGED);
     }
 
     @Test
@@ -72,7 +72,7 @@ class ConfigFileTest {
         Path mounted = Files.createSymbolicLink(folder.resolve("mounted.yaml"), Path.of("..data", "mounted.yaml"));
         file = new ConfigFile(mounted, UnaryOperator.identity());
         file.load();
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
 
         Path moving = Files.createSymbolicLink(folder.resolve("..data_tmp"), second.getFileName());
         Files.move(moving, data, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
@@ -82,7 +82,7 @@ class ConfigFileTest {
     @Test
     void beingWritten_isNotLoadedYet() throws Exception {
         Files.writeString(path, OTHER.substring(0, 20));
-        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
         Files.writeString(path, OTHER);
         expectChange();
     }
@@ -90,10 +90,10 @@ class ConfigFileTest {
     @Test
     void broken_isLoadedOnceForItsContent() throws Exception {
         Files.writeString(path, "{modles");
-        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
-        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.CHANGED);
         assertThatThrownBy(file::load).isInstanceOf(ConfigException.class);
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
         Files.writeString(path, GOOD);
         expectChange();
     }
@@ -101,10 +101,10 @@ class ConfigFileTest {
     @Test
     void removed_isAChangeOnce_andSoIsItsReturn() throws Exception {
         Files.delete(path);
-        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
-        assertThat(file.look()).isEqualTo(FileChange.CHANGED);
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.CHANGED);
         assertThatThrownBy(file::load).isInstanceOf(ConfigException.class);
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
         Files.writeString(path, GOOD);
         expectChange();
     }
@@ -112,9 +112,9 @@ class ConfigFileTest {
     @Test
     void removedForAMoment_isNoChange() throws Exception {
         Files.delete(path);
-        assertThat(file.look()).isEqualTo(FileChange.UNSETTLED);
+        assertThat(file.check()).isEqualTo(FileChange.UNSETTLED);
         Files.writeString(path, GOOD);
-        assertThat(file.look()).isEqualTo(FileChange.SAME);
+        assertThat(file.check()).isEqualTo(FileChange.SAME);
     }
 
     @Test

@@ -53,7 +53,7 @@ class ConfigWatcherTest {
     void failure_doesNotEndTheWatch() throws Exception {
         try (ConfigWatcher watch = ConfigWatcher.start(file, this::load, true)) {
             Files.writeString(path, "{modles");
-            watch.ask();
+            watch.requestReload();
             Files.writeString(path, "# second\n" + TEXT);
             assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# second");
         }
@@ -62,7 +62,7 @@ class ConfigWatcherTest {
     @Test
     void asked_withoutPolling_loads() throws Exception {
         try (ConfigWatcher watch = ConfigWatcher.start(file, this::load, false)) {
-            watch.ask();
+            watch.requestReload();
             assertThat(loaded.poll(20, TimeUnit.SECONDS)).isEqualTo("# first");
         }
     }

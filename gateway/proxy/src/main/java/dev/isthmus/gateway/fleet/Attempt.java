@@ -55,7 +55,7 @@ final class Attempt extends ForwardingReply {
     }
 
     /** Fails the attempt unless a response arrives within this time. */
-    void within(long nanos, OipException late, ScheduledExecutorService loop) {
+    void startTimer(long nanos, OipException late, ScheduledExecutorService loop) {
         if (!ended && !tracked.answered()) {
             timer = loop.schedule(() -> abandon(late), nanos, TimeUnit.NANOSECONDS);
         }

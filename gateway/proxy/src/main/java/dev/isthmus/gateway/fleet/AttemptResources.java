@@ -30,12 +30,12 @@ record AttemptResources(
     private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
     /** The timeout of one attempt; {@link Long#MAX_VALUE} if only the call's timeout applies. */
-    long eachTryNanos() {
+    long attemptTimeoutNanos() {
         return attemptTimeout == null ? Long.MAX_VALUE : attemptTimeout.toNanos();
     }
 
     /** The pause before the same server is tried again: it doubles with each attempt and is randomized by ±50 %. */
-    long pause(int attempts) {
+    long backoff(int attempts) {
         return (long) ((BASE_BACKOFF_NANOS << Math.min(attempts - 1, 10)) * (0.5 + random.nextDouble()));
     }
 

@@ -18,14 +18,14 @@ interface Balancer {
 
     /** The balancer for the policy. Calls with an affinity are always balanced by consistent hash. */
     static Balancer of(BalancePolicy policy, RandomGenerator random) {
-        Balancer withoutAffinity = ofStrangers(policy, random);
+        Balancer withoutAffinity = withoutAffinity(policy, random);
         Balancer byHash = new ConsistentHash();
         return (candidates, call, now) ->
                 (call.affinity() == Call.NO_AFFINITY ? withoutAffinity : byHash).choose(candidates, call, now);
     }
 
     /** For calls without an affinity. */
-    private static Balancer ofStrangers(BalancePolicy policy, RandomGenerator random) {
+    private static Balancer withoutAffinity(BalancePolicy policy, RandomGenerator random) {
         return switch (policy) {
             case ROUND_ROBIN -> new RoundRobin();
             case LEAST_REQUEST, CONSISTENT_HASH -> TwoChoices.leastRequest(random);

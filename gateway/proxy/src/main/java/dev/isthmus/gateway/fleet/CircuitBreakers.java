@@ -89,7 +89,7 @@ final class CircuitBreakers {
      *     idle one would hold it forever
      * @throws OipException if the call is rejected
      */
-    CallPermit enter(boolean endless) {
+    CallPermit acquire(boolean endless) {
         if (!bulkhead.tryAcquirePermission()) {
             metrics.rejected(ClusterMetrics.Rejection.BULKHEAD);
             throw refused("has too many concurrent calls (limit " + maxRequests + ")", RETRY_AFTER);
@@ -135,7 +135,7 @@ final class CircuitBreakers {
         };
     }
 
-    int underWay() {
+    int activeCalls() {
         return maxRequests - bulkhead.getMetrics().getAvailableConcurrentCalls();
     }
 
@@ -158,7 +158,7 @@ final class CircuitBreakers {
         }
 
         /** The call has ended: releases the permit. */
-        void ended(CallOutcome outcome) {
+        void release(CallOutcome outcome) {
             if (released) {
                 return;
             }

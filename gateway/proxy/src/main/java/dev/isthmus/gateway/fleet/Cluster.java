@@ -136,7 +136,7 @@ public final class Cluster implements Upstream {
 
         @Override
         public boolean isReady() {
-            return request.writable();
+            return request.isReady();
         }
 
         @Override
@@ -169,7 +169,7 @@ public final class Cluster implements Upstream {
     private @Nullable UpstreamCall guarded(Call call, ReplayableRequest request, Reply reply) {
         CircuitBreakers.CallPermit permit;
         try {
-            permit = breakers.enter(request.endless());
+            permit = breakers.acquire(request.endless());
         } catch (OipException refused) {
             request.release();
             reply.fail(refused);
@@ -193,14 +193,14 @@ public final class Cluster implements Upstream {
     public UpstreamStream inferStream(Call call, ModelRef model, Reply reply) {
         CircuitBreakers.CallPermit permit;
         try {
-            permit = breakers.enter(true);
+            permit = breakers.acquire(true);
         } catch (OipException refused) {
             reply.fail(refused);
             return UpstreamStream.ENDED;
         }
         Replica replica = replicas.pick(call, model, List.of());
         if (replica == null) {
-            permit.ended(CallOutcome.CANCELLED);
+            permit.release(CallOutcome.CANCELLED);
             reply.fail(shared.noServer());
             return UpstreamStream.ENDED;
         }

@@ -77,12 +77,12 @@ final class ClusterMetrics implements AutoCloseable {
         meters.add(Gauge.builder("isthmus.upstream.breaker.state", breakers, CircuitBreakers::state)
                 .description("State of the circuit breaker. 0: closed, 1: half-open, 2: open")
                 .tags(upstream)::register);
-        meters.add(Gauge.builder("isthmus.upstream.under.way", breakers, CircuitBreakers::underWay)
+        meters.add(Gauge.builder("isthmus.upstream.under.way", breakers, CircuitBreakers::activeCalls)
                 .description("Concurrent calls")
                 .tags(upstream)::register);
     }
 
-    void tried(CallOutcome outcome, long nanos) {
+    void attempted(CallOutcome outcome, long nanos) {
         Timer timer = requests.get(outcome);
         if (timer != null) {
             timer.record(nanos, TimeUnit.NANOSECONDS);

@@ -20,23 +20,23 @@ public final class ConcurrencyLimiter {
     /**
      * Runs a request now, or when an earlier one has ended.
      *
-     * @param request calls {@link #ended()} exactly once, possibly before it returns
+     * @param request calls {@link #completed()} exactly once, possibly before it returns
      */
-    public void ask(Runnable request) {
+    public void submit(Runnable request) {
         waiting.add(request);
-        pump();
+        drain();
     }
 
-    public void ended() {
+    public void completed() {
         inFlight--;
-        pump();
+        drain();
     }
 
     int waiting() {
         return waiting.size();
     }
 
-    private void pump() {
+    private void drain() {
         if (draining) {
             return;
         }

@@ -27,7 +27,7 @@ final class ConsistentHash implements Balancer {
      * A number from 0 to 1 derived from the affinity and the server, independent of the server's weight for that
      * affinity.
      */
-    static double lot(long affinity, Replica replica) {
+    static double fraction(long affinity, Replica replica) {
         return (mixed(mixed(affinity + SALT) ^ replica.hash()) >>> 11) * UNIT;
     }
 

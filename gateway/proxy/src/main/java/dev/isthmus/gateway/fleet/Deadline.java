@@ -22,7 +22,7 @@ record Deadline(long end, long nanos, boolean own) {
                 : new Deadline(now + timeout.toNanos(), timeout.toNanos(), false);
     }
 
-    long left(long now) {
+    long remaining(long now) {
         return end == Call.NO_DEADLINE ? Long.MAX_VALUE : end - now;
     }
 }

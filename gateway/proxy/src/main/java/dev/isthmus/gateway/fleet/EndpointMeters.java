@@ -24,7 +24,7 @@ final class EndpointMeters implements AutoCloseable {
                         it -> it.ejection().count())
                 .description("Ejections of the server because its calls failed")
                 .tags(tags)::register);
-        meters.add(Gauge.builder("isthmus.endpoint.under.way", replica, Replica::underWay)
+        meters.add(Gauge.builder("isthmus.endpoint.under.way", replica, Replica::activeRequests)
                 .description("Concurrent calls to the server")
                 .tags(tags)::register);
         if (queue) {

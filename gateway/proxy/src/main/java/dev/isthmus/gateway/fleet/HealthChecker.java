@@ -74,18 +74,18 @@ final class HealthChecker implements AutoCloseable {
             // A different server may replace it at this address.
             replica.described(false);
         } else if (failedBefore) {
-            replica.cameBack();
+            replica.recovered();
         }
         failedBefore = !healthy;
         boolean first = replica.readiness().server() == ReplicaReadiness.ServerState.UNKNOWN;
-        if (threshold.changedBy(healthy)) {
+        if (threshold.record(healthy)) {
             changed(healthy, reason, first);
         }
         if (answered) {
             // A server that reports itself not ready may still have ready models.
-            models.ask();
+            models.probe();
         } else if (replica.readiness().server() == ReplicaReadiness.ServerState.NOT_READY) {
-            models.forget();
+            models.reset();
         }
     }
 
@@ -97,7 +97,7 @@ final class HealthChecker implements AutoCloseable {
             return;
         }
         if (!first) {
-            replica.warmth().restart(resources.nanoTime().getAsLong());
+            replica.slowStart().restart(resources.nanoTime().getAsLong());
         }
         replica.readiness(before.with(ReplicaReadiness.ServerState.READY, ""));
         LOG.info("upstream '{}': {} is ready", upstream, replica.label());
@@ -138,13 +138,13 @@ final class HealthChecker implements AutoCloseable {
 
         @Override
         public void complete() {
-            probe.answered();
+            probe.completed();
         }
 
         @Override
         public void fail(OipException failure) {
             note(false, false, failure.message());
-            probe.answered();
+            probe.completed();
         }
     }
 }

@@ -14,7 +14,7 @@ final class HealthThreshold {
     }
 
     /** Whether this result changed the state. */
-    boolean changedBy(boolean result) {
+    boolean record(boolean result) {
         if (healthy == null) {
             healthy = result;
             return true;

@@ -27,7 +27,7 @@ final class LostReplicas {
         }
     }
 
-    boolean enough() {
+    boolean limitReached() {
         return connections >= LIMIT || (!timedOut.isEmpty() && connections + lostSince() >= LIMIT);
     }
 

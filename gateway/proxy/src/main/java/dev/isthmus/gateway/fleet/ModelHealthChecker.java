@@ -41,7 +41,7 @@ final class ModelHealthChecker {
     }
 
     /** Probes all models, unless a round is in progress. */
-    void ask() {
+    void probe() {
         Set<ModelRef> configured = models.get();
         if (probing) {
             return;
@@ -54,7 +54,7 @@ final class ModelHealthChecker {
     }
 
     /** The server does not respond: the state of its models is unknown until it does. */
-    void forget() {
+    void reset() {
         if (!thresholds.isEmpty()) {
             thresholds.clear();
             publish();
@@ -71,7 +71,7 @@ final class ModelHealthChecker {
     }
 
     private void note(ModelRef model, boolean ready) {
-        if (thresholds.computeIfAbsent(model, unseen -> new HealthThreshold(checks)).changedBy(ready)) {
+        if (thresholds.computeIfAbsent(model, unseen -> new HealthThreshold(checks)).record(ready)) {
             publish();
         }
     }

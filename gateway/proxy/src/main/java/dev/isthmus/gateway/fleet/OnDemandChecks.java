@@ -83,7 +83,7 @@ public final class OnDemandChecks {
         if (known.isPresent()) {
             then.accept(known.get());
         } else {
-            shared.want(List.copyOf(servers), found -> new Round(servers, found).begin(), then);
+            shared.lookUp(List.copyOf(servers), found -> new CheckRound(servers, found).begin(), then);
         }
     }
 
@@ -93,7 +93,7 @@ public final class OnDemandChecks {
     }
 
     /** One request to each of some servers. */
-    private final class Round {
+    private final class CheckRound {
         private final List<ModelOnServer> servers;
         private final Consumer<LookupResult<CheckResults>> found;
         private final List<OipException> failures = new ArrayList<>();
@@ -101,7 +101,7 @@ public final class OnDemandChecks {
         private int ready;
         private int answered;
 
-        Round(List<ModelOnServer> servers, Consumer<LookupResult<CheckResults>> found) {
+        CheckRound(List<ModelOnServer> servers, Consumer<LookupResult<CheckResults>> found) {
             this.servers = servers;
             this.found = found;
         }
@@ -111,7 +111,7 @@ public final class OnDemandChecks {
             if (pending == 0) {
                 end();
             }
-            servers.forEach(server -> limiter.ask(() -> ask(server)));
+            servers.forEach(server -> limiter.submit(() -> ask(server)));
         }
 
         private void ask(ModelOnServer at) {
@@ -122,7 +122,7 @@ public final class OnDemandChecks {
                 public void ready(boolean isReady) {
                     answered++;
                     ready += isReady ? 1 : 0;
-                    one();
+                    completed();
                 }
 
                 @Override
@@ -132,13 +132,13 @@ public final class OnDemandChecks {
                         failed.accept(at.server().name());
                     }
                     failures.add(failure);
-                    one();
+                    completed();
                 }
             }));
         }
 
-        private void one() {
-            limiter.ended();
+        private void completed() {
+            limiter.completed();
             pending--;
             if (pending == 0) {
                 end();

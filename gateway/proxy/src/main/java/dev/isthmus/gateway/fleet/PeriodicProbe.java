@@ -26,7 +26,7 @@ final class PeriodicProbe implements AutoCloseable {
     /**
      * Does nothing before {@link #start()}.
      *
-     * @param probe run on the loop; must call {@link #answered()} on the loop when it is done
+     * @param probe run on the loop; must call {@link #completed()} on the loop when it is done
      */
     PeriodicProbe(Duration interval, ScheduledExecutorService loop, RandomGenerator random, Runnable probe) {
         this.interval = interval.toNanos();
@@ -39,7 +39,7 @@ final class PeriodicProbe implements AutoCloseable {
         schedule(random.nextLong(FIRST_WITHIN_NANOS));
     }
 
-    void answered() {
+    void completed() {
         inProgress = false;
     }
 

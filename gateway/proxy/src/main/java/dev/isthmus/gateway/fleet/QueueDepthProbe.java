@@ -32,7 +32,7 @@ final class QueueDepthProbe implements AutoCloseable {
         if (pending != QueueDepthSource.UNKNOWN) {
             replica.load().read(pending, sentBefore, resources.nanoTime().getAsLong());
         }
-        probe.answered();
+        probe.completed();
     }
 
     @Override

@@ -212,7 +212,7 @@ interface ReplayableRequest {
         }
 
         /** Whether a server is ready for the next part. */
-        boolean writable() {
+        boolean isReady() {
             full = server == null || !server.isReady();
             return !full;
         }

@@ -56,7 +56,7 @@ final class Replica {
         return ejection;
     }
 
-    SlowStart warmth() {
+    SlowStart slowStart() {
         return slowStart;
     }
 
@@ -82,8 +82,8 @@ final class Replica {
         return readiness.server() != ReplicaReadiness.ServerState.NOT_READY && !ejection.ejected(now);
     }
 
-    int underWay() {
-        return load.underWay();
+    int activeRequests() {
+        return load.inFlight();
     }
 
     /** Records the start of a request; {@link #ended} follows exactly once. */
@@ -117,7 +117,7 @@ final class Replica {
     }
 
     /** A health check succeeded after failures: ends an ejection. */
-    void cameBack() {
+    void recovered() {
         long now = nanoTime.getAsLong();
         if (ejection.ejected(now)) {
             slowStart.restart(now);

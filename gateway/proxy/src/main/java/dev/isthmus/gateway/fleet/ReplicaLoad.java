@@ -16,7 +16,7 @@ final class ReplicaLoad {
 
     private record QueueReading(long pending, long sentBefore, long time) {}
 
-    int underWay() {
+    int inFlight() {
         return inFlight.get();
     }
 

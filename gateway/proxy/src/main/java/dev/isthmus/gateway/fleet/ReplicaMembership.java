@@ -121,7 +121,7 @@ final class ReplicaMembership implements AutoCloseable {
 
     private synchronized void closeIfIdle(WatchedAddress member, long deadline) {
         boolean late = resources.nanoTime().getAsLong() - deadline >= 0;
-        if (late || member.replica().underWay() == 0) {
+        if (late || member.replica().activeRequests() == 0) {
             leaving.remove(member);
             member.close();
         } else {

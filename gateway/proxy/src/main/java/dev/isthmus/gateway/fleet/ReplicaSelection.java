@@ -40,13 +40,13 @@ final class ReplicaSelection {
 
     /** A server in slow start gets a growing share of calls; a call with an affinity that has moved to it stays. */
     private boolean warm(Replica replica, Call call, long now) {
-        double share = replica.warmth().share(now);
+        double share = replica.slowStart().share(now);
         if (share >= 1) {
             return true;
         }
         return (call.affinity() == Call.NO_AFFINITY
                         ? random.nextDouble()
-                        : ConsistentHash.lot(call.affinity(), replica))
+                        : ConsistentHash.fraction(call.affinity(), replica))
                 < share;
     }
 

@@ -63,7 +63,7 @@ public final class SharedLookups<K, V> {
     }
 
     /** Performs the look-up, or joins one in progress. */
-    public void want(K key, Lookup<V> lookup, Consumer<LookupResult<V>> then) {
+    public void lookUp(K key, Lookup<V> lookup, Consumer<LookupResult<V>> then) {
         List<Consumer<LookupResult<V>>> waiters = inFlight.get(key);
         if (waiters != null && waiters.size() < MAX_WAITERS) {
             waiters.add(then);

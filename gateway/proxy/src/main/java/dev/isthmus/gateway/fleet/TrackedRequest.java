@@ -54,7 +54,7 @@ final class TrackedRequest {
             long elapsed = clientSends ? 0 : nanoTime.getAsLong() - start;
             long latency = answered ? nanos : elapsed;
             replica.ended(outcome, latency);
-            metrics.tried(outcome, latency);
+            metrics.attempted(outcome, latency);
         }
     }
 }

@@ -40,7 +40,7 @@ final class TrackedStream implements UpstreamStream {
     private void finish(CallOutcome outcome) {
         ended = true;
         tracked.end(outcome);
-        permit.ended(outcome);
+        permit.release(outcome);
     }
 
     @Override

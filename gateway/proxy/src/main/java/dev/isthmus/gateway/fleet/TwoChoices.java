@@ -56,11 +56,11 @@ final class TwoChoices implements Balancer {
     }
 
     private static int byUnderWay(Replica a, Replica b, long now) {
-        return Integer.compare(a.underWay(), b.underWay());
+        return Integer.compare(a.activeRequests(), b.activeRequests());
     }
 
     private static double cost(Replica replica, long now) {
-        int inFlight = replica.underWay();
+        int inFlight = replica.activeRequests();
         if (replica.latency().known()) {
             return replica.latency().at(now) * (inFlight + 1);
         }

@@ -90,8 +90,8 @@ final class UpstreamCall implements Subscription {
         tried.add(replica);
         call.context().attempted(replica.label());
         long now = shared.nanoTime().getAsLong();
-        long left = deadline.left(now);
-        long nanos = Math.min(left, shared.eachTryNanos());
+        long left = deadline.remaining(now);
+        long nanos = Math.min(left, shared.attemptTimeoutNanos());
         boolean shorter = nanos < left;
         TrackedRequest tracked = new TrackedRequest(replica, shared.metrics(), shared.nanoTime());
         Attempt next = new Attempt(this, client, tracked, shorter || !deadline.own(), shorter);
@@ -99,7 +99,7 @@ final class UpstreamCall implements Subscription {
         boolean keepsDeadline = request.endless() || (!shorter && tried.size() == 1);
         next.start(replica.server(), request, keepsDeadline ? call : call.withDeadline(now + nanos), !kept());
         if (shorter && request.endless()) {
-            next.within(nanos, shared.failures().timedOut(nanos, null), call.loop());
+            next.startTimer(nanos, shared.failures().timedOut(nanos, null), call.loop());
         }
     }
 
@@ -165,19 +165,19 @@ final class UpstreamCall implements Subscription {
     void failedUnanswered(OipException failure, CallOutcome outcome) {
         lost.failed(tried.getLast(), failure);
         RetryOn reason = reason(failure);
-        if (reason == null || !again(reason, failure, outcome)) {
+        if (reason == null || !retry(reason, failure, outcome)) {
             failed(failure, outcome);
         }
     }
 
-    private boolean again(RetryOn reason, OipException failure, CallOutcome outcome) {
+    private boolean retry(RetryOn reason, OipException failure, CallOutcome outcome) {
         Replica next = next();
         if (next == null || suspected()) {
             return false;
         }
         boolean unread = failure.processed() == Processed.REFUSED;
-        long wait = unread ? resendPause() : tried.contains(next) ? shared.pause(retries + 1) : 0;
-        if (deadline.left(shared.nanoTime().getAsLong()) <= wait) {
+        long wait = unread ? resendPause() : tried.contains(next) ? shared.backoff(retries + 1) : 0;
+        if (deadline.remaining(shared.nanoTime().getAsLong()) <= wait) {
             return false;
         }
         if (unread) {
@@ -205,19 +205,19 @@ final class UpstreamCall implements Subscription {
 
     private long resendPause() {
         int paused = resends - shared.replicas().all().size() - IMMEDIATE_RESENDS;
-        return paused < 0 ? 0 : shared.pause(paused + 1);
+        return paused < 0 ? 0 : shared.backoff(paused + 1);
     }
 
     /** Whether the request itself may crash servers. */
     private boolean suspected() {
-        if (lost.enough()) {
+        if (lost.limitReached()) {
             LOG.warn(
                     "upstream '{}': {} servers were lost while processing a request for model '{}'; it is not retried",
                     shared.failures().upstream(),
                     LostReplicas.LIMIT,
                     request.model().name());
         }
-        return lost.enough();
+        return lost.limitReached();
     }
 
     private void paused(OipException failure, CallOutcome outcome) {
@@ -236,15 +236,15 @@ final class UpstreamCall implements Subscription {
     void failed(OipException failure, CallOutcome outcome) {
         end(outcome);
         showHeaders();
-        client.fail(shown(failure));
+        client.fail(clientFailure(failure));
     }
 
     /**
      * After the client's deadline, any failure is reported as exceeding the deadline. The same holds if a later attempt
      * times out with the call: it had less time than the client allowed.
      */
-    private OipException shown(OipException failure) {
-        long left = deadline.left(shared.nanoTime().getAsLong());
+    private OipException clientFailure(OipException failure) {
+        long left = deadline.remaining(shared.nanoTime().getAsLong());
         boolean timedOut = failure.code() == ErrorCode.DEADLINE_EXCEEDED;
         boolean deadlinePassed = !timedOut && deadline.own() && left <= 0;
         boolean lastAttemptTimedOut =
@@ -262,7 +262,7 @@ final class UpstreamCall implements Subscription {
         ended = true;
         request.release();
         if (permit != null) {
-            permit.ended(outcome);
+            permit.release(outcome);
         }
     }
 

@@ -16,7 +16,7 @@ record RequestedVersion(String version, @Nullable String pin) {
     }
 
     /** Whether the target is a candidate. */
-    boolean isAmong(WeightedTarget arm) {
+    boolean isCandidate(WeightedTarget arm) {
         return Objects.equals(pin, arm.version());
     }
 }

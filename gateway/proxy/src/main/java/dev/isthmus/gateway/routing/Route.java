@@ -92,7 +92,7 @@ public final class Route {
     public List<Target> targets(ModelRef requested) {
         RequestedVersion version = versions.named(requested);
         return split.arms().stream()
-                .filter(arm -> version == null || version.isAmong(arm))
+                .filter(arm -> version == null || version.isCandidate(arm))
                 .map(arm -> arm.target(requested))
                 .toList();
     }
@@ -144,7 +144,7 @@ public final class Route {
         SequenceKey sequence = SequenceKey.of(attributes);
         if (sequence != null) {
             long hash = StickyHash.of(seed, sequence.id());
-            WeightedTarget arm = sequenceArm(requested, version, sequence, ruleTarget, hash);
+            WeightedTarget arm = sequenceTarget(requested, version, sequence, ruleTarget, hash);
             return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), true);
         }
         String value = sticky == null ? null : sticky.value(attributes);
@@ -153,7 +153,7 @@ public final class Route {
             WeightedTarget arm = ruleTarget == null ? split.at(hash, version) : ruleTarget;
             return new TargetSelection(arm.target(requested), StickyHash.affinity(hash), false);
         }
-        WeightedTarget arm = ruleTarget == null ? chance(stream, version) : ruleTarget;
+        WeightedTarget arm = ruleTarget == null ? randomTarget(stream, version) : ruleTarget;
         return new TargetSelection(arm.target(requested), Call.NO_AFFINITY, false);
     }
 
@@ -175,7 +175,7 @@ public final class Route {
         }
         List<RuleResult> results = new ArrayList<>();
         for (int i = 0; i < rules.size(); i++) {
-            boolean applies = takes(rules.get(i), attributes, version);
+            boolean applies = applies(rules.get(i), attributes, version);
             results.add(
                     i == chosen
                             ? RuleResult.CHOSEN
@@ -208,14 +208,14 @@ public final class Route {
         return version == null || version.mayBeServedBy(arm);
     }
 
-    private static boolean takes(RoutingRule rule, RequestAttributes attributes, @Nullable RequestedVersion version) {
+    private static boolean applies(RoutingRule rule, RequestAttributes attributes, @Nullable RequestedVersion version) {
         return rule.matches(attributes) && mayServe(rule.arm(), version);
     }
 
     /** The index of the first rule that matches and whose target may serve the request; -1 for none. */
     private int rule(RequestAttributes attributes, @Nullable RequestedVersion version) {
         for (int i = 0; i < rules.size(); i++) {
-            if (takes(rules.get(i), attributes, version)) {
+            if (applies(rules.get(i), attributes, version)) {
                 return i;
             }
         }
@@ -223,7 +223,7 @@ public final class Route {
     }
 
     /** A running sequence stays on its target; one that starts is placed by the current weights. */
-    private WeightedTarget sequenceArm(
+    private WeightedTarget sequenceTarget(
             ModelRef requested,
             @Nullable RequestedVersion version,
             SequenceKey sequence,
@@ -231,7 +231,7 @@ public final class Route {
             long hash) {
         SequencePins pins = selectionState.pins();
         long pinKey = SequencePins.key(requested.name(), version == null ? "" : version.version(), sequence.id());
-        WeightedTarget.TargetFactory destination = sequence.start() ? null : pins.find(pinKey);
+        WeightedTarget.Destination destination = sequence.start() ? null : pins.find(pinKey);
         WeightedTarget pinned = destination == null ? null : split.at(destination);
         if (pinned != null && version != null && !version.mayBeServedBy(pinned)) {
             pinned = null;
@@ -239,13 +239,13 @@ public final class Route {
         WeightedTarget arm = ruleTarget != null ? ruleTarget : pinned != null ? pinned : split.at(hash, version);
         if (sequence.end()) {
             pins.forget(pinKey);
-        } else if (!arm.place().equals(destination)) {
-            pins.remember(pinKey, arm.place());
+        } else if (!arm.destination().equals(destination)) {
+            pins.remember(pinKey, arm.destination());
         }
         return arm;
     }
 
-    private WeightedTarget chance(@Nullable StreamSelections stream, @Nullable RequestedVersion version) {
+    private WeightedTarget randomTarget(@Nullable StreamSelections stream, @Nullable RequestedVersion version) {
         return stream == null
                 ? split.at(selectionState.random().nextLong(), version)
                 : stream.arm(key, split, version, selectionState.random());

@@ -16,7 +16,7 @@ public final class SequencePins {
     private static final Duration IDLE = Duration.ofMinutes(10);
 
     // Keyed by hash: clients choose names and ids of any length.
-    private final Cache<Long, WeightedTarget.TargetFactory> destinations;
+    private final Cache<Long, WeightedTarget.Destination> destinations;
 
     /** @param nanoTime on the scale of {@link System#nanoTime()} */
     public SequencePins(LongSupplier nanoTime) {
@@ -39,11 +39,11 @@ public final class SequencePins {
         return StickyHash.of(version.isEmpty() ? modelHash : StickyHash.of(modelHash, version), id);
     }
 
-    WeightedTarget.@Nullable TargetFactory find(long key) {
+    WeightedTarget.@Nullable Destination find(long key) {
         return destinations.getIfPresent(key);
     }
 
-    void remember(long key, WeightedTarget.TargetFactory destination) {
+    void remember(long key, WeightedTarget.Destination destination) {
         destinations.put(key, destination);
     }
 

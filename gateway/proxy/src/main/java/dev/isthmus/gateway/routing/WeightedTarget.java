@@ -43,9 +43,9 @@ record WeightedTarget(
     }
 
     /** Its destination, which is equal in successive tables even if the target is renamed. */
-    TargetFactory place() {
+    Destination destination() {
         String modelName = model != null ? model : naming.name();
-        return new TargetFactory(upstream.name(), modelName == null ? "" : modelName, version == null ? "" : version);
+        return new Destination(upstream.name(), modelName == null ? "" : modelName, version == null ? "" : version);
     }
 
     /**
@@ -54,5 +54,5 @@ record WeightedTarget(
      * @param model empty for the client's
      * @param version empty for the client's
      */
-    record TargetFactory(String upstream, String model, String version) {}
+    record Destination(String upstream, String model, String version) {}
 }

@@ -144,7 +144,7 @@ public final class WeightedTargets {
         WeightedTarget last = arms.get(0);
         for (int i = 0; i < arms.size() && remaining >= 0; i++) {
             double share = total == 0 ? 1 : now.of(i);
-            if (version.isAmong(arms.get(i)) && share > 0) {
+            if (version.isCandidate(arms.get(i)) && share > 0) {
                 last = arms.get(i);
                 remaining -= share;
             }
@@ -160,26 +160,26 @@ public final class WeightedTargets {
             return share;
         }
         double total = total(now, version);
-        return !version.isAmong(arm) ? 0 : total == 0 ? 1.0 / count(version) : share / total;
+        return !version.isCandidate(arm) ? 0 : total == 0 ? 1.0 / count(version) : share / total;
     }
 
     /** Whether a stream stays on its target: as long as the target has a share, or no other one has. */
     boolean keeps(WeightedTarget arm, @Nullable RequestedVersion version) {
         CurrentWeights now = shares;
         boolean hasShare = now.of(index(arm.name())) > 0;
-        return version == null ? hasShare : version.isAmong(arm) && (hasShare || total(now, version) == 0);
+        return version == null ? hasShare : version.isCandidate(arm) && (hasShare || total(now, version) == 0);
     }
 
     private double total(CurrentWeights now, RequestedVersion version) {
         double total = 0;
         for (int i = 0; i < arms.size(); i++) {
-            total += version.isAmong(arms.get(i)) ? now.of(i) : 0;
+            total += version.isCandidate(arms.get(i)) ? now.of(i) : 0;
         }
         return total;
     }
 
     private long count(RequestedVersion version) {
-        return arms.stream().filter(version::isAmong).count();
+        return arms.stream().filter(version::isCandidate).count();
     }
 
     /** The target of this name. */
@@ -195,9 +195,9 @@ public final class WeightedTargets {
 
     /** The target with this destination. */
     @Nullable
-    WeightedTarget at(WeightedTarget.TargetFactory destination) {
+    WeightedTarget at(WeightedTarget.Destination destination) {
         for (WeightedTarget arm : arms) {
-            if (arm.place().equals(destination)) {
+            if (arm.destination().equals(destination)) {
                 return arm;
             }
         }

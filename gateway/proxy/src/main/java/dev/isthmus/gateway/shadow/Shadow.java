@@ -42,8 +42,8 @@ final class Shadow implements AutoCloseable {
         return config.sample() >= 1 || runtime.random().nextDouble() < config.sample();
     }
 
-    /** Acquires a permit for one more copy in flight; {@link #exit()} releases it. */
-    boolean enter() {
+    /** Acquires a permit for one more copy in flight; {@link #release()} releases it. */
+    boolean acquire() {
         if (inFlight.incrementAndGet() <= config.maxInFlight()) {
             return true;
         }
@@ -51,11 +51,11 @@ final class Shadow implements AutoCloseable {
         return false;
     }
 
-    void exit() {
+    void release() {
         inFlight.decrementAndGet();
     }
 
-    int underWay() {
+    int inFlight() {
         return inFlight.get();
     }
 

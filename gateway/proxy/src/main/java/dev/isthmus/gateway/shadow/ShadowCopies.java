@@ -28,7 +28,7 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
 
     /** Drops the copies: the loop has terminated. */
     void drop() {
-        copies.forEach(copy -> copy.leave(ShadowOutcome.CLOSED));
+        copies.forEach(copy -> copy.drop(ShadowOutcome.CLOSED));
         source.release();
     }
 
@@ -39,15 +39,15 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
 
     @Override
     public void answered(InferMessage response) {
-        tell(copy -> copy.mainAnswered(response));
+        notifyCopies(copy -> copy.primaryAnswered(response));
     }
 
     @Override
     public void ended() {
-        tell(ShadowCopy::mainEnded);
+        notifyCopies(ShadowCopy::primaryEnded);
     }
 
-    private void tell(Consumer<ShadowCopy> notification) {
+    private void notifyCopies(Consumer<ShadowCopy> notification) {
         if (notified) {
             return;
         }
@@ -57,7 +57,7 @@ final class ShadowCopies implements PrimaryCallObserver, Runnable {
                 notification.accept(copy);
             } catch (RuntimeException fault) {
                 LOG.error("notifying a shadow copy of its primary call's end failed", fault);
-                copy.leave(ShadowOutcome.FAILED);
+                copy.drop(ShadowOutcome.FAILED);
             }
         }
     }

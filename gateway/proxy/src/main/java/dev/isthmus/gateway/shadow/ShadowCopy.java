@@ -70,13 +70,13 @@ final class ShadowCopy implements Reply {
                 target.upstream().infer(copy(), target.model(), message, this);
             } else {
                 message.release();
-                leave(ShadowOutcome.MEMORY);
+                drop(ShadowOutcome.MEMORY);
             }
         } catch (OipException unsendable) {
-            leave(ShadowOutcome.UNSENDABLE);
+            drop(ShadowOutcome.UNSENDABLE);
         } catch (RuntimeException fault) {
             LOG.error("copying a call to shadow '{}' failed", shadow.config().label(), fault);
-            leave(ShadowOutcome.FAILED);
+            drop(ShadowOutcome.FAILED);
         }
     }
 
@@ -89,7 +89,7 @@ final class ShadowCopy implements Reply {
     }
 
     /** The copy was not sent, or has failed. */
-    void leave(ShadowOutcome outcome) {
+    void drop(ShadowOutcome outcome) {
         if (!ended) {
             ended = true;
             shadow.figures().count(outcome);
@@ -117,12 +117,12 @@ final class ShadowCopy implements Reply {
         }
         ended = true;
         shadow.figures().answeredAfter(shadow.runtime().now() - started);
-        meet();
+        compareIfComplete();
     }
 
     @Override
     public void fail(OipException failure) {
-        leave(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? ShadowOutcome.TIMEOUT : ShadowOutcome.FAILED);
+        drop(failure.code() == ErrorCode.DEADLINE_EXCEEDED ? ShadowOutcome.TIMEOUT : ShadowOutcome.FAILED);
     }
 
     /** Whether the primary response is needed. */
@@ -131,7 +131,7 @@ final class ShadowCopy implements Reply {
     }
 
     /** @param response borrowed */
-    void mainAnswered(InferMessage response) {
+    void primaryAnswered(InferMessage response) {
         if (closed || !responses.wanted || responses.primary != null) {
             return;
         }
@@ -139,19 +139,19 @@ final class ShadowCopy implements Reply {
             responses.primary = response.retained();
         }
         if (ended) {
-            meet();
+            compareIfComplete();
         }
     }
 
-    void mainEnded() {
+    void primaryEnded() {
         if (responses.primary != null) {
             return;
         }
         responses.wanted = false;
         if (ended) {
-            meet();
+            compareIfComplete();
         } else if (!sent) {
-            leave(ShadowOutcome.LATE);
+            drop(ShadowOutcome.LATE);
         }
     }
 
@@ -172,7 +172,7 @@ final class ShadowCopy implements Reply {
     }
 
     private boolean hold(long bytes) {
-        if (!shadow.runtime().held().take(bytes)) {
+        if (!shadow.runtime().held().reserve(bytes)) {
             return false;
         }
         held += bytes;
@@ -180,7 +180,7 @@ final class ShadowCopy implements Reply {
     }
 
     /** The shadow has responded: compares if the primary response has arrived, waits if it may arrive. */
-    private void meet() {
+    private void compareIfComplete() {
         InferMessage primary = responses.primary;
         InferMessage shadowResponse = responses.shadowResponse;
         if (!responses.wanted || shadowResponse == null) {
@@ -200,7 +200,7 @@ final class ShadowCopy implements Reply {
                             call.allocator(),
                             primary,
                             shadowResponse,
-                            () -> memory.give(bytes)));
+                            () -> memory.release(bytes)));
         }
     }
 
@@ -217,9 +217,9 @@ final class ShadowCopy implements Reply {
             responses.shadowResponse.release();
             responses.shadowResponse = null;
         }
-        shadow.runtime().held().give(held);
+        shadow.runtime().held().release(held);
         held = 0;
-        shadow.exit();
+        shadow.release();
     }
 
     /** The memory held by a message, in bytes. */

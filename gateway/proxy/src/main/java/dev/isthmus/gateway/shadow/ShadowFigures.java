@@ -78,17 +78,17 @@ final class ShadowFigures implements AutoCloseable {
             equal &= result.equal();
         }
         count(equal ? ComparisonResult.EQUAL : ComparisonResult.DIFFERENT);
-        tell(largest);
+        reportDifference(largest);
     }
 
     /** The shadow's response cannot be decoded. */
     void unreadable() {
         count(ComparisonResult.DIFFERENT);
         mismatch("", "unreadable");
-        tell(Double.POSITIVE_INFINITY);
+        reportDifference(Double.POSITIVE_INFINITY);
     }
 
-    private void tell(double largest) {
+    private void reportDifference(double largest) {
         worst.add(largest);
         listener.compared(name.model(), name.shadow(), largest);
     }

@@ -11,8 +11,8 @@ final class ShadowMemory {
         this.limit = limit;
     }
 
-    /** Reserves memory if the limit allows; {@link #give} releases it. */
-    boolean take(long bytes) {
+    /** Reserves memory if the limit allows; {@link #release} releases it. */
+    boolean reserve(long bytes) {
         long now = held.get();
         while (bytes <= limit - now) {
             if (held.compareAndSet(now, now + bytes)) {
@@ -23,11 +23,11 @@ final class ShadowMemory {
         return false;
     }
 
-    void give(long bytes) {
+    void release(long bytes) {
         held.addAndGet(-bytes);
     }
 
-    long now() {
+    long reserved() {
         return held.get();
     }
 }

@@ -115,7 +115,7 @@ public final class Shadows implements AutoCloseable {
                 shadow.figures().count(leftOut);
             } else if (sampled[i] && same(copyTargets.get(i), primary)) {
                 shadow.figures().count(ShadowOutcome.SAME_TARGET);
-            } else if (sampled[i] && shadow.enter()) {
+            } else if (sampled[i] && shadow.acquire()) {
                 copies.add(new ShadowCopy(shadow, copyTargets.get(i), call));
             } else if (sampled[i]) {
                 shadow.figures().count(ShadowOutcome.BUSY);

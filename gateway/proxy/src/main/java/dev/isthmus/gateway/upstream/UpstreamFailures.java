@@ -36,12 +36,12 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     }
 
     /** The server violated the protocol or our limits, so we closed the connection. */
-    public OipException brokeProtocol(@Nullable Throwable cause) {
+    public OipException protocolViolation(@Nullable Throwable cause) {
         return failure(ErrorCode.UNAVAILABLE, "violated HTTP/2, and its connection was closed", cause, Processed.MAYBE);
     }
 
     /** The server did not answer a PING, so we closed the connection. */
-    public OipException silent(Duration timeout) {
+    public OipException pingTimeout(Duration timeout) {
         return failure(
                 ErrorCode.UNAVAILABLE,
                 "did not answer a ping within " + duration(timeout.toNanos()),
@@ -55,7 +55,7 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     }
 
     /** The upstream was closed on our side while the request was in flight. */
-    public OipException closedUnderWay() {
+    public OipException closedInFlight() {
         return closedHere(Processed.MAYBE);
     }
 
@@ -81,12 +81,12 @@ public record UpstreamFailures(String upstream, BooleanSupplier ending) {
     }
 
     /** The response exceeds the configured limit. */
-    public OipException answerTooLarge(long limit, @Nullable Throwable cause) {
-        return badAnswer("sent a response of more than " + limit + " bytes", cause);
+    public OipException responseTooLarge(long limit, @Nullable Throwable cause) {
+        return badResponse("sent a response of more than " + limit + " bytes", cause);
     }
 
     /** The response violates the protocol. */
-    public OipException badAnswer(String what, @Nullable Throwable cause) {
+    public OipException badResponse(String what, @Nullable Throwable cause) {
         return failure(ErrorCode.BAD_UPSTREAM_ANSWER, what, cause);
     }
 

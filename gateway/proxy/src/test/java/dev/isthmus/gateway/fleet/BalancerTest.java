@@ -60,7 +60,7 @@ class BalancerTest {
         }
 
         assertThat(pool.replicas)
-                .allSatisfy(replica -> assertThat(replica.underWay()).isCloseTo(100, within(5)));
+                .allSatisfy(replica -> assertThat(replica.activeRequests()).isCloseTo(100, within(5)));
     }
 
     @Test
@@ -77,7 +77,7 @@ class BalancerTest {
                     .started();
         }
 
-        assertThat(fast.underWay()).isCloseTo(150, within(2));
+        assertThat(fast.activeRequests()).isCloseTo(150, within(2));
     }
 
     @Test
@@ -106,7 +106,7 @@ class BalancerTest {
                     .started();
         }
 
-        assertThat(idle.underWay())
+        assertThat(idle.activeRequests())
                 .as("30 until both have 50, then half of the rest")
                 .isBetween(34, 36);
     }

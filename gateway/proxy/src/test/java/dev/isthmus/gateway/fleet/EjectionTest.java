@@ -164,7 +164,7 @@ class EjectionTest {
         Replica back = pool.replicas.get(0);
         ReplicaFixture.fail(back, 5);
 
-        back.cameBack();
+        back.recovered();
 
         assertThat(ejected(pool, back)).isFalse();
         assertThat(pool.picks(BalancePolicy.ROUND_ROBIN, 1000).get(back)).isPositive();

@@ -25,7 +25,7 @@ class HealthThresholdTest {
     void results_areJudgedInARow(String results, boolean healthy) {
         HealthThreshold streak = new HealthThreshold(new Checks(Duration.ofSeconds(1), Duration.ofSeconds(1), 3, 2));
 
-        results.chars().forEach(result -> streak.changedBy(result == '+'));
+        results.chars().forEach(result -> streak.record(result == '+'));
 
         assertThat(streak.healthy()).isEqualTo(healthy);
     }

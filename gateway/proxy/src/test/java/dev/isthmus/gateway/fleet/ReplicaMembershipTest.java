@@ -149,7 +149,7 @@ class ReplicaMembershipTest {
             find(ONE, TWO);
 
             assertThat(set.all())
-                    .extracting(replica -> replica.warmth().share(now))
+                    .extracting(replica -> replica.slowStart().share(now))
                     .containsExactly(1.0, 0.1);
         }
     }

@@ -24,8 +24,8 @@ class SharedLookupsTest {
 
     @Test
     void lookUp_wantedByTwo_isOne() {
-        shared.want("a", searches::add, told::add);
-        shared.want("a", searches::add, told::add);
+        shared.lookUp("a", searches::add, told::add);
+        shared.lookUp("a", searches::add, told::add);
         assertThat(searches).hasSize(1);
         searches.getFirst().accept(seven());
         assertThat(told).containsExactly(seven(), seven());
@@ -33,7 +33,7 @@ class SharedLookupsTest {
 
     @Test
     void outcome_isKeptAsLongAsItSays() {
-        shared.want("a", searches::add, told::add);
+        shared.lookUp("a", searches::add, told::add);
         searches.getFirst().accept(seven());
         now.addAndGet(TimeUnit.MILLISECONDS.toNanos(1_900));
         assertThat(shared.known("a")).contains(seven());
@@ -44,10 +44,10 @@ class SharedLookupsTest {
     @Test
     void lookUps_tooMany_areRefused() {
         for (int i = 0; i < SharedLookups.MAX_LOOK_UPS; i++) {
-            shared.want("model " + i, searches::add, told::add);
+            shared.lookUp("model " + i, searches::add, told::add);
         }
         assertThat(told).isEmpty();
-        shared.want("one more", searches::add, told::add);
+        shared.lookUp("one more", searches::add, told::add);
         assertThat(told)
                 .singleElement()
                 .isInstanceOfSatisfying(

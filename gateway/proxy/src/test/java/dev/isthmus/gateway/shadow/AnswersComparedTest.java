@@ -75,7 +75,7 @@ class AnswersComparedTest {
     void shadowThatIsFirst_waitsForTheMainAnswer() {
         PrimaryCallObserver observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
-        assertThat(stage.runtime.held().now()).isPositive();
+        assertThat(stage.runtime.held().reserved()).isPositive();
         answer(observation, floats("a", 1));
         stage.awaitComparison("equal");
     }
@@ -85,7 +85,7 @@ class AnswersComparedTest {
         PrimaryCallObserver observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         observation.ended();
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
     }
 

@@ -207,7 +207,7 @@ final class ShadowStage implements AutoCloseable {
 
     void awaitComparison(String outcome) {
         await().atMost(Duration.ofSeconds(PATIENCE_SECONDS)).untilAsserted(() -> {
-            if (comparisons(outcome) != 1 || runtime.held().now() != 0) {
+            if (comparisons(outcome) != 1 || runtime.held().reserved() != 0) {
                 throw new AssertionError("no comparison came out " + outcome);
             }
         });

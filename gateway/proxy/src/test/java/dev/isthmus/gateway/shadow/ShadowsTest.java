@@ -121,7 +121,7 @@ class ShadowsTest {
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
         assertThat(stage.registry.get("isthmus.shadow.latency").timer().totalTime(TimeUnit.MILLISECONDS))
                 .isEqualTo(30);
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test
@@ -129,7 +129,7 @@ class ShadowsTest {
         restart(shadow(1, false, 1), ShadowLimits.DEFAULT);
         PrimaryCallObserver observation = stage.sent();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
         stage.sent();
         assertThat(stage.upstream.asked).hasSize(2);
         answer(observation, floats("a", 1));
@@ -142,15 +142,15 @@ class ShadowsTest {
         stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
         answer(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test
     void failure_afterTheMainAnswer_releasesIt() {
         answer(stage.sent(), floats("a", 1));
-        assertThat(stage.runtime.held().now()).isGreaterThan(100);
+        assertThat(stage.runtime.held().reserved()).isGreaterThan(100);
         stage.upstream.only().reply.fail(new OipException(ErrorCode.UNAVAILABLE, "gone"));
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test
@@ -167,7 +167,7 @@ class ShadowsTest {
         answer(observation, floats("a", 1));
         assertThat(stage.requests("failed", "none")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test
@@ -236,7 +236,7 @@ class ShadowsTest {
         stage.sent();
         assertThat(stage.requests("left_out", "unsendable")).isEqualTo(1);
         assertThat(stage.released).isEqualTo(1);
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test
@@ -253,7 +253,7 @@ class ShadowsTest {
         stage.sent().ended();
         stage.upstream.only().reply.only(new ReplyMessage.Inference(floats("a", 1)));
         assertThat(stage.requests("answered", "none")).isEqualTo(1);
-        assertThat(stage.runtime.held().now()).isZero();
+        assertThat(stage.runtime.held().reserved()).isZero();
     }
 
     @Test

@@ -43,7 +43,7 @@ final class DnsWatcher implements Registration {
     }
 
     void start() {
-        loop.execute(() -> names.forEach(WatchedName::ask));
+        loop.execute(() -> names.forEach(WatchedName::lookUp));
     }
 
     @Override
@@ -62,7 +62,7 @@ final class DnsWatcher implements Registration {
         }
     }
 
-    private void tell() {
+    private void publish() {
         List<DiscoveredServer> all = new ArrayList<>();
         names.forEach(name -> all.addAll(name.servers));
         listener.accept(all);
@@ -89,7 +89,7 @@ final class DnsWatcher implements Registration {
             this.lookup = lookup;
         }
 
-        void ask() {
+        void lookUp() {
             if (!closed) {
                 lookup.start(this);
             }
@@ -100,9 +100,9 @@ final class DnsWatcher implements Registration {
             failures = 0;
             servers = found;
             if (!closed) {
-                tell();
+                publish();
             }
-            again(bounded(seconds));
+            reschedule(bounded(seconds));
         }
 
         @Override
@@ -118,15 +118,15 @@ final class DnsWatcher implements Registration {
                         cause.getMessage());
             }
             failures = Math.min(failures + 1, MAX_DOUBLINGS);
-            again(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));
+            reschedule(Math.max(MIN_INTERVAL_NANOS, Math.min(refresh, MIN_INTERVAL_NANOS << (failures - 1))));
         }
 
-        private void again(long nanos) {
+        private void reschedule(long nanos) {
             boolean firstTime = !resolvedOnce;
             resolvedOnce = true;
             ended(firstTime);
             try {
-                loop.schedule(this::ask, nanos, TimeUnit.NANOSECONDS);
+                loop.schedule(this::lookUp, nanos, TimeUnit.NANOSECONDS);
             } catch (RejectedExecutionException e) {
                 closed = true;
             }

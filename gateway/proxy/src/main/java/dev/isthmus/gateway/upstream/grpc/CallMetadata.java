@@ -75,7 +75,7 @@ final class CallMetadata {
     }
 
     /** Passes the allowed response headers or trailers to the client. */
-    static void show(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
+    static void forward(Http2Headers metadata, HeaderAllowList allowed, Reply client) {
         Map<String, String> shown = returned(metadata, allowed);
         if (!shown.isEmpty()) {
             client.headers(shown);

@@ -89,7 +89,7 @@ final class GrpcCall implements StreamListener {
     }
 
     /** Opens a stream on this connection; false if the connection accepts no more streams. */
-    boolean carriedBy(Http2Connection connection) {
+    boolean openOn(Http2Connection connection) {
         Http2Stream opened = connection.open(timedHead(), false, this);
         if (opened == null) {
             return false;

@@ -81,8 +81,8 @@ final class GrpcConnection implements ConnectionListener {
     }
 
     /** Opens a stream for the call; false if the connection accepts no more streams. */
-    boolean carries(GrpcCall call) {
-        if (!http2.takesStreams() || !call.carriedBy(http2)) {
+    boolean openStream(GrpcCall call) {
+        if (!http2.takesStreams() || !call.openOn(http2)) {
             return false;
         }
         used = true;
@@ -99,30 +99,30 @@ final class GrpcConnection implements ConnectionListener {
 
     private void watch() {
         received = false;
-        timer = loop().schedule(this::silent, rules.pingIdle().toNanos(), TimeUnit.NANOSECONDS);
+        timer = loop().schedule(this::idleTimeout, rules.pingIdle().toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    private void silent() {
+    private void idleTimeout() {
         timer = null;
         if (http2.openStreams() == 0) {
             return;
         }
-        if (received || !http2.ping(this::answered)) {
+        if (received || !http2.ping(this::pingAnswered)) {
             watch();
         } else {
-            timer = loop().schedule(this::unanswered, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
+            timer = loop().schedule(this::pingTimeout, rules.pingTimeout().toNanos(), TimeUnit.NANOSECONDS);
         }
     }
 
-    private void unanswered() {
+    private void pingTimeout() {
         if (received) {
             watch();
         } else {
-            http2.closeWith(pool.texts().failures().silent(rules.pingTimeout()));
+            http2.closeWith(pool.texts().failures().pingTimeout(rules.pingTimeout()));
         }
     }
 
-    private void answered() {
+    private void pingAnswered() {
         stopTimer();
         if (http2.openStreams() > 0) {
             watch();
@@ -132,7 +132,7 @@ final class GrpcConnection implements ConnectionListener {
     @Override
     public void goingAway(long errorCode) {
         if (settingsReceived) {
-            pool.drains(this);
+            pool.drain(this);
             http2.goAway();
         } else {
             http2.close();

@@ -92,7 +92,7 @@ final class GrpcConnectionPool {
 
     /** Opens a stream for the call, or queues it. */
     void acquire(GrpcCall call) {
-        if (carried(call)) {
+        if (openStream(call)) {
             return;
         }
         if (waiting.size() >= rules.waiting()) {
@@ -103,9 +103,9 @@ final class GrpcConnectionPool {
         connect();
     }
 
-    private boolean carried(GrpcCall call) {
+    private boolean openStream(GrpcCall call) {
         for (GrpcConnection connection : ready) {
-            if (connection.carries(call)) {
+            if (connection.openStream(call)) {
                 return true;
             }
         }
@@ -118,7 +118,7 @@ final class GrpcConnectionPool {
     }
 
     private void connect() {
-        if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections() || unwilling()) {
+        if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections() || refusesStreams()) {
             return;
         }
         GrpcConnection next = new GrpcConnection(this, rules, abuse);
@@ -131,7 +131,7 @@ final class GrpcConnectionPool {
     }
 
     /** Whether the server has a connection on which it accepts no stream at all: another one would not help. */
-    private boolean unwilling() {
+    private boolean refusesStreams() {
         for (GrpcConnection connection : ready) {
             if (!connection.used()) {
                 return true;
@@ -164,7 +164,7 @@ final class GrpcConnectionPool {
     void serveWaiting() {
         while (!waiting.isEmpty()) {
             GrpcCall first = waiting.removeFirst();
-            if (!carried(first)) {
+            if (!openStream(first)) {
                 waiting.addFirst(first);
                 connect();
                 return;
@@ -173,7 +173,7 @@ final class GrpcConnectionPool {
     }
 
     /** The connection accepts no more streams. */
-    void drains(GrpcConnection connection) {
+    void drain(GrpcConnection connection) {
         if (ready.remove(connection)) {
             draining.add(connection);
             replace(connection, null);
@@ -222,7 +222,7 @@ final class GrpcConnectionPool {
         if (connecting != null) {
             all.add(connecting);
         }
-        OipException why = texts.failures().closedUnderWay();
+        OipException why = texts.failures().closedInFlight();
         all.forEach(connection -> connection.close(why));
     }
 

@@ -30,7 +30,7 @@ final class RequestParts implements RequestSink {
     @Override
     public void data(ByteBuf part) {
         int bytes = part.readableBytes();
-        if (call.over() || bytes == 0) {
+        if (call.finished() || bytes == 0) {
             part.release();
         } else if (bytes > missing) {
             part.release();
@@ -48,7 +48,7 @@ final class RequestParts implements RequestSink {
 
     @Override
     public void end() {
-        if (call.over()) {
+        if (call.finished()) {
             return;
         }
         if (missing > 0) {
@@ -65,12 +65,12 @@ final class RequestParts implements RequestSink {
 
     @Override
     public long held() {
-        return call.over() ? 0 : stream.queued();
+        return call.finished() ? 0 : stream.queued();
     }
 
     @Override
     public boolean isReady() {
-        return !call.over() && stream.writable();
+        return !call.finished() && stream.writable();
     }
 
     @Override

@@ -51,7 +51,7 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
         if (end.cause() instanceof OipException own) {
             return own;
         }
-        return end.peerBrokeRules() ? failures.brokeProtocol(end.cause()) : failures.connectionClosed(end.cause());
+        return end.peerBrokeRules() ? failures.protocolViolation(end.cause()) : failures.connectionClosed(end.cause());
     }
 
     /**
@@ -88,15 +88,15 @@ record StatusText(UpstreamFailures failures, long maxMessageBytes) {
     /** A message that could not be read. */
     OipException ofMessage(OipException refusal) {
         return refusal.code() == ErrorCode.PAYLOAD_TOO_LARGE
-                ? failures.answerTooLarge(maxMessageBytes, refusal)
+                ? failures.responseTooLarge(maxMessageBytes, refusal)
                 : notGrpc(refusal);
     }
 
     OipException notGrpc(@Nullable Throwable cause) {
-        return failures.badAnswer("sent a response that is not gRPC", cause);
+        return failures.badResponse("sent a response that is not gRPC", cause);
     }
 
     OipException noStatus() {
-        return failures.badAnswer("ended its response without a status", null);
+        return failures.badResponse("ended its response without a status", null);
     }
 }

@@ -123,7 +123,7 @@ final class StreamCall implements UpstreamStream, CallListener {
 
     @Override
     public void headers(Http2Headers headers) {
-        CallMetadata.show(headers, returned, reply);
+        CallMetadata.forward(headers, returned, reply);
     }
 
     @Override
@@ -137,7 +137,7 @@ final class StreamCall implements UpstreamStream, CallListener {
         try {
             response = answer(message);
         } catch (OipException e) {
-            call.fail(texts.failures().badAnswer("sent a message that violates the protocol", e));
+            call.fail(texts.failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
         reply.message(response);
@@ -185,7 +185,7 @@ final class StreamCall implements UpstreamStream, CallListener {
             return;
         }
         finish();
-        CallMetadata.show(status.trailers(), returned, reply);
+        CallMetadata.forward(status.trailers(), returned, reply);
         ErrorCode code = status.code();
         if (code == null) {
             reply.complete();

@@ -70,7 +70,7 @@ final class UnaryCall implements CallListener, Subscription {
     }
 
     /** Whether the call has ended. */
-    boolean over() {
+    boolean finished() {
         return finished;
     }
 
@@ -114,14 +114,14 @@ final class UnaryCall implements CallListener, Subscription {
 
     @Override
     public void headers(Http2Headers headers) {
-        CallMetadata.show(headers, returned, reply);
+        CallMetadata.forward(headers, returned, reply);
     }
 
     @Override
     public void message(ByteBuf part) {
         if (finished || message != null || length > 0) {
             part.release();
-            call.fail(texts.failures().badAnswer("sent more than one response message", null));
+            call.fail(texts.failures().badResponse("sent more than one response message", null));
         } else {
             message = part;
         }
@@ -167,7 +167,7 @@ final class UnaryCall implements CallListener, Subscription {
         if (finished) {
             return;
         }
-        CallMetadata.show(status.trailers(), returned, reply);
+        CallMetadata.forward(status.trailers(), returned, reply);
         ErrorCode code = status.code();
         if (code != null) {
             finish();
@@ -195,7 +195,7 @@ final class UnaryCall implements CallListener, Subscription {
 
     private void succeeded(@Nullable ByteBuf answer) {
         if (answer == null) {
-            reply.fail(texts.failures().badAnswer("sent no response message", null));
+            reply.fail(texts.failures().badResponse("sent no response message", null));
             return;
         }
         ReplyMessage read;
@@ -203,7 +203,7 @@ final class UnaryCall implements CallListener, Subscription {
             read = reader.read(answer);
         } catch (InvalidProtocolBufferException e) {
             answer.release();
-            reply.fail(texts.failures().badAnswer("sent a message that violates the protocol", e));
+            reply.fail(texts.failures().badResponse("sent a message that violates the protocol", e));
             return;
         }
         reply.only(read);

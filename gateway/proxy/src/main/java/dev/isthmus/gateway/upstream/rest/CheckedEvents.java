@@ -66,7 +66,7 @@ final class CheckedEvents implements PartReader {
             }
             int open = part.readableBytes() + (held == null ? 0 : held.readableBytes());
             if (open > maxBytes) {
-                throw failures.answerTooLarge(maxBytes, null);
+                throw failures.responseTooLarge(maxBytes, null);
             }
             call.memory().source(open + (check == null ? 0 : check.held()));
         } catch (RuntimeException e) {
@@ -164,7 +164,7 @@ final class CheckedEvents implements PartReader {
         try {
             step.run();
         } catch (OipException malformed) {
-            throw failures.badAnswer("sent an event that is not one JSON object: " + malformed.message(), malformed);
+            throw failures.badResponse("sent an event that is not one JSON object: " + malformed.message(), malformed);
         }
     }
 

@@ -27,7 +27,7 @@ final class EventReader implements PartReader {
         this.reply = reply;
         this.failures = failures;
         this.parser = new EventParser(allocator, maxBytes, () -> {
-            throw failures.answerTooLarge(maxBytes, null);
+            throw failures.responseTooLarge(maxBytes, null);
         });
     }
 
@@ -52,7 +52,7 @@ final class EventReader implements PartReader {
             String text = error.isTextual() ? error.textValue() : error.toString();
             reply.message(new ReplyMessage.StreamError(new OipException(ErrorCode.UNKNOWN, text).confidential(), ""));
         } catch (IOException e) {
-            throw failures.badAnswer("sent an event that violates the protocol", e);
+            throw failures.badResponse("sent an event that violates the protocol", e);
         } finally {
             data.release();
         }

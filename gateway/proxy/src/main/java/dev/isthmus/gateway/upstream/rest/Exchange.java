@@ -76,7 +76,7 @@ final class Exchange implements Subscription {
     }
 
     /** Sends the request on a connection. */
-    void carriedBy(RestConnection carrier) {
+    void sendOn(RestConnection carrier) {
         connection = carrier;
         retryable = !retried && safe() && carrier.used();
         carrier.send(request, this);
@@ -98,7 +98,7 @@ final class Exchange implements Subscription {
         try {
             boolean complete = response.add(part);
             if (complete && !ended) {
-                answered();
+                completed();
             } else if (response.streamed() && !ended) {
                 awaitClient();
             }
@@ -144,7 +144,7 @@ final class Exchange implements Subscription {
         }
     }
 
-    private void answered() {
+    private void completed() {
         RestConnection carrier = connection;
         connection = null;
         end();
@@ -164,7 +164,7 @@ final class Exchange implements Subscription {
             reply.fail(e);
             return;
         } catch (RuntimeException e) {
-            reply.fail(failures.badAnswer("sent a response that cannot be read", e));
+            reply.fail(failures.badResponse("sent a response that cannot be read", e));
             return;
         } catch (OutOfMemoryError e) {
             // Out of direct memory.
@@ -199,7 +199,7 @@ final class Exchange implements Subscription {
             pool.acquireFresh(this);
             return;
         }
-        fail(pool.closed() ? failures.closedUnderWay() : failures.connectionClosed(cause));
+        fail(pool.closed() ? failures.closedInFlight() : failures.connectionClosed(cause));
     }
 
     private void timedOut(long timeoutNanos) {

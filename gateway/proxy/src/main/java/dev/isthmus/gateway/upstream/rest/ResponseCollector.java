@@ -83,7 +83,7 @@ final class ResponseCollector {
     boolean add(HttpObject part) {
         if (part.decoderResult().isFailure()) {
             ReferenceCountUtil.release(part);
-            throw failures.badAnswer(
+            throw failures.badResponse(
                     "sent a response that is not HTTP", part.decoderResult().cause());
         }
         if (part instanceof HttpResponse response) {
@@ -95,11 +95,11 @@ final class ResponseCollector {
     private void begin(HttpResponse response) {
         if (response.status().codeClass() == HttpStatusClass.INFORMATIONAL) {
             if (response.status().equals(HttpResponseStatus.SWITCHING_PROTOCOLS)) {
-                throw failures.badAnswer("returned status 101, which was not requested", null);
+                throw failures.badResponse("returned status 101, which was not requested", null);
             }
             interim++;
             if (interim > MAX_INTERIM) {
-                throw failures.badAnswer("sent more than " + MAX_INTERIM + " interim responses to a request", null);
+                throw failures.badResponse("sent more than " + MAX_INTERIM + " interim responses to a request", null);
             }
             informational = true;
             return;
@@ -107,11 +107,11 @@ final class ResponseCollector {
         head = response;
         parts = readers.parts(response);
         if (parts == null && HttpUtil.getContentLength(response, -1L) > maxBytes) {
-            throw failures.answerTooLarge(maxBytes, null);
+            throw failures.responseTooLarge(maxBytes, null);
         }
         String encoding = response.headers().get(HttpHeaderNames.CONTENT_ENCODING);
         if (encoding != null && !HttpHeaderValues.IDENTITY.contentEqualsIgnoreCase(encoding)) {
-            throw failures.badAnswer(
+            throw failures.badResponse(
                     "answered with content encoding '" + encoding + "', which was not requested", null);
         }
     }
@@ -135,7 +135,7 @@ final class ResponseCollector {
         length += bytes.readableBytes();
         if (length > maxBytes) {
             content.release();
-            throw failures.answerTooLarge(maxBytes, null);
+            throw failures.responseTooLarge(maxBytes, null);
         }
         if (streaming != null) {
             streaming.part(bytes);

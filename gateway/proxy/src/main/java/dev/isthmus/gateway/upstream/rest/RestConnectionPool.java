@@ -90,7 +90,7 @@ final class RestConnectionPool {
         if (idleConnection != null && idleConnection.stale() && !exchange.safe()) {
             sendIfStillOpen(idleConnection, exchange);
         } else if (idleConnection != null) {
-            exchange.carriedBy(idleConnection);
+            exchange.sendOn(idleConnection);
         } else if (full() && waiting.size() >= limits.waiting()) {
             exchange.fail(failures.overloaded(limits.connections()));
         } else if (full()) {
@@ -112,7 +112,7 @@ final class RestConnectionPool {
 
     private void polled(RestConnection idleConnection, Exchange exchange) {
         if (!exchange.ended() && idleConnection.active()) {
-            exchange.carriedBy(idleConnection);
+            exchange.sendOn(idleConnection);
         } else if (!exchange.ended()) {
             acquire(exchange);
         } else if (idleConnection.active()) {
@@ -163,7 +163,7 @@ final class RestConnectionPool {
         if (exchange.ended()) {
             release(connection);
         } else {
-            exchange.carriedBy(connection);
+            exchange.sendOn(connection);
         }
     }
 
@@ -182,7 +182,7 @@ final class RestConnectionPool {
         if (next == null) {
             idle.addLast(connection);
         } else {
-            next.carriedBy(connection);
+            next.sendOn(connection);
         }
     }
 

@@ -112,7 +112,7 @@ final class RestRequestSpec {
     }
 
     /** Adds the timeout header. */
-    RestRequestSpec within(long nanos) {
+    RestRequestSpec withTimeout(long nanos) {
         headers.set(HeaderAllowList.TIMEOUT, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos)));
         return this;
     }

@@ -61,7 +61,7 @@ record RestResponses(UpstreamFailures failures) {
             return document;
         } catch (OipException malformed) {
             document.release();
-            throw failures.badAnswer("sent a response that is not one JSON object: " + malformed.message(), malformed);
+            throw failures.badResponse("sent a response that is not one JSON object: " + malformed.message(), malformed);
         }
     }
 
@@ -106,7 +106,7 @@ record RestResponses(UpstreamFailures failures) {
     }
 
     private OipException notMetadata(IOException cause) {
-        return failures.badAnswer("sent metadata that violate the protocol", cause);
+        return failures.badResponse("sent metadata that violate the protocol", cause);
     }
 
     private void requireOk(int status, ByteBuf body) {
@@ -114,7 +114,7 @@ record RestResponses(UpstreamFailures failures) {
             return;
         }
         if (status < 400) {
-            throw failures.badAnswer("returned status " + status, null);
+            throw failures.badResponse("returned status " + status, null);
         }
         String text = ErrorText.of(body);
         ErrorCode code = ErrorCode.ofHttpStatus(status);
@@ -154,7 +154,7 @@ record RestResponses(UpstreamFailures failures) {
         List<String> values = headers.getAll(HeaderAllowList.JSON_LENGTH);
         String value = values.getFirst();
         if (values.size() > 1 || !LENGTH.matcher(value).matches() || Long.parseLong(value) > bodyLength) {
-            throw failures.badAnswer(
+            throw failures.badResponse(
                     "says Inference-Header-Content-Length " + values + " of a body of " + bodyLength + " bytes", null);
         }
         // KServe sends the header even if no binary data follows.

@@ -249,7 +249,7 @@ public final class RestUpstream implements Upstream {
     /** The request is taken. */
     private Subscription send(Call call, RestRequestSpec request, RestResponseHandler reader, Reply reply) {
         if (call.hasDeadline()) {
-            request.within(settings.nanosLeft(call));
+            request.withTimeout(settings.nanosLeft(call));
         }
         RestConnectionPool pool;
         try {

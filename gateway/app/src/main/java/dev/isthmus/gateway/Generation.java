@@ -105,7 +105,7 @@ final class Generation {
         this.config = config;
         this.resources = resources;
         this.upstreams = new Upstreams(config, resources.pool(), resources.upstreams());
-        upstreams.awaitNames(config);
+        upstreams.awaitResolution(config);
         try {
             CallMetrics calls = resources.calls();
             routes = routes();

@@ -112,7 +112,7 @@ final class Upstreams implements AutoCloseable {
     }
 
     /** Waits for the host names of every upstream to be resolved, for at most its connect timeout. Blocks. */
-    void awaitNames(GatewayConfig config) {
+    void awaitResolution(GatewayConfig config) {
         long start = System.nanoTime();
         config.upstreams().forEach((name, upstream) -> {
             long remaining = upstream.connectTimeout().toNanos() - (System.nanoTime() - start);

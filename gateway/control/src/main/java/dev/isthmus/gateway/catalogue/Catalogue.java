@@ -231,7 +231,7 @@ public final class Catalogue implements AutoCloseable {
         switch (found) {
             case LookupResult.Value<T> value -> reply.only(toMessage.apply(value.value()));
             case LookupResult.Failure<T> failure -> {
-                if (forItsClient(failure.failure())) {
+                if (needsClientCredentials(failure.failure())) {
                     forward.accept(locations.of(model).targets().getFirst());
                 } else {
                     reply.fail(failure.failure());
@@ -241,7 +241,7 @@ public final class Catalogue implements AutoCloseable {
     }
 
     /** The server requires credentials, which only the client has. */
-    private static boolean forItsClient(OipException failure) {
+    private static boolean needsClientCredentials(OipException failure) {
         return failure.code() == ErrorCode.UNAUTHENTICATED || failure.code() == ErrorCode.PERMISSION_DENIED;
     }
 

@@ -95,7 +95,7 @@ final class ModelMetadataCache {
     }
 
     void describe(ModelRef model, Consumer<LookupResult<ModelMetadata>> then) {
-        metadata.lookUp(model, found -> describe(model, ModelServers.ASKED, onDemand, found), then);
+        metadata.lookUp(model, found -> describe(model, ModelServers.MAX_SERVERS, onDemand, found), then);
     }
 
     private void describe(
@@ -130,11 +130,11 @@ final class ModelMetadataCache {
             }
             for (int i = 0; i < servers.size(); i++) {
                 int at = i;
-                limiter.submit(() -> ask(servers.get(at), new MetadataHandler(this, at)));
+                limiter.submit(() -> request(servers.get(at), new MetadataHandler(this, at)));
             }
         }
 
-        abstract void ask(ServerModel server, CatalogueRequests.ResultHandler handler);
+        abstract void request(ServerModel server, CatalogueRequests.ResultHandler handler);
 
         abstract void received(int server, ReplyMessage answer);
 
@@ -184,7 +184,7 @@ final class ModelMetadataCache {
         }
 
         @Override
-        void ask(ServerModel server, CatalogueRequests.ResultHandler handler) {
+        void request(ServerModel server, CatalogueRequests.ResultHandler handler) {
             requests.modelMetadata(server.record().server(), server.model(), handler);
         }
 

@@ -25,7 +25,7 @@ final class ModelReadinessLookup {
 
     void ready(ModelRef model, Consumer<LookupResult<Boolean>> then) {
         ModelLocation location = locations.of(model);
-        List<ModelOnServer> checked = servers.of(location, ModelServers.ASKED).stream()
+        List<ModelOnServer> checked = servers.of(location, ModelServers.MAX_SERVERS).stream()
                 .map(server -> new ModelOnServer(server.record().server(), server.model()))
                 .toList();
         checks.check(checked, found -> then.accept(judged(location, found)));

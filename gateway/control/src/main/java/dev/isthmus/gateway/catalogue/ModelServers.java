@@ -8,7 +8,7 @@ import java.util.List;
 /** Selects the servers to request a model's state from. Used on the catalogue's loop. */
 final class ModelServers {
     /** Servers per on-demand lookup. */
-    static final int ASKED = 8;
+    static final int MAX_SERVERS = 8;
 
     private final ServerRecords records;
 

@@ -103,7 +103,7 @@ final class RepositoryIndexes {
         for (ServerRecord server : listing()) {
             if (schedule.begin(server.server())) {
                 server.askedNanos = nanoTime.getAsLong();
-                limiter.submit(() -> ask(server));
+                limiter.submit(() -> request(server));
             }
         }
         schedule.retain(records.servers());
@@ -116,7 +116,7 @@ final class RepositoryIndexes {
                 .toList();
     }
 
-    private void ask(ServerRecord server) {
+    private void request(ServerRecord server) {
         if (server.indexed()) {
             requests.repositoryIndex(server.server(), new IndexReader(server, false));
         } else {
@@ -184,7 +184,7 @@ final class RepositoryIndexes {
             Map<String, Upstream> discovered = new HashMap<>();
             for (ServerRecord server : listing()) {
                 if (server.listing != null) {
-                    listings.add(asClientsKnow(server, server.listing));
+                    listings.add(withClientNames(server, server.listing));
                 }
                 if (discovering.contains(server.upstream)) {
                     server.names.forEach(name -> discovered.putIfAbsent(name, server.upstream));
@@ -200,7 +200,7 @@ final class RepositoryIndexes {
     }
 
     /** Adds entries for the client-side names of renamed models. */
-    private IndexListing asClientsKnow(ServerRecord server, IndexListing listing) {
+    private IndexListing withClientNames(ServerRecord server, IndexListing listing) {
         List<RenamedModel> others = renamed.get(server.upstream);
         if (others == null || !(listing instanceof IndexListing.ListedModels listed)) {
             return listing;

@@ -64,13 +64,13 @@ final class ManageFanOut implements Subscription {
         if (sending || finished) {
             return;
         }
-        // Servers may respond before ask() returns: send in a loop, not recursively.
+        // Servers may respond before send() returns: send in a loop, not recursively.
         sending = true;
         while (replies.size() < servers.size() && pending < MAX_IN_FLIGHT) {
             SingleReply reply = new SingleReply(servers.get(replies.size()));
             replies.add(reply);
             pending++;
-            reply.ask();
+            reply.send();
         }
         sending = false;
         if (pending == 0) {
@@ -103,7 +103,7 @@ final class ManageFanOut implements Subscription {
             this.server = server;
         }
 
-        void ask() {
+        void send() {
             ByteBuf body = manage.extension().renamed(request, server.model());
             Operation.Manage operation = manage.to(server.model());
             ManageBridge bridge = new ManageBridge(operation, server.member().server(), this);

@@ -99,7 +99,7 @@ final class Attempt extends ForwardingReply {
     }
 
     /** Passes the response headers received so far to the client. */
-    void showHeaders() {
+    void forwardHeaders() {
         if (!headers.isEmpty()) {
             super.headers(headers);
             headers = Map.of();
@@ -134,7 +134,7 @@ final class Attempt extends ForwardingReply {
             stopTimer();
             tracked.answer();
             upstreamCall.answered();
-            showHeaders();
+            forwardHeaders();
         }
         super.message(response);
     }

@@ -103,7 +103,7 @@ public final class Cluster implements Upstream {
 
     @Override
     public Subscription infer(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return sent(call, new ReplayableRequest.InferenceRequest(model, message, false), reply);
+        return send(call, new ReplayableRequest.InferenceRequest(model, message, false), reply);
     }
 
     /** A request small enough to be kept for a retry is sent in one piece. */
@@ -117,7 +117,7 @@ public final class Cluster implements Upstream {
     @Override
     public RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
         ReplayableRequest.StreamedInference request = new ReplayableRequest.StreamedInference(model, length);
-        UpstreamCall upstreamCall = guarded(call, request, reply);
+        UpstreamCall upstreamCall = admit(call, request, reply);
         return upstreamCall == null ? RequestSink.ENDED : new OpenCall(request, upstreamCall);
     }
 
@@ -157,16 +157,16 @@ public final class Cluster implements Upstream {
 
     @Override
     public Subscription inferEvents(Call call, ModelRef model, InferMessage message, Reply reply) {
-        return sent(call, new ReplayableRequest.InferenceRequest(model, message, true), reply);
+        return send(call, new ReplayableRequest.InferenceRequest(model, message, true), reply);
     }
 
     @Override
     public Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
-        return sent(call, new ReplayableRequest.PassThroughRequest(generate, body), reply);
+        return send(call, new ReplayableRequest.PassThroughRequest(generate, body), reply);
     }
 
     /** Null if the call was rejected. */
-    private @Nullable UpstreamCall guarded(Call call, ReplayableRequest request, Reply reply) {
+    private @Nullable UpstreamCall admit(Call call, ReplayableRequest request, Reply reply) {
         CircuitBreakers.CallPermit permit;
         try {
             permit = breakers.acquire(request.endless());
@@ -178,8 +178,8 @@ public final class Cluster implements Upstream {
         return UpstreamCall.start(shared, call, request, permit, reply);
     }
 
-    private Subscription sent(Call call, ReplayableRequest request, Reply reply) {
-        UpstreamCall upstreamCall = guarded(call, request, reply);
+    private Subscription send(Call call, ReplayableRequest request, Reply reply) {
+        UpstreamCall upstreamCall = admit(call, request, reply);
         return upstreamCall == null ? Subscription.NONE : upstreamCall;
     }
 
@@ -216,26 +216,28 @@ public final class Cluster implements Upstream {
 
     @Override
     public Subscription serverReady(Call call, Reply reply) {
-        return ask(call, ModelRef.of(""), Upstream::serverReady, reply);
+        return sendBodiless(call, ModelRef.of(""), Upstream::serverReady, reply);
     }
 
     @Override
     public Subscription serverMetadata(Call call, Reply reply) {
-        return ask(call, ModelRef.of(""), Upstream::serverMetadata, reply);
+        return sendBodiless(call, ModelRef.of(""), Upstream::serverMetadata, reply);
     }
 
     @Override
     public Subscription modelReady(Call call, ModelRef model, Reply reply) {
-        return ask(call, model, (server, ownCall, replies) -> server.modelReady(ownCall, model, replies), reply);
+        return sendBodiless(
+                call, model, (server, ownCall, replies) -> server.modelReady(ownCall, model, replies), reply);
     }
 
     @Override
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
-        return ask(call, model, (server, ownCall, replies) -> server.modelMetadata(ownCall, model, replies), reply);
+        return sendBodiless(
+                call, model, (server, ownCall, replies) -> server.modelMetadata(ownCall, model, replies), reply);
     }
 
     /** Not subject to the circuit breaker: health and metadata requests are always allowed. */
-    private Subscription ask(
+    private Subscription sendBodiless(
             Call call, ModelRef model, ReplayableRequest.BodilessRequest.Sending sending, Reply reply) {
         return UpstreamCall.start(shared, call, new ReplayableRequest.BodilessRequest(model, sending), null, reply);
     }

@@ -35,7 +35,7 @@ final class Ejection {
     }
 
     /** Whether one more of these servers may be ejected. */
-    static boolean room(List<Replica> replicas, Outliers rules, long now) {
+    static boolean mayEject(List<Replica> replicas, Outliers rules, long now) {
         long ejected = replicas.stream()
                 .filter(replica -> replica.ejection().ejected(now))
                 .count();

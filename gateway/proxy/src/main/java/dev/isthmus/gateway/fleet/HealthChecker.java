@@ -39,7 +39,7 @@ final class HealthChecker implements AutoCloseable {
         this.replica = replica;
         this.checks = checks;
         this.resources = resources;
-        this.probe = new PeriodicProbe(checks.interval(), resources.loop(), resources.random(), this::ask);
+        this.probe = new PeriodicProbe(checks.interval(), resources.loop(), resources.random(), this::probe);
         this.models = new ModelHealthChecker(replica, checks, models, resources, this::call);
         this.threshold = new HealthThreshold(checks);
     }
@@ -53,20 +53,20 @@ final class HealthChecker implements AutoCloseable {
         return new Call(new Operation.ServerReady(), deadline, Map.of(), resources.loop(), resources.allocator());
     }
 
-    private void ask() {
+    private void probe() {
         if (replica.described()) {
-            askReady();
+            probeReadiness();
         } else {
             replica.server().serverMetadata(call(), new ServerDescriptionReply());
         }
     }
 
-    private void askReady() {
+    private void probeReadiness() {
         replica.server().serverReady(call(), new HealthReply());
     }
 
     /** @param answered whether the server responded at all */
-    private void note(boolean healthy, boolean answered, String reason) {
+    private void record(boolean healthy, boolean answered, String reason) {
         if (probe.closed()) {
             return;
         }
@@ -118,13 +118,13 @@ final class HealthChecker implements AutoCloseable {
 
         @Override
         public void complete() {
-            askReady();
+            probeReadiness();
         }
 
         @Override
         public void fail(OipException failure) {
             // If the reason persists, the readiness probe reports it.
-            askReady();
+            probeReadiness();
         }
     }
 
@@ -132,7 +132,7 @@ final class HealthChecker implements AutoCloseable {
         @Override
         public void message(ReplyMessage response) {
             boolean ready = response instanceof ReplyMessage.Ready is && is.ready();
-            note(ready, true, "the server reports that it is not ready");
+            record(ready, true, "the server reports that it is not ready");
             response.release();
         }
 
@@ -143,7 +143,7 @@ final class HealthChecker implements AutoCloseable {
 
         @Override
         public void fail(OipException failure) {
-            note(false, false, failure.message());
+            record(false, false, failure.message());
             probe.completed();
         }
     }

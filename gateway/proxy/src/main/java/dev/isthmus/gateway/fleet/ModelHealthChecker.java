@@ -98,7 +98,7 @@ final class ModelHealthChecker {
         @Override
         public void ready(boolean ready) {
             note(model, ready);
-            goOn();
+            scheduleNext();
         }
 
         @Override
@@ -106,14 +106,14 @@ final class ModelHealthChecker {
             if (failure.code() == ErrorCode.NOT_FOUND || ModelReadyReply.unreachable(failure)) {
                 note(model, false);
             }
-            goOn();
+            scheduleNext();
         }
 
         /**
          * Hands over to the event loop: a direct call would deepen the stack with each model if replies arrive
          * synchronously.
          */
-        private void goOn() {
+        private void scheduleNext() {
             try {
                 resources.loop().execute(() -> next(rest));
             } catch (RejectedExecutionException e) {

@@ -111,10 +111,10 @@ public final class OnDemandChecks {
             if (pending == 0) {
                 end();
             }
-            servers.forEach(server -> limiter.submit(() -> ask(server)));
+            servers.forEach(server -> limiter.submit(() -> check(server)));
         }
 
-        private void ask(ModelOnServer at) {
+        private void check(ModelOnServer at) {
             Operation operation = new Operation.ModelReady(at.model());
             Call call = new Call(operation, System.nanoTime() + TIMEOUT_NANOS, Map.of(), loop, allocator);
             at.server().modelReady(call, at.model(), new ModelReadyReply(new ModelReadyReply.ModelReadyListener() {

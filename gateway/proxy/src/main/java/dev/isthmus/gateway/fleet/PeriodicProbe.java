@@ -47,7 +47,7 @@ final class PeriodicProbe implements AutoCloseable {
         return closed;
     }
 
-    private void ask() {
+    private void tick() {
         if (closed) {
             return;
         }
@@ -60,7 +60,7 @@ final class PeriodicProbe implements AutoCloseable {
 
     private void schedule(long nanos) {
         try {
-            next = loop.schedule(this::ask, nanos, TimeUnit.NANOSECONDS);
+            next = loop.schedule(this::tick, nanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             // The gateway is shutting down.
             closed = true;

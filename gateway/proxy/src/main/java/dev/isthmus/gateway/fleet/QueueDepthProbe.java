@@ -16,16 +16,16 @@ final class QueueDepthProbe implements AutoCloseable {
         this.replica = replica;
         this.metrics = metrics;
         this.resources = resources;
-        this.probe = new PeriodicProbe(INTERVAL, resources.loop(), resources.random(), this::ask);
+        this.probe = new PeriodicProbe(INTERVAL, resources.loop(), resources.random(), this::probe);
     }
 
     void start() {
         probe.start();
     }
 
-    private void ask() {
+    private void probe() {
         long sentBefore = replica.load().sent();
-        resources.pending().ask(metrics, pending -> answered(pending, sentBefore));
+        resources.pending().read(metrics, pending -> answered(pending, sentBefore));
     }
 
     private void answered(long pending, long sentBefore) {

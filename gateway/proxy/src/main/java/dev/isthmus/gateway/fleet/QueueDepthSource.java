@@ -15,5 +15,5 @@ public interface QueueDepthSource {
      * @param metrics address of the server's metrics endpoint, never a host name
      * @param callback called exactly once, within a bounded time
      */
-    void ask(Endpoint metrics, LongConsumer callback);
+    void read(Endpoint metrics, LongConsumer callback);
 }

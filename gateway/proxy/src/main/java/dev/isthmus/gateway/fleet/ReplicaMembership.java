@@ -100,7 +100,7 @@ final class ReplicaMembership implements AutoCloseable {
     }
 
     private boolean oneMoreMayBeEjected() {
-        return Ejection.room(replicas, config.outliers(), resources.nanoTime().getAsLong());
+        return Ejection.mayEject(replicas, config.outliers(), resources.nanoTime().getAsLong());
     }
 
     private void leave(WatchedAddress member) {

@@ -25,21 +25,21 @@ final class ReplicaSelection {
      * @param tried servers to avoid if there is another
      */
     List<Replica> of(List<Replica> all, Call call, ModelRef model, Collection<Replica> tried, long now) {
-        List<Replica> serving = someOf(all, replica -> replica.readiness().mayServe(model));
-        List<Replica> usable = only(serving, replica -> replica.usable(now));
+        List<Replica> serving = filterOrAll(all, replica -> replica.readiness().mayServe(model));
+        List<Replica> usable = filter(serving, replica -> replica.usable(now));
         if (usable.isEmpty() || usable.size() < panicThreshold * serving.size()) {
             usable = serving;
         }
         // A server that is not ready may still be better than one that has just failed.
-        List<Replica> untried = tried.isEmpty() ? usable : only(usable, replica -> !tried.contains(replica));
+        List<Replica> untried = tried.isEmpty() ? usable : filter(usable, replica -> !tried.contains(replica));
         if (untried.isEmpty()) {
-            untried = someOf(serving, replica -> !tried.contains(replica));
+            untried = filterOrAll(serving, replica -> !tried.contains(replica));
         }
-        return someOf(untried, replica -> warm(replica, call, now));
+        return filterOrAll(untried, replica -> passesSlowStart(replica, call, now));
     }
 
     /** A server in slow start gets a growing share of calls; a call with an affinity that has moved to it stays. */
-    private boolean warm(Replica replica, Call call, long now) {
+    private boolean passesSlowStart(Replica replica, Call call, long now) {
         double share = replica.slowStart().share(now);
         if (share >= 1) {
             return true;
@@ -50,13 +50,13 @@ final class ReplicaSelection {
                 < share;
     }
 
-    private static List<Replica> someOf(List<Replica> replicas, Predicate<Replica> wanted) {
-        List<Replica> some = only(replicas, wanted);
+    private static List<Replica> filterOrAll(List<Replica> replicas, Predicate<Replica> wanted) {
+        List<Replica> some = filter(replicas, wanted);
         return some.isEmpty() ? replicas : some;
     }
 
     /** The same list if all match, which is the usual case. */
-    private static List<Replica> only(List<Replica> replicas, Predicate<Replica> wanted) {
+    private static List<Replica> filter(List<Replica> replicas, Predicate<Replica> wanted) {
         List<Replica> result = null;
         for (int i = 0; i < replicas.size(); i++) {
             Replica replica = replicas.get(i);

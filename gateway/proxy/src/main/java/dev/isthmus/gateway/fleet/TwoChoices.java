@@ -29,7 +29,7 @@ final class TwoChoices implements Balancer {
 
     /** By calls in flight. */
     static Balancer leastRequest(RandomGenerator random) {
-        return new TwoChoices(random, TwoChoices::byUnderWay);
+        return new TwoChoices(random, TwoChoices::byActiveRequests);
     }
 
     /** By latency and calls in flight. */
@@ -55,7 +55,7 @@ final class TwoChoices implements Balancer {
         return order.compare(a, b, now) <= 0 ? a : b;
     }
 
-    private static int byUnderWay(Replica a, Replica b, long now) {
+    private static int byActiveRequests(Replica a, Replica b, long now) {
         return Integer.compare(a.activeRequests(), b.activeRequests());
     }
 
@@ -71,6 +71,6 @@ final class TwoChoices implements Balancer {
         long pendingA = a.load().pending(now);
         long pendingB = b.load().pending(now);
         int byPending = pendingA < 0 || pendingB < 0 ? 0 : Long.compare(pendingA, pendingB);
-        return byPending == 0 ? byUnderWay(a, b, now) : byPending;
+        return byPending == 0 ? byActiveRequests(a, b, now) : byPending;
     }
 }

@@ -157,7 +157,7 @@ final class UpstreamCall implements Subscription {
 
     void completed() {
         end(CallOutcome.ANSWERED);
-        showHeaders();
+        forwardHeaders();
         client.complete();
     }
 
@@ -235,7 +235,7 @@ final class UpstreamCall implements Subscription {
     /** The call has failed for good. */
     void failed(OipException failure, CallOutcome outcome) {
         end(outcome);
-        showHeaders();
+        forwardHeaders();
         client.fail(clientFailure(failure));
     }
 
@@ -252,9 +252,9 @@ final class UpstreamCall implements Subscription {
         return deadlinePassed || lastAttemptTimedOut ? shared.failures().timedOut(deadline.nanos(), failure) : failure;
     }
 
-    private void showHeaders() {
+    private void forwardHeaders() {
         if (current != null) {
-            current.showHeaders();
+            current.forwardHeaders();
         }
     }
 

@@ -108,12 +108,12 @@ final class Ramp implements AutoCloseable {
         GuardBreach breach = guard.check(figures);
         if (breach != null) {
             rollBack(breach);
-        } else if (progress.state == RampState.RUNNING && lastedEnough()) {
+        } else if (progress.state == RampState.RUNNING && stepComplete()) {
             next();
         }
     }
 
-    private boolean lastedEnough() {
+    private boolean stepComplete() {
         ModelConfig.RampConfig config = plan.config();
         return nanoTime.getAsLong() - progress.since >= config.interval().toNanos()
                 && figures.target().answered() >= config.minimumRequests();
@@ -122,7 +122,7 @@ final class Ramp implements AutoCloseable {
     private void next() {
         List<Double> steps = plan.config().steps();
         if (progress.step + 1 == steps.size()) {
-            become(RampState.COMPLETE);
+            transition(RampState.COMPLETE);
             LOG.info("ramp of model '{}': target '{}' has its full share", plan.model(), plan.arm());
             return;
         }
@@ -130,7 +130,7 @@ final class Ramp implements AutoCloseable {
         enter(progress.step + 1);
     }
 
-    private void become(RampState state) {
+    private void transition(RampState state) {
         progress.state = state;
         progress.changed = clock.instant();
     }
@@ -145,7 +145,7 @@ final class Ramp implements AutoCloseable {
     }
 
     private void rollBack(GuardBreach breach) {
-        become(RampState.ROLLED_BACK);
+        transition(RampState.ROLLED_BACK);
         progress.reason = breach.kind().label() + ": " + breach.text();
         meters.rolledBack(breach.kind());
         LOG.warn("ramp of model '{}': target '{}' is rolled back: {}", plan.model(), plan.arm(), progress.reason);
@@ -154,18 +154,18 @@ final class Ramp implements AutoCloseable {
 
     synchronized void pause() {
         if (progress.state == RampState.RUNNING) {
-            become(RampState.PAUSED);
+            transition(RampState.PAUSED);
         }
     }
 
     synchronized void resume() {
         if (progress.state == RampState.PAUSED) {
-            become(RampState.RUNNING);
+            transition(RampState.RUNNING);
         }
     }
 
     synchronized void restart() {
-        become(RampState.RUNNING);
+        transition(RampState.RUNNING);
         progress.reason = "";
         guard = new RampGuard(plan.config());
         enter(0);

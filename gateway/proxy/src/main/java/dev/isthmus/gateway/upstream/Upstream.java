@@ -59,7 +59,7 @@ public interface Upstream extends AutoCloseable {
      * @param length of the message in bytes
      */
     default RequestSink inferParts(Call call, ModelRef model, long length, Reply reply) {
-        reply.fail(unable(ErrorCode.INTERNAL, "does not support requests in parts"));
+        reply.fail(failure(ErrorCode.INTERNAL, "does not support requests in parts"));
         return RequestSink.ENDED;
     }
 
@@ -96,7 +96,7 @@ public interface Upstream extends AutoCloseable {
      */
     default Subscription generate(Call call, Operation.Generate generate, ByteBuf body, Reply reply) {
         body.release();
-        reply.fail(unable(
+        reply.fail(failure(
                 ErrorCode.UNIMPLEMENTED,
                 "is not called over REST, which the generate extension requires"));
         return Subscription.NONE;
@@ -110,7 +110,7 @@ public interface Upstream extends AutoCloseable {
      */
     default Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         body.release();
-        reply.fail(unable(ErrorCode.UNIMPLEMENTED, "does not serve " + manage.extension()));
+        reply.fail(failure(ErrorCode.UNIMPLEMENTED, "does not serve " + manage.extension()));
         return Subscription.NONE;
     }
 
@@ -131,7 +131,7 @@ public interface Upstream extends AutoCloseable {
      * receives one {@code ReplyMessage.Document}: KServe's {@code {"models": [...]}}.
      */
     default Subscription modelNames(Call call, Reply reply) {
-        reply.fail(unable(ErrorCode.UNIMPLEMENTED, "does not support listing its models"));
+        reply.fail(failure(ErrorCode.UNIMPLEMENTED, "does not support listing its models"));
         return Subscription.NONE;
     }
 
@@ -139,7 +139,7 @@ public interface Upstream extends AutoCloseable {
     @Override
     void close();
 
-    private OipException unable(ErrorCode code, String what) {
+    private OipException failure(ErrorCode code, String what) {
         return new OipException(code, "upstream '" + name() + "' " + what).confidential();
     }
 }

@@ -63,7 +63,7 @@ final class ReplicaFixture {
     }
 
     private boolean room() {
-        return Ejection.room(replicas, rules, now);
+        return Ejection.mayEject(replicas, rules, now);
     }
 
     long now() {

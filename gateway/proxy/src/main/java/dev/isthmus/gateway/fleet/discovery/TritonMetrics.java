@@ -41,7 +41,7 @@ public final class TritonMetrics implements QueueDepthSource {
     }
 
     @Override
-    public void ask(Endpoint metrics, LongConsumer answer) {
+    public void read(Endpoint metrics, LongConsumer answer) {
         MetricsReader reader = new MetricsReader(metrics.authority(), answer);
         bootstrap
                 .clone()

@@ -216,12 +216,12 @@ final class GrpcCall implements StreamListener {
             trailers(headers);
         } else if (deframer != null) {
             fail(pool.texts().notGrpc(null));
-        } else if (answersInGrpc(headers)) {
+        } else if (isGrpcResponse(headers)) {
             open(headers);
         }
     }
 
-    private boolean answersInGrpc(Http2Headers headers) {
+    private boolean isGrpcResponse(Http2Headers headers) {
         CharSequence status = headers.status();
         if (status == null || !"200".contentEquals(status)) {
             fail(pool.texts().ofHttp(status == null ? "" : status));
@@ -250,7 +250,7 @@ final class GrpcCall implements StreamListener {
         ServerStatus status = ServerStatus.in(trailers);
         if (status != null) {
             ending(status.code() == null, () -> ended(status));
-        } else if (deframer != null || answersInGrpc(trailers)) {
+        } else if (deframer != null || isGrpcResponse(trailers)) {
             ending(false, () -> fail(pool.texts().noStatus()));
         }
     }
@@ -373,7 +373,7 @@ final class GrpcCall implements StreamListener {
         if (finished || ending != null) {
             return;
         }
-        if (late()) {
+        if (deadlineExceeded()) {
             timedOut();
         } else {
             ending(false, () -> fail(pool.texts().of(end)));
@@ -381,7 +381,7 @@ final class GrpcCall implements StreamListener {
     }
 
     /** Whether the deadline has passed, which a server that knows the deadline may notice before us. */
-    private boolean late() {
+    private boolean deadlineExceeded() {
         return timer != null && timer.getDelay(TimeUnit.NANOSECONDS) <= 0;
     }
 }

@@ -154,7 +154,7 @@ final class GrpcConnection implements ConnectionListener {
     @Override
     public void closed(@Nullable Throwable cause) {
         stopTimer();
-        pool.gone(this, cause);
+        pool.connectionClosed(this, cause);
     }
 
     /** @param why the failure of the calls on it */

@@ -118,7 +118,11 @@ final class GrpcConnectionPool {
     }
 
     private void connect() {
-        if (closed || connecting != null || waiting.isEmpty() || ready.size() >= rules.connections() || refusesStreams()) {
+        if (closed
+                || connecting != null
+                || waiting.isEmpty()
+                || ready.size() >= rules.connections()
+                || refusesStreams()) {
             return;
         }
         GrpcConnection next = new GrpcConnection(this, rules, abuse);
@@ -142,7 +146,7 @@ final class GrpcConnectionPool {
 
     private void connected(ChannelFuture future, GrpcConnection connection) {
         if (!future.isSuccess()) {
-            gone(connection, future.cause());
+            connectionClosed(connection, future.cause());
         } else if (closed) {
             connection.close(texts.failures().closed());
         } else {
@@ -181,7 +185,7 @@ final class GrpcConnectionPool {
     }
 
     /** The connection has ended, or could not be established. */
-    void gone(GrpcConnection connection, @Nullable Throwable cause) {
+    void connectionClosed(GrpcConnection connection, @Nullable Throwable cause) {
         draining.remove(connection);
         if (connecting == connection) {
             connecting = null;

@@ -50,11 +50,11 @@ final class LocalManagement {
     }
 
     /** @param body taken */
-    void ask(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
+    void handle(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
         byte[] content = ByteBufUtil.getBytes(body);
         body.release();
         try {
-            ask(call, manage, content, reply);
+            handle(call, manage, content, reply);
         } catch (InvalidProtocolBufferException e) {
             reply.fail(new OipException(ErrorCode.INVALID_ARGUMENT, "the body is malformed: " + e.getMessage(), e));
         } catch (OipException e) {
@@ -62,7 +62,7 @@ final class LocalManagement {
         }
     }
 
-    private void ask(Call call, Operation.Manage manage, byte[] content, Reply reply)
+    private void handle(Call call, Operation.Manage manage, byte[] content, Reply reply)
             throws InvalidProtocolBufferException {
         String model = manage.model().name();
         switch (manage.extension()) {

@@ -93,7 +93,7 @@ public final class LocalUpstream implements InProcessServer {
     /** @param manage in protobuf, except for a model's configuration, which is returned in the client's format */
     @Override
     public Subscription manage(Call call, Operation.Manage manage, ByteBuf body, Reply reply) {
-        management.ask(call, manage, body, reply);
+        management.handle(call, manage, body, reply);
         return Subscription.NONE;
     }
 

@@ -117,7 +117,7 @@ final class Exchange implements Subscription {
         public @Nullable PartReader passed(HttpResponse head, long length) {
             PartReader parts = begun(head, handler.passed(head.status().code(), head.headers(), length, reply));
             if (parts != null && connection != null) {
-                connection.readLittle();
+                connection.limitReads();
             }
             return parts;
         }
@@ -228,7 +228,7 @@ final class Exchange implements Subscription {
         if (carrier == null) {
             pool.forget(this);
         } else {
-            carrier.drop();
+            carrier.abandon();
         }
     }
 

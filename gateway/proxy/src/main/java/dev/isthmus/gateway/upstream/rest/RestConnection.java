@@ -104,12 +104,12 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     }
 
     /** Limits the read size until the exchange ends, because each buffer waits for a client that may be slow. */
-    void readLittle() {
+    void limitReads() {
         reads.limit(true);
     }
 
     /** Abandons the exchange and closes the connection. */
-    void drop() {
+    void abandon() {
         exchange = null;
         channel.close();
     }
@@ -133,7 +133,7 @@ final class RestConnection extends ChannelInboundHandlerAdapter {
     @Override
     public void channelInactive(ChannelHandlerContext context) {
         returning = false;
-        pool.gone(this);
+        pool.connectionClosed(this);
         Exchange unfinished = exchange;
         exchange = null;
         if (unfinished != null) {

@@ -187,7 +187,7 @@ final class RestConnectionPool {
     }
 
     /** The connection has ended. */
-    void gone(RestConnection connection) {
+    void connectionClosed(RestConnection connection) {
         connected.remove(connection);
         idle.remove(connection);
         serveWaiting();

@@ -61,7 +61,8 @@ record RestResponses(UpstreamFailures failures) {
             return document;
         } catch (OipException malformed) {
             document.release();
-            throw failures.badResponse("sent a response that is not one JSON object: " + malformed.message(), malformed);
+            throw failures.badResponse(
+                    "sent a response that is not one JSON object: " + malformed.message(), malformed);
         }
     }
 

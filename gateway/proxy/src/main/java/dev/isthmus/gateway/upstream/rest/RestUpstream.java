@@ -110,7 +110,7 @@ public final class RestUpstream implements Upstream {
         RestResponseHandler document = (status, headers, content) -> responses.generated(status, content);
         RestResponseHandler reader = generate.stream() ? new EventStreamReader(call, document, true) : document;
         String verb = generate.stream() ? "/generate_stream" : "/generate";
-        return post(call, () -> ModelPath.of(asked(generate.model())) + verb, body, reader, reply);
+        return post(call, () -> ModelPath.of(requested(generate.model())) + verb, body, reader, reply);
     }
 
     @Override
@@ -118,7 +118,7 @@ public final class RestUpstream implements Upstream {
         RestResponseHandler reader = (status, headers, content) -> responses.document(status, content);
         if (!manage.change()) {
             body.release();
-            return ask(call, () -> path(manage), reader, reply);
+            return get(call, () -> path(manage), reader, reply);
         }
         // MLServer requires a body, Triton does not.
         ByteBuf json = body;
@@ -134,7 +134,7 @@ public final class RestUpstream implements Upstream {
     }
 
     /** KServe's server rejects every path with a version. */
-    private ModelRef asked(ModelRef model) {
+    private ModelRef requested(ModelRef model) {
         return capabilities.dialect().versions() ? model : ModelRef.of(model.name());
     }
 
@@ -174,7 +174,7 @@ public final class RestUpstream implements Upstream {
             if (!(message instanceof InferMessage.RestMessage rest)) {
                 throw failures.failure(ErrorCode.INTERNAL, "expects REST, got " + message.wire(), null);
             }
-            request = RestRequestSpec.infer(ModelPath.of(asked(model)) + verb, call.headers(), rest.body());
+            request = RestRequestSpec.infer(ModelPath.of(requested(model)) + verb, call.headers(), rest.body());
         } catch (OipException e) {
             message.release();
             reply.fail(e);
@@ -186,12 +186,12 @@ public final class RestUpstream implements Upstream {
     @Override
     public Subscription serverReady(Call call, Reply reply) {
         RestResponseHandler reader = (status, headers, body) -> responses.serverReady(status, body);
-        return ask(call, () -> "/v2/health/ready", reader, reply);
+        return get(call, () -> "/v2/health/ready", reader, reply);
     }
 
     @Override
     public Subscription serverMetadata(Call call, Reply reply) {
-        return ask(call, () -> "/v2", this::serverMetadata, reply);
+        return get(call, () -> "/v2", this::serverMetadata, reply);
     }
 
     private ReplyMessage serverMetadata(int status, HttpHeaders headers, ByteBuf body) {
@@ -203,23 +203,23 @@ public final class RestUpstream implements Upstream {
     @Override
     public Subscription modelReady(Call call, ModelRef model, Reply reply) {
         RestResponseHandler reader = (status, headers, body) -> responses.modelReady(model, status, body);
-        return askModel(call, model, "/ready", reader, reply);
+        return getModel(call, model, "/ready", reader, reply);
     }
 
     @Override
     public Subscription modelMetadata(Call call, ModelRef model, Reply reply) {
         RestResponseHandler reader = (status, headers, body) -> responses.modelMetadata(status, body);
-        return askModel(call, model, "", reader, reply);
+        return getModel(call, model, "", reader, reply);
     }
 
     @Override
     public Subscription modelNames(Call call, Reply reply) {
         RestResponseHandler reader = (status, headers, content) -> responses.document(status, content);
-        return ask(call, () -> "/v2/models", reader, reply);
+        return get(call, () -> "/v2/models", reader, reply);
     }
 
-    private Subscription askModel(Call call, ModelRef model, String what, RestResponseHandler reader, Reply reply) {
-        return ask(call, () -> ModelPath.of(asked(model)) + what, reader, reply);
+    private Subscription getModel(Call call, ModelRef model, String what, RestResponseHandler reader, Reply reply) {
+        return get(call, () -> ModelPath.of(requested(model)) + what, reader, reply);
     }
 
     /** The body is taken. */
@@ -235,7 +235,7 @@ public final class RestUpstream implements Upstream {
         return send(call, request, reader, reply);
     }
 
-    private Subscription ask(Call call, Supplier<String> path, RestResponseHandler reader, Reply reply) {
+    private Subscription get(Call call, Supplier<String> path, RestResponseHandler reader, Reply reply) {
         RestRequestSpec request;
         try {
             request = RestRequestSpec.get(path.get(), call.headers());

@@ -3,8 +3,9 @@ package dev.isthmus.transcoder.number;
 import java.math.BigInteger;
 
 /**
- * Finite doubles as text, without garbage: what {@link FloatText} is for floats, with 126 bits of the power of ten. It is the
- * text of {@link Double#toString}, but for some of the smallest doubles, where that has two digits and one is enough.
+ * Writes finite doubles as text, as {@link FloatText} does floats, with 126 bits of the power of ten. Does not
+ * allocate. The text equals {@link Double#toString}, except for some of the smallest doubles, for which that has two
+ * digits although one is enough.
  */
 final class DoubleText {
     private static final int LEAST_POWER = -292;
@@ -17,7 +18,7 @@ final class DoubleText {
     private static final long TEN_8 = 100_000_000;
     private static final long TEN_16 = TEN_8 * TEN_8;
 
-    /** 10^n, n from LEAST_POWER, scaled to 126 bits and rounded up: the upper 63 of them, then the lower. */
+    /** 10^n, for n from LEAST_POWER, scaled to 126 bits and rounded up: the upper 63 bits, then the lower. */
     private static final long[] POWERS = new long[2 * (MOST_POWER - LEAST_POWER + 1)];
 
     private static final long[] TENS = new long[18];
@@ -39,9 +40,9 @@ final class DoubleText {
     /**
      * Writes a double.
      *
-     * @param bits of a finite one
-     * @param to has room for {@link DecimalText#MAX_BYTES} from {@code at} on
-     * @return behind the last byte
+     * @param bits the bits of a finite double
+     * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
+     * @return the index behind the last byte
      */
     static int write(long bits, byte[] to, int at) {
         int i = at;
@@ -62,7 +63,7 @@ final class DoubleText {
         return shortest(significand, power, fraction == 0 && biased > 1, to, i);
     }
 
-    /** As {@link FloatText} does it. */
+    /** As {@link FloatText#shortest}. */
     private static int shortest(long significand, int power, boolean narrow, byte[] to, int at) {
         long odd = significand & 1;
         int exponent = narrow ? ShortestDecimal.log10OfThreeQuarters(power) : ShortestDecimal.log10OfPower2(power);
@@ -75,7 +76,7 @@ final class DoubleText {
         return decimal(ShortestDecimal.within(value, least, most), exponent, to, at);
     }
 
-    /** number x 10^n / 2^127, cut off; the last bit tells whether anything was. */
+    /** number x 10^n / 2^127, truncated; the last bit is set if the result is inexact. */
     private static long scaled(long number, int ten) {
         long upper = POWERS[ten];
         long carried = ((upper * number) >>> 1) + Math.multiplyHigh(POWERS[ten + 1], number);
@@ -85,7 +86,7 @@ final class DoubleText {
 
     /** Writes {@code number x 10^exponent}; the number has at most 17 digits. */
     private static int decimal(long number, int exponent, byte[] to, int at) {
-        // Seventeen digits, the first apart, by zeros behind them.
+        // Padded to seventeen digits, with the first one separate.
         int near = ((64 - Long.numberOfLeadingZeros(number)) * 1233) >>> 12;
         int length = near + (number >= TENS[near] ? 1 : 0);
         long seventeen = number * TENS[17 - length];

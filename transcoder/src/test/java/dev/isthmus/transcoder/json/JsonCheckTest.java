@@ -73,8 +73,8 @@ class JsonCheckTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             x                            | malformed JSON
             {                            | ends too early
-            {} x                         | something follows
-            {}{}                         | something follows
+            {} x                         | the document is followed by more data
+            {}{}                         | the document is followed by more data
             []                           | an object is expected
             "text"                       | an object is expected
             1                            | an object is expected
@@ -133,7 +133,7 @@ class JsonCheckTest {
         String most = members(JsonCheck.MOST_MEMBERS - 2);
         check("{\"a\":" + most + "}");
         check("{\"a\":" + most + ",\"b\":" + most + "}");
-        assertThatThrownBy(() -> check(members(JsonCheck.MOST_MEMBERS + 1))).hasMessageContaining("members are taken");
+        assertThatThrownBy(() -> check(members(JsonCheck.MOST_MEMBERS + 1))).hasMessageContaining("members are accepted");
     }
 
     private static String members(int count) {
@@ -145,6 +145,6 @@ class JsonCheckTest {
         String many = "{\"a\":[" + "0,".repeat(JsonCheck.MOST_MEMBERS) + "0]}";
         check(many);
         assertThatThrownBy(() -> check(JsonCheck.optional(LIMITS), many.getBytes(StandardCharsets.UTF_8), 1000))
-                .hasMessageContaining("at most 65536 values and names are taken");
+                .hasMessageContaining("at most 65536 values and names are accepted");
     }
 }

@@ -189,7 +189,7 @@ class WireFormatTest {
     void typed_rawForm_isLimited() {
         assertThatThrownBy(() -> ProtobufReader.request(
                         Unpooled.wrappedBuffer(TYPED.toByteArray()), WireLimits.DEFAULT.withBodyBytes(4)))
-                .hasMessage("input 'x': at most 4 bytes are taken");
+                .hasMessage("input 'x': at most 4 bytes are accepted");
     }
 
     private static Map<String, Parameter> parameters(String entries) {

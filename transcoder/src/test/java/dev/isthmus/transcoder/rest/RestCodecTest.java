@@ -278,8 +278,8 @@ class RestCodecTest {
             FP32   | [4294967296,4294967296] | [1]    | more elements than can be counted
             FP32   | [1]   | 1                        | an array of FP32 is expected, got a single value
             FP32   | [1]   | {}                       | an array of FP32 is expected, got an object
-            FP99   | [1]   | [1]                      | datatype 'FP99' is not one of the protocol's
-            fp32   | [1]   | [1]                      | datatype 'fp32' is not one of the protocol's
+            FP99   | [1]   | [1]                      | datatype 'FP99' is not defined by the protocol
+            fp32   | [1]   | [1]                      | datatype 'fp32' is not defined by the protocol
             """)
     void tensor_invalid_isRefusedByName(String type, String shape, String data, String message) {
         String members = "\"name\":\"x\",\"shape\":" + shape + ",\"datatype\":\"" + type + "\",\"data\":" + data;
@@ -315,7 +315,7 @@ class RestCodecTest {
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]},{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} | 'x' is given twice
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{"name":"y"},{"name":"y"}]} | output 'y' is given twice
             {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}],"outputs":[{}]} | output: 'name' is missing
-            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} 1 | something follows
+            {"inputs":[{"name":"x","datatype":"FP32","shape":[0],"data":[]}]} 1 | the document is followed by more data
             """)
     void request_invalid_isRefused(String body, String message) {
         assertThat(failure(body.getBytes(UTF_8), RestBody.ALL_JSON)).contains(message);

@@ -198,7 +198,7 @@ class JsonTextTest {
             if (mine == null && whole != null) {
                 int data = other.indexOf(":[", other.indexOf("shape") + 9);
                 assertThat(other.substring(data)).as(whole).matches("(?s):\\[[-+.0-9eE, \\n]*].*");
-                assertThat(whole).containsAnyOf("is no number", "a digit is expected", "a value", "FP32");
+                assertThat(whole).containsAnyOf("is not a number", "a digit is expected", "a value", "FP32");
             } else {
                 assertThat(mine).as(other).isEqualTo(whole);
             }

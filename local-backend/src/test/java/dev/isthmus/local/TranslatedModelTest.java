@@ -142,7 +142,7 @@ class TranslatedModelTest {
     @Test
     void models_thatCannotBeLoaded_leaveTheOthersAlone() {
         assertThat(backend.ready(ModelRef.of("far"))).isFalse();
-        assertThat(reason("far")).contains("device gpu:255 cannot be had: ");
+        assertThat(reason("far")).contains("device gpu:255 is not available: ");
         assertThat(backend.ready(ModelRef.of("without_jar"))).isFalse();
         assertThat(reason("without_jar")).contains("its translator DigitsText needs a jar");
         assertThat(backend.ready(ModelRef.of("digits"))).isTrue();

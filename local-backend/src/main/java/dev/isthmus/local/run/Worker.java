@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one thread does: takes a request, or several that share a run, runs the model, answers, and takes the next. Nothing
- * that a model does ends it.
+ * The loop of one thread: takes a request, or several that share a run, runs the model, and completes the requests. No
+ * failure of a model ends it.
  */
 final class Worker implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
@@ -22,7 +22,7 @@ final class Worker implements Runnable {
     private final RunQueues queues;
     private final List<LocalRun> taken = new ArrayList<>();
     private @Nullable RunHandle handle;
-    private volatile @Nullable Execution flight;
+    private volatile @Nullable Execution execution;
     private volatile boolean abandoned;
 
     Worker(RunQueues queues) {
@@ -35,7 +35,7 @@ final class Worker implements Runnable {
         ModelQueue from = queues.take(null, taken);
         while (from != null) {
             try {
-                fly(from.model());
+                runTaken(from.model());
             } catch (Throwable fault) {
                 OipException failure = failure(from.model(), fault);
                 taken.forEach(run -> run.fail(failure));
@@ -50,16 +50,16 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Ends what it runs now, and whatever it begins after. From any thread. */
+    /** Fails the requests of the active run and of all later ones. Thread-safe. */
     void abandon() {
         abandoned = true;
-        Execution now = flight;
+        Execution now = execution;
         if (now != null) {
             now.abandon(RunQueues.closing());
         }
     }
 
-    private void fly(OnnxModel model) {
+    private void runTaken(OnnxModel model) {
         if (taken.size() == 1) {
             alone(model, taken.getFirst());
         } else {
@@ -88,50 +88,52 @@ final class Worker implements Runnable {
         }
     }
 
-    /** One run for all who still wait; where it fails, each has one of its own, for the fault may be one request's. */
+    /**
+     * One run for all requests that still wait. If it fails, each is run alone, because one request may be the cause.
+     */
     private void together(OnnxModel model) {
-        List<LocalRun> aboard = new ArrayList<>(taken.size());
+        List<LocalRun> joined = new ArrayList<>(taken.size());
         List<InferRequest> requests = new ArrayList<>(taken.size());
         List<List<Tensor>> outputs = null;
         Execution shared = open(List.copyOf(taken));
         try {
             for (LocalRun run : taken) {
                 if (run.begin(shared)) {
-                    aboard.add(run);
+                    joined.add(run);
                     requests.add(run.order().request());
                 }
             }
             shared.depart();
-            if (aboard.size() > 1) {
-                for (int i = 0; i < aboard.size(); i++) {
-                    aboard.get(i).started(i == 0);
+            if (joined.size() > 1) {
+                for (int i = 0; i < joined.size(); i++) {
+                    joined.get(i).started(i == 0);
                 }
                 outputs = new Batch(model, requests)
-                        .run(handle(), aboard.getFirst().order().allocator());
+                        .run(handle(), joined.getFirst().order().allocator());
             }
         } catch (Throwable fault) {
-            LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), aboard.size(), fault);
+            LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), joined.size(), fault);
         }
         land(shared);
-        for (int i = 0; i < aboard.size(); i++) {
+        for (int i = 0; i < joined.size(); i++) {
             if (outputs == null) {
-                alone(model, aboard.get(i));
+                alone(model, joined.get(i));
             } else {
-                aboard.get(i).answer(outputs.get(i));
+                joined.get(i).answer(outputs.get(i));
             }
         }
     }
 
-    private Execution open(List<LocalRun> passengers) {
-        Execution next = new Execution(passengers, handle());
-        flight = next;
+    private Execution open(List<LocalRun> requests) {
+        Execution next = new Execution(requests, handle());
+        execution = next;
         if (abandoned) {
             next.abandon(RunQueues.closing());
         }
         return next;
     }
 
-    /** The handle of its runs: the last one's, unless that was used. */
+    /** The handle for the next run: the last one's, unless that was terminated. */
     private RunHandle handle() {
         RunHandle now = handle;
         if (now == null) {
@@ -141,9 +143,9 @@ final class Worker implements Runnable {
         return now;
     }
 
-    private void land(Execution over) {
-        flight = null;
-        if (over.land() && handle != null) {
+    private void land(Execution ended) {
+        execution = null;
+        if (ended.land() && handle != null) {
             handle.close();
             handle = null;
         }

@@ -190,8 +190,8 @@ class DatatypesTest {
 
     @ParameterizedTest
     @CsvSource({
-        "sequence,output 'parts' is no tensor but",
-        "optional,'it has an operator, input or output that ONNX Runtime does not offer here'",
+        "sequence,output 'parts' is not a tensor but",
+        "optional,'it has an operator, input or output that this ONNX Runtime does not support'",
         "float8,output 'y' is a tensor of ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN"
     })
     void whatV2HasNoWordFor_isRefusedByName(String name, String reason) {
@@ -203,7 +203,7 @@ class DatatypesTest {
         OrtRuntime poor = new OrtRuntime(OrtRuntime.get().environment(), false);
         assertThatThrownBy(() -> OnnxModel.load(Fixtures.source("identity_fp32"), "cpu", poor))
                 .isInstanceOf(OipException.class)
-                .hasMessageContaining("runs models with ONNX Runtime 1.29, and not with the 1.29.0 that is here");
+                .hasMessageContaining("supports ONNX Runtime 1.29; the installed 1.29.0 failed the self-test");
     }
 
     @Test

@@ -110,7 +110,7 @@ class DevicesTest {
     void gpu_ofABuildWithoutCuda_isRefusedWithoutATry() {
         Tries tries = new Tries(onnx, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", NO_CUDA, tries))
-                .hasMessage("device gpu:0 cannot be had: this ONNX Runtime is built without CUDA;"
+                .hasMessage("device gpu:0 is not available: this ONNX Runtime is built without CUDA;"
                         + " the Maven profile gpu brings one with it");
         assertThat(tries.places).isEmpty();
     }
@@ -121,30 +121,30 @@ class DevicesTest {
         OipException refusal = refusal("gpu:0", new Cuda(true, 1, name -> !name.startsWith("libcublas")), failure);
         assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
         assertThat(refusal.message())
-                .isEqualTo("device gpu:0 cannot be had: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
+                .isEqualTo("device gpu:0 is not available: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
         assertThat(refusal("gpu:0", cuda(1), failure).message())
-                .isEqualTo("device gpu:0 cannot be had: the libraries of CUDA do not load");
+                .isEqualTo("device gpu:0 is not available: the libraries of CUDA do not load");
     }
 
     @Test
     void gpu_beyondThoseThatThereAre_saysWhichThereAre() {
         String failure = "CUDA failure 101: invalid device ordinal ; GPU=2 ; file=/onnx/cuda_call.cc";
         assertThat(refusal("gpu:2", cuda(2), failure).message())
-                .isEqualTo("device gpu:2 cannot be had: the GPUs are gpu:0 to gpu:1");
+                .isEqualTo("device gpu:2 is not available: the GPUs are gpu:0 to gpu:1");
         assertThat(refusal("gpu:2", cuda(1), failure).message())
-                .isEqualTo("device gpu:2 cannot be had: the only GPU is gpu:0");
+                .isEqualTo("device gpu:2 is not available: the only GPU is gpu:0");
     }
 
     @Test
     void gpu_thatFailsOtherwise_saysWhatCudaSaid() {
         assertThat(refusal("gpu:0", cuda(1), "CUDA failure 2: out of memory ; GPU=0 ; file=/onnx/a.cc")
                         .message())
-                .isEqualTo("device gpu:0 cannot be had: CUDA failure 2: out of memory");
+                .isEqualTo("device gpu:0 is not available: CUDA failure 2: out of memory");
         assertThat(refusal("gpu:0", cuda(0), "Failed to find CUDA shared provider")
                         .message())
-                .isEqualTo("device gpu:0 cannot be had: CUDA finds no GPU");
+                .isEqualTo("device gpu:0 is not available: CUDA finds no GPU");
         assertThat(refusal("gpu:0", cuda(1), "CUBLAS failure").message())
-                .isEqualTo("device gpu:0 cannot be had: CUDA does not start");
+                .isEqualTo("device gpu:0 is not available: CUDA does not start");
     }
 
     @Test
@@ -193,7 +193,7 @@ class DevicesTest {
     void gpu_thatNoMachineHas_isRefused_withAnyBuild() {
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:999", DevicesTest::really))
                 .isInstanceOf(OipException.class)
-                .hasMessageStartingWith("device gpu:999 cannot be had: ");
+                .hasMessageStartingWith("device gpu:999 is not available: ");
     }
 
     @Test

@@ -96,7 +96,7 @@ class OnnxModelTest {
     @Test
     void outputs_unknownOrTwice_areRefused() {
         assertInvalid(request(List.of("z"), x(), times()), "output 'z' is not one of its outputs; they are [product]");
-        assertInvalid(request(List.of("product", "product"), x(), times()), "output 'product' is asked for twice");
+        assertInvalid(request(List.of("product", "product"), x(), times()), "output 'product' is requested twice");
     }
 
     @Test
@@ -117,7 +117,7 @@ class OnnxModelTest {
                 Shape.SCALAR,
                 Map.of(Tensor.SHARED_MEMORY_REGION, new Parameter.Text("r")),
                 Fixtures.ALLOCATOR.directBuffer());
-        assertInvalid(request(shared, times()), "input 'x': shared memory is not read by local models");
+        assertInvalid(request(shared, times()), "input 'x': local models do not support shared memory");
     }
 
     @Test

@@ -169,7 +169,7 @@ class ModelRepositoryTest {
     void twoPlaces_areRefused() throws IOException {
         write("iris.onnx", "flat");
         write("iris/1/model.onnx", "one");
-        assertThat(problem("iris")).isEqualTo("one place is expected, got [iris, iris.onnx]");
+        assertThat(problem("iris")).isEqualTo("one path is expected, got [iris, iris.onnx]");
     }
 
     @Test

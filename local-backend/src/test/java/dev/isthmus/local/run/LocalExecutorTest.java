@@ -228,7 +228,7 @@ class LocalExecutorTest {
                 queued.add(Runs.submit(executor, turns, Runs.turns(i)));
             }
             assertThat(Runs.submit(executor, turns, Runs.turns(1)).failure())
-                    .hasMessage("model 'turns': 6 of its requests wait, its share of the local queue of 8")
+                    .hasMessage("model 'turns': 6 requests are queued, its share of the local queue of 8")
                     .returns(ErrorCode.OVERLOADED, OipException::code);
             queued.add(Runs.submit(executor, simple, Runs.simple(1)));
             queued.add(Runs.submit(executor, simple, Runs.simple(1)));

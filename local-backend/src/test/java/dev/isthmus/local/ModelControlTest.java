@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Loading and unloading of real models while the backend runs. */
+/** Loads and unloads real models at run time. */
 class ModelControlTest {
     @TempDir
     Path root;

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The example of a translator in a repository, and models whose device or translator is not to be had beside it. */
+/** The example translator in a repository, beside models whose device or translator is not available. */
 class TranslatedModelTest {
     private static final Path EXAMPLE = Path.of(System.getProperty("isthmus.root"), "config/examples/translator");
 

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What goes in and out of a model, byte for byte: datatypes, shapes and what V2 has no word for. */
+/** Inputs and outputs of models, byte for byte: datatypes, shapes, and types that the protocol does not have. */
 class DatatypesTest {
     private static final byte[][] ODD_STRINGS = {
         "\uD83D\uDE00".getBytes(StandardCharsets.UTF_8),

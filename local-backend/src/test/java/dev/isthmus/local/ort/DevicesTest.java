@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The runtime that the build has, and what an operator reads of GPUs that are not there. */
+/** The build's own runtime, and the messages for GPUs that are not available. */
 class DevicesTest {
     private static final ModelRef MODEL = new ModelRef("simple", "1");
     private static final Cuda NO_CUDA = Cuda.UNASKED;
@@ -37,7 +37,7 @@ class DevicesTest {
         }
     }
 
-    /** Opens the model, and keeps in mind where it was tried. */
+    /** Opens the model and records the devices attempted. */
     private static final class Tries implements Devices.Opener {
         private final List<String> places = new ArrayList<>();
         private final byte[] model;

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What a model says of itself, what it refuses, and how its runs fail. */
+/** A model's metadata, the requests that it rejects, and failures of its runs. */
 class OnnxModelTest {
     private static OnnxModel scalar;
 

@@ -24,14 +24,14 @@ import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Requests that share a run, and those that do not. The model 'turns' says how many rows its run had. */
+/** Which requests share a run. The model 'turns' returns the number of rows of its run. */
 class BatchTest {
 
     private interface Body {
         void with(LocalExecutor executor, OnnxModel model) throws Exception;
     }
 
-    /** One thread, and a model whose uses are all given back in the end. */
+    /** Runs with one thread and one model, all references to which must be released at the end. */
     private static void on(String name, ModelSettings settings, Body body) throws Exception {
         OnnxModel model = Runs.model(name, settings);
         try (LocalExecutor executor = new LocalExecutor(1, 64)) {
@@ -100,7 +100,7 @@ class BatchTest {
         });
     }
 
-    /** Nothing says how many rows they have; a model that needs inputs refuses each of them. */
+    /** Their number of rows is unknown; a model that needs inputs rejects each of them. */
     @Test
     void requestsWithoutInputs_areRefused_besideOthersThatAreServed() throws Exception {
         on("turns", Runs.batches(8), (executor, model) -> {
@@ -131,7 +131,7 @@ class BatchTest {
         });
     }
 
-    /** Elements behind their lengths stay so when they are put together, and are found again by them. */
+    /** Elements keep their lengths when they are concatenated, and are sliced by them. */
     @Test
     void bytes_areCutWhereElementsEnd() {
         OnnxModel model = Runs.model("simple", ModelSettings.DEFAULT);
@@ -327,7 +327,7 @@ class BatchTest {
         model.release();
     }
 
-    /** How many answers are right. */
+    /** The number of correct responses. */
     private static int answers(LocalExecutor executor, OnnxModel model, int client) throws Exception {
         int right = 0;
         for (int i = 0; i < 50; i++) {

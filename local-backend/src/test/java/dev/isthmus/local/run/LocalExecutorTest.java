@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Queue, permits, deadlines and cancellation, with a model that runs until it is ended. */
+/** Queue, permits, deadlines and cancellation, with a model that runs until it is terminated. */
 class LocalExecutorTest {
     private OnnxModel turns;
     private OnnxModel simple;
@@ -32,12 +32,12 @@ class LocalExecutorTest {
         simple = Runs.model("simple", ModelSettings.DEFAULT);
     }
 
-    /** Every use of the models was given back: ours is the last. */
+    /** All references to the models were released, except the test's own. */
     @AfterEach
     void unload() {
         for (OnnxModel model : List.of(turns, simple)) {
             model.release();
-            // A run that was ended may still be giving back what it had.
+            // A terminated run may still be releasing its resources.
             await().until(() -> Runs.unused(model));
         }
     }

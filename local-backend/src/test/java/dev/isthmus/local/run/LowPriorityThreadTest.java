@@ -10,7 +10,7 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 
 class LowPriorityThreadTest {
-    /** Of the fields after the thread's name. */
+    /** The index among the fields after the thread's name. */
     private static final int NICE_FIELD = 16;
 
     private static int nice() throws Exception {

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** How a request ends, and whether its run has begun. */
+/** Records the outcome of a request, and whether its run has started. */
 final class Outcome implements InferCallback {
     private static final long PATIENCE_SECONDS = 60;
 
@@ -53,7 +53,7 @@ final class Outcome implements InferCallback {
         return this;
     }
 
-    /** Tells by its first allocation that a run gathers its inputs. */
+    /** Its first allocation shows that a run is gathering its inputs. */
     ByteBufAllocator allocator() {
         return new AbstractByteBufAllocator(true) {
             @Override
@@ -90,7 +90,7 @@ final class Outcome implements InferCallback {
         run.cancel();
     }
 
-    /** What the timer does. */
+    /** Expires the deadline as the timer does. */
     void expire() {
         ((LocalRun) run).expire();
     }
@@ -109,12 +109,12 @@ final class Outcome implements InferCallback {
         return calls.get();
     }
 
-    /** Whether the request's buffers have been given back. */
+    /** Whether the request's buffers have been released. */
     boolean released() {
         return request.inputs().stream().allMatch(input -> input.data().refCnt() == 0);
     }
 
-    /** The answer; the caller releases it. */
+    /** Waits for the response, which the caller releases. */
     Answer answer() throws InterruptedException, ExecutionException, TimeoutException {
         return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
@@ -132,7 +132,7 @@ final class Outcome implements InferCallback {
         answer().response().release();
     }
 
-    /** Waits for the end, whichever, and releases the answer. */
+    /** Waits for any outcome and releases a response. */
     void releaseAny() throws InterruptedException, ExecutionException, TimeoutException {
         answer.handle((answered, failure) -> {
                     if (answered != null) {

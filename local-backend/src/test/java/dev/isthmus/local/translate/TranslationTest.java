@@ -41,7 +41,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Translators out of real jars, before the real digits model. */
+/** Translators from real jars with the real digits model. */
 class TranslationTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final List<TensorMetadata> TEXT = List.of(metadata("text", "BYTES", -1));
@@ -206,7 +206,7 @@ class TranslationTest {
         request.release();
     }
 
-    /** Six elements: an emoji, a NUL in text, nothing, no text, and two letters. */
+    /** Six elements: an emoji, text with a NUL, an empty one, one that is not text, and two letters. */
     private static byte[] odd() {
         ByteBuf data = ALLOCATOR.buffer();
         List<byte[]> elements = List.of(

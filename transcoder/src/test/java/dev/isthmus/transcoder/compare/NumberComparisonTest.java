@@ -106,7 +106,7 @@ class NumberComparisonTest {
         assertThat(numbers.sameArgmax()).isZero();
     }
 
-    /** The widest difference of each type, and the largest elements at its edges. */
+    /** The largest difference of each type, between the limits of its range. */
     @ParameterizedTest
     @CsvSource({
         "UINT8, 0, 255, 255", "UINT16, 0, 65535, 65535", "UINT32, 0, 4294967295, 4294967295",
@@ -146,7 +146,7 @@ class NumberComparisonTest {
                 .isEqualTo(0x1p64);
         assertThat(compared(DataType.UINT64, Shape.of(1), longs(-1), longs(-2)).maxDifference())
                 .isEqualTo(1);
-        // 2^63 + 1025 lies just above the middle of two doubles.
+        // 2^63 + 1025 is just above the midpoint of two doubles.
         assertThat(compared(DataType.UINT64, Shape.of(1), longs(Long.MIN_VALUE + 1025), longs(0))
                         .maxDifference())
                 .isEqualTo(0x1p63 + 2048);
@@ -245,7 +245,7 @@ class NumberComparisonTest {
                 .isOne();
     }
 
-    /** Against the definitions, written down as they stand. */
+    /** Compares with a direct implementation of the definitions. */
     @ParameterizedTest
     @EnumSource(
             mode = Mode.EXCLUDE,

@@ -92,7 +92,7 @@ class JsonCheckTest {
         expectRefused(body, message);
     }
 
-    /** Encoded surrogates, an overlong slash, a byte order mark, UTF-16, no UTF-8 at all. */
+    /** Encoded surrogates, an overlong slash, a byte order mark, UTF-16, bytes that are not UTF-8. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -133,7 +133,8 @@ class JsonCheckTest {
         String most = members(JsonCheck.MOST_MEMBERS - 2);
         check("{\"a\":" + most + "}");
         check("{\"a\":" + most + ",\"b\":" + most + "}");
-        assertThatThrownBy(() -> check(members(JsonCheck.MOST_MEMBERS + 1))).hasMessageContaining("members are accepted");
+        assertThatThrownBy(() -> check(members(JsonCheck.MOST_MEMBERS + 1)))
+                .hasMessageContaining("members are accepted");
     }
 
     private static String members(int count) {

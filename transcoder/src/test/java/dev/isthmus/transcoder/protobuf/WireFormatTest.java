@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the parsers of C++, upb (Python), Go and Java all take is taken, and what one of them refuses is refused. */
+/** Accepts what the parsers of C++, upb (Python), Go and Java all accept, and rejects what one of them rejects. */
 class WireFormatTest {
     private static final ModelInferRequest REQUEST = ModelInferRequest.newBuilder()
             .setModelName("m")
@@ -35,7 +35,7 @@ class WireFormatTest {
             .addRawInputContents(ByteString.copyFrom(new byte[8]))
             .build();
 
-    /** INT32, [2], as typed contents, which stand behind. */
+    /** INT32, [2], with typed contents at the end. */
     private static final ModelInferRequest TYPED = ModelInferRequest.newBuilder()
             .addInputs(REQUEST.getInputs(0).toBuilder()
                     .setContents(

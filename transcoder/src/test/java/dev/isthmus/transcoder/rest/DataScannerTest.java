@@ -25,11 +25,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Requests whose numbers are stepped over, beside the same ones read in full. */
+/** Requests whose numbers are skimmed, compared with the same ones read in full. */
 class DataScannerTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     private static final ModelRef MODEL = ModelRef.of("m");
-    /** Numbers that may be beyond the range, and minus zeros that look like integers. */
+    /** Numbers that may be out of range, and negative zeros that look like integers. */
     private static final Pattern LEFT = Pattern.compile("[0-9][eE][^-]|-0[^.0-9eE]");
 
     static final List<Samples> SAMPLES = Samples.ALL;
@@ -42,7 +42,7 @@ class DataScannerTest {
         return new RestRequestReader(ALLOCATOR, MODEL, RestBody.ALL_JSON, false, limits);
     }
 
-    /** What is read of a text that comes in parts; null where it is refused. */
+    /** The request read from a text in parts; null if it is rejected. */
     private static @Nullable RestRequest read(RestRequestReader reader, String text, int... cuts) {
         byte[] body = text.getBytes(UTF_8);
         try {
@@ -115,7 +115,7 @@ class DataScannerTest {
     @FieldSource("SAMPLES")
     void request_cutAnywhere_saysTheSame(Samples sample) {
         for (String values : List.of("[" + sample.json() + "]", sample.nested())) {
-            // Those of larger numbers are read in full.
+            // Positive exponents are read in full.
             String data = values.replaceAll("[eE]\\+?(?=[0-9])", "e-");
             String text = request(sample.type(), "[2,3]", data) + " ";
             for (int cut = 0; cut <= text.length(); cut++) {
@@ -359,7 +359,7 @@ class DataScannerTest {
         halves.request().release();
     }
 
-    /** Any text of these characters, in place of numbers or between them. */
+    /** Random text of these characters, in place of numbers or between them. */
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})
     void whateverIsTaken_isReadInFull(long seed) {

@@ -40,7 +40,7 @@ class RestCodecTest {
     private static final ModelRef MODEL = new ModelRef("m", "3");
     static final List<Samples> SAMPLES = Samples.ALL;
 
-    /** Reads a request given in the parts that the cuts make. */
+    /** Reads a request in parts, split at these indices. */
     private static RestRequest read(byte[] body, long jsonLength, int... cuts) {
         RestRequestReader reader = new RestRequestReader(ALLOCATOR, MODEL, jsonLength, false, WireLimits.DEFAULT);
         try {
@@ -498,7 +498,9 @@ class RestCodecTest {
         }
     }
 
-    /** Answers may have the words of NaN and the infinities anywhere; a parameter with one is no JSON, and is left out. */
+    /**
+     * Responses may have NaN and the infinities anywhere; a parameter that contains one is not JSON and is left out.
+     */
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -542,7 +544,7 @@ class RestCodecTest {
         assertThat(doubles("0." + zeros + "1e" + length)).containsExactly(0.1);
         assertThat(doubles("1" + zeros + "e-" + length)).containsExactly(1.0);
         assertThat(doubles("1." + zeros + "1")).containsExactly(1.0);
-        // Beside the middle of two doubles, by a digit that is far behind.
+        // Next to the midpoint of two doubles, by a digit far behind.
         String middle = new java.math.BigDecimal(1)
                 .add(new java.math.BigDecimal(Math.scalb(1.0, -53)))
                 .toPlainString();
@@ -563,7 +565,7 @@ class RestCodecTest {
                 .contains("a value of FP32 is expected");
     }
 
-    /** As many digits as a number may have, and an exponent that takes them all back. */
+    /** The maximum number of digits, and an exponent that compensates for them. */
     @Test
     void exponentOfAsManyDigitsAsANumberMayHave_isRead() {
         String zeros = "0".repeat(1_048_000);

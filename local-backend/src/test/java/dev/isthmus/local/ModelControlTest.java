@@ -186,7 +186,8 @@ class ModelControlTest {
             models.write("m/2/model.onnx", "no model");
             assertThatThrownBy(() -> load(backend, "m"))
                     .hasMessageStartingWith(
-                            "model 'm' is not loaded, the previous versions stay loaded: version 2: it is not an ONNX model")
+                            "model 'm' is not loaded, the previous versions stay loaded: version 2: it is not an ONNX"
+                                    + " model")
                     .extracting("code")
                     .isEqualTo(ErrorCode.FAILED_PRECONDITION);
             assertThat(infer(backend, "m")).isEqualTo("1");

@@ -62,7 +62,7 @@ class BodyBuffersTest {
             this.lay = lay;
         }
 
-        /** Another buffer with more bytes before and behind the body, with the reader index at the body. */
+        /** Another buffer with more bytes before and after the body, with the reader index at the body. */
         private static ByteBuf around(ByteBuf body) {
             ByteBuf larger = ALLOCATOR.buffer();
             larger.writeBytes(new byte[13]).writeBytes(body).writeBytes(new byte[13]);

@@ -127,7 +127,7 @@ class RestPartsTest {
         int length = body.bytes().length;
         int json = body.json().length();
         for (int first = 0; first <= length; first++) {
-            // Splits within the JSON are tested with the tokenizer: one is enough for each split behind it.
+            // Splits within the JSON are tested with the tokenizer: one is enough for each split after it.
             for (int second = Math.max(first, json - 1); second <= (first < json - 1 ? json : length); second++) {
                 assertThat(passed(body, first, second, length))
                         .as("split at %d and %d", first, second)

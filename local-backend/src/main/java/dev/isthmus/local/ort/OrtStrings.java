@@ -101,7 +101,7 @@ final class OrtStrings {
     }
 
     /**
-     * Reads the content, which is contiguous, into the end of the memory, then moves each element behind its length. No
+     * Reads the content, which is contiguous, into the end of the memory, then moves each element after its length. No
      * move overwrites an element not yet moved.
      */
     private static void interleave(long tensor, int count, long length, MemorySegment to, MemorySegment offsets)

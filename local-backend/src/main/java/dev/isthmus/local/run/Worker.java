@@ -61,16 +61,16 @@ final class Worker implements Runnable {
 
     private void runTaken(OnnxModel model) {
         if (taken.size() == 1) {
-            alone(model, taken.getFirst());
+            runAlone(model, taken.getFirst());
         } else {
-            together(model);
+            runBatch(model);
         }
     }
 
-    private void alone(OnnxModel model, LocalRun run) {
+    private void runAlone(OnnxModel model, LocalRun run) {
         List<Tensor> outputs = null;
         OipException failure = null;
-        Execution only = open(List.of(run));
+        Execution only = newExecution(List.of(run));
         try {
             if (run.begin(only)) {
                 only.depart();
@@ -80,7 +80,7 @@ final class Worker implements Runnable {
         } catch (Throwable fault) {
             failure = failure(model, fault);
         }
-        land(only);
+        finish(only);
         if (outputs != null) {
             run.answer(outputs);
         } else if (failure != null && run.fail(failure) && failure.code() == ErrorCode.INTERNAL) {
@@ -91,11 +91,11 @@ final class Worker implements Runnable {
     /**
      * One run for all requests that still wait. If it fails, each is run alone, because one request may be the cause.
      */
-    private void together(OnnxModel model) {
+    private void runBatch(OnnxModel model) {
         List<LocalRun> joined = new ArrayList<>(taken.size());
         List<InferRequest> requests = new ArrayList<>(taken.size());
         List<List<Tensor>> outputs = null;
-        Execution shared = open(List.copyOf(taken));
+        Execution shared = newExecution(List.copyOf(taken));
         try {
             for (LocalRun run : taken) {
                 if (run.begin(shared)) {
@@ -114,17 +114,17 @@ final class Worker implements Runnable {
         } catch (Throwable fault) {
             LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), joined.size(), fault);
         }
-        land(shared);
+        finish(shared);
         for (int i = 0; i < joined.size(); i++) {
             if (outputs == null) {
-                alone(model, joined.get(i));
+                runAlone(model, joined.get(i));
             } else {
                 joined.get(i).answer(outputs.get(i));
             }
         }
     }
 
-    private Execution open(List<LocalRun> requests) {
+    private Execution newExecution(List<LocalRun> requests) {
         Execution next = new Execution(requests, handle());
         execution = next;
         if (abandoned) {
@@ -143,7 +143,7 @@ final class Worker implements Runnable {
         return now;
     }
 
-    private void land(Execution ended) {
+    private void finish(Execution ended) {
         execution = null;
         if (ended.land() && handle != null) {
             handle.close();

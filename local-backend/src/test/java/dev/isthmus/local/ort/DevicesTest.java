@@ -121,7 +121,8 @@ class DevicesTest {
         OipException refusal = refusal("gpu:0", new Cuda(true, 1, name -> !name.startsWith("libcublas")), failure);
         assertThat(refusal.code()).isEqualTo(ErrorCode.FAILED_PRECONDITION);
         assertThat(refusal.message())
-                .isEqualTo("device gpu:0 is not available: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
+                .isEqualTo(
+                        "device gpu:0 is not available: libraries are missing: [libcublas.so.12, libcublasLt.so.12]");
         assertThat(refusal("gpu:0", cuda(1), failure).message())
                 .isEqualTo("device gpu:0 is not available: the libraries of CUDA do not load");
     }

@@ -138,7 +138,7 @@ public final class BufferCollector {
         if (open == null) {
             return Unpooled.EMPTY_BUFFER;
         }
-        // A slice, so that readers do not see the memory behind it.
+        // A slice, so that readers do not see the memory after it.
         return parts == null ? open.slice() : parts.addComponent(true, open);
     }
 

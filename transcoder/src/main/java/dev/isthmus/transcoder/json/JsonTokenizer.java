@@ -54,7 +54,7 @@ public final class JsonTokenizer {
     /**
      * A tokenizer for a complete document.
      *
-     * @param text not copied; must have {@link NumberRun#PADDING} bytes behind {@code to}
+     * @param text not copied; must have {@link NumberRun#PADDING} bytes after {@code to}
      */
     static JsonTokenizer of(WireLimits limits, byte[] text, int from, int to) {
         JsonTokenizer json = new JsonTokenizer(limits);
@@ -333,7 +333,7 @@ public final class JsonTokenizer {
     }
 
     /**
-     * As {@link #skim}, but skips a number only if the comma or bracket behind it has been received, so that the number
+     * As {@link #skim}, but skips a number only if the comma or bracket after it has been received, so that the number
      * can be read if the scanner refuses.
      *
      * @return whether skimming continues or reached the closing bracket; if not, {@link #next()} reads what follows

@@ -35,7 +35,7 @@ public final class NumberScanner {
     private long markedElements;
 
     /**
-     * A scanner positioned behind an array's opening bracket.
+     * A scanner positioned after an array's opening bracket.
      *
      * @param listener receives the arrays and their element counts
      * @param mostLevels the maximum nesting of arrays
@@ -49,7 +49,7 @@ public final class NumberScanner {
     }
 
     /**
-     * A scanner of a tensor's {@code data}, positioned behind its opening bracket.
+     * A scanner of a tensor's {@code data}, positioned after its opening bracket.
      *
      * @param listener receives the arrays and their element counts
      * @param outerDepth the depth of the tensor's object in the document
@@ -59,7 +59,7 @@ public final class NumberScanner {
         return new NumberScanner(listener, limits.jsonDepth() - outerDepth, mostBytes);
     }
 
-    /** The index behind the last comma or bracket in the window; {@code from} if there is none near its end. */
+    /** The index after the last comma or bracket in the window; {@code from} if there is none near its end. */
     static int separated(byte[] window, int from, int end) {
         for (int i = end; i > from && i > end - MOST_UNSEPARATED; i--) {
             byte c = window[i - 1];

@@ -19,7 +19,7 @@ final class DecimalText {
      *
      * @param first the leading digit, not zero
      * @param point the position of the point: 0.digits x 10^point
-     * @return the index behind the last byte
+     * @return the index after the last byte
      */
     static int write(long first, long upper, long lower, int point, byte[] to, int at) {
         if (point > -3 && point <= 1) {
@@ -47,7 +47,7 @@ final class DecimalText {
         return Math.max(others - 1 + digits(upper, lower), at + 3);
     }
 
-    /** 1.23, 1230.0: the digits before the point stay in place, those behind it move by one. */
+    /** 1.23, 1230.0: the digits before the point stay in place, those after it move by one. */
     private static int mixed(long first, long upper, long lower, int point, byte[] to, int at) {
         to[at] = (byte) ('0' + first);
         EightDigits.write(upper, to, at + 1);

@@ -42,7 +42,7 @@ final class DoubleText {
      *
      * @param bits the bits of a finite double
      * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
-     * @return the index behind the last byte
+     * @return the index after the last byte
      */
     static int write(long bits, byte[] to, int at) {
         int i = at;

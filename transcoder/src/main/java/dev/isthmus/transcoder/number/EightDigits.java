@@ -16,7 +16,7 @@ final class EightDigits {
         return length(others(eight));
     }
 
-    /** The highest bit of each byte that is not a digit; behind a non-ASCII byte it may be set for digits too. */
+    /** The highest bit of each byte that is not a digit; after a non-ASCII byte it may be set for digits too. */
     static long others(long eight) {
         return ((eight + 0x7676767676767676L) | eight) & 0x8080808080808080L;
     }

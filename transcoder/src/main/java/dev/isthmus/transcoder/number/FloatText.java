@@ -31,7 +31,7 @@ final class FloatText {
      *
      * @param bits the bits of a finite float
      * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
-     * @return the index behind the last byte
+     * @return the index after the last byte
      */
     static int write(int bits, byte[] to, int at) {
         // Overwritten if there is no sign.
@@ -72,7 +72,7 @@ final class FloatText {
         return decimal((int) ShortestDecimal.within(value, least, most), exponent, to, at);
     }
 
-    /** number x ten x 2^(scale - 95), truncated; the last bit is set if any of the 31 bits behind it is. */
+    /** number x ten x 2^(scale - 95), truncated; the last bit is set if any of the 31 bits after it is. */
     private static long scaled(long number, long ten, int scale) {
         long product = Math.multiplyHigh(ten, number << scale);
         return (product >>> 31) | (((product & REST) + REST) >>> 31);

@@ -89,7 +89,7 @@ public enum HalfFloat {
      *
      * @param bits the bits of a finite value
      * @param to must have {@link DecimalText#MAX_BYTES} bytes from {@code at} on
-     * @return the index behind the last byte
+     * @return the index after the last byte
      */
     int write(short bits, byte[] to, int at) {
         int i = at;

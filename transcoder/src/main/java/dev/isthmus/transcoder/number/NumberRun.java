@@ -9,7 +9,7 @@ import io.netty.buffer.ByteBuf;
  * first other number is left to the tokenizer.
  */
 public final class NumberRun {
-    /** The bytes, of any value, that the window must have behind its end, because they may be read. */
+    /** The bytes, of any value, that the window must have after its end, because they may be read. */
     public static final int PADDING = 96;
 
     /** The maximum length of a plain number, in characters. */
@@ -52,10 +52,10 @@ public final class NumberRun {
     /**
      * Reads plain numbers that are complete in the window.
      *
-     * @param at the index behind a value
+     * @param at the index after a value
      * @param end the end of the data in the window, followed by {@link #PADDING}
      * @param to receives the elements in raw form
-     * @return the number of elements read; {@link #position()} is behind the last
+     * @return the number of elements read; {@link #position()} is after the last
      */
     public int read(byte[] window, int at, int end, ByteBuf to) {
         int count = switch (type) {
@@ -69,7 +69,7 @@ public final class NumberRun {
         return count;
     }
 
-    /** The index in the window behind the last number read. */
+    /** The index in the window after the last number read. */
     public int position() {
         return position;
     }
@@ -167,7 +167,7 @@ public final class NumberRun {
         }
     }
 
-    /** The start of the number behind the comma expected here; {@code end} if there is none. */
+    /** The start of the number after the comma expected here; {@code end} if there is none. */
     private static int begin(byte[] window, int at, int end) {
         if (at >= end || window[at] != ',') {
             return end;

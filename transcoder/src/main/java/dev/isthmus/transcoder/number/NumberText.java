@@ -22,9 +22,9 @@ public final class NumberText {
      * @param type not BYTES
      * @param data the elements in raw form
      * @param from the index of the first element
-     * @param end the index behind the last element
+     * @param end the index after the last element
      * @param first whether no comma precedes the first element
-     * @return the index behind the last element written
+     * @return the index after the last element written
      */
     public static int write(DataType type, ByteBuf data, int from, int end, boolean first, ByteBuf out) {
         int size = type.size();

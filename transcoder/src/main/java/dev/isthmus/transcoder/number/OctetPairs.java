@@ -37,9 +37,9 @@ final class OctetPairs {
     /**
      * Reads pairs up to the first other input.
      *
-     * @param start the index behind a value
+     * @param start the index after a value
      * @param end the end of the data in the window
-     * @return the number of elements read; {@link #position()} is behind the last
+     * @return the number of elements read; {@link #position()} is after the last
      */
     int read(byte[] window, int start, int end, byte[] to) {
         int count = 0;

@@ -2,7 +2,7 @@ package dev.isthmus.transcoder.number;
 
 /**
  * Reads an unsigned JSON number of at most 18 digits, eight bytes at a time. One instance reads one number at a time.
- * Accesses at most 80 bytes; those behind the number may have any value.
+ * Accesses at most 80 bytes; those after the number may have any value.
  */
 final class PlainNumber {
     private static final int NOT_PLAIN = -1;
@@ -34,7 +34,7 @@ final class PlainNumber {
         return DecimalConversion.toDouble(significand, exponent);
     }
 
-    /** Reads a number; returns the index behind it, or -1 if there is none or it is not plain. */
+    /** Reads a number; returns the index after it, or -1 if there is none or it is not plain. */
     int read(byte[] window, int start) {
         int at;
         if (window[start + 1] == '.') {
@@ -56,7 +56,7 @@ final class PlainNumber {
     }
 
     /**
-     * Reads an integer without leading zeros; returns the index behind it, or -1 if there is none or it is not plain.
+     * Reads an integer without leading zeros; returns the index after it, or -1 if there is none or it is not plain.
      */
     int readInteger(byte[] window, int start) {
         long eight = EightDigits.read(window, start);
@@ -74,7 +74,7 @@ final class PlainNumber {
         return further < 8 ? start + 8 + further : more(window, start + 16, DecimalConversion.MAX_DIGITS - 16);
     }
 
-    /** Reads the digits behind the point. */
+    /** Reads the digits after the point. */
     private int fraction(byte[] window, int start, int before) {
         long first = EightDigits.read(window, start);
         int digits = EightDigits.count(first);
@@ -97,7 +97,7 @@ final class PlainNumber {
         return end < 0 ? withoutZeros(window, start, before) : end;
     }
 
-    /** Reads the digits behind the point if only leading zeros make them too many. */
+    /** Reads the digits after the point if only leading zeros make them too many. */
     private int withoutZeros(byte[] window, int start, int before) {
         if (before > 0) {
             return NOT_PLAIN;

@@ -1,7 +1,7 @@
 package dev.isthmus.transcoder.number;
 
 /**
- * Reads floats with one digit before the point and up to 23 behind it, each after a comma and at most one space. Most
+ * Reads floats with one digit before the point and up to 23 after it, each after a comma and at most one space. Most
  * floats of tensors have this form, with 7, 8, 16 or 17 digits; there is no branch on the number of digits, which would
  * be mispredicted half of the time. Stops at anything else.
  */
@@ -15,7 +15,7 @@ final class UnitFloats {
     private static final long EIGHT_DIGITS = 100_000_000;
     private static final int FIRST = 0x80;
 
-    /** The smallest significand behind which digits may be truncated. */
+    /** The smallest significand after which digits may be truncated. */
     private static final long LEAST_CUT = 100_000_000_000_000L;
 
     /** The maximum error of the double in ulps: 90 for truncated digits, and three roundings. */
@@ -27,11 +27,11 @@ final class UnitFloats {
     /**
      * Reads numbers up to the first of another form.
      *
-     * @param start the index behind a value
+     * @param start the index after a value
      * @param end the end of the data in the window
      * @param to receives the elements in raw form
      * @param before the elements it already has
-     * @return the elements it has now; {@link #position()} is behind the last
+     * @return the elements it has now; {@link #position()} is after the last
      */
     int read(byte[] window, int start, int end, byte[] to, int before) {
         int most = to.length / Float.BYTES;
@@ -67,7 +67,7 @@ final class UnitFloats {
         return position;
     }
 
-    /** Reads the digits behind the point; returns the index behind them. */
+    /** Reads the digits after the point; returns the index after them. */
     private int fraction(byte[] window, int start, int whole) {
         long first = EightDigits.read(window, start);
         long second = EightDigits.read(window, start + 8);
@@ -81,7 +81,7 @@ final class UnitFloats {
         return digits > 0 ? start + digits : NOT_PLAIN;
     }
 
-    /** Reads the digits behind the first eight: eight more, and some that are truncated. */
+    /** Reads the digits after the first eight: eight more, and some that are truncated. */
     private int further(byte[] window, int start, long second, long before) {
         long others = EightDigits.others(second);
         long significand = before * EIGHT_DIGITS + EightDigits.value(EightDigits.before(second, others));

@@ -109,7 +109,7 @@ public final class RawRequest {
     }
 
     /**
-     * Validates the next bytes behind the head.
+     * Validates the next bytes after the head.
      *
      * @param part borrowed
      * @throws OipException if they are not the raw contents that the head requires

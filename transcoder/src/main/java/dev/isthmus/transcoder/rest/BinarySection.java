@@ -5,7 +5,7 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 
-/** The bytes behind the JSON: assigns them, uncopied and in order, to the tensors that announced them. */
+/** The bytes after the JSON: assigns them, uncopied and in order, to the tensors that announced them. */
 final class BinarySection {
     private final TensorCheck check;
     private final List<TensorBuilder> tensors;

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads an object with parameters (the message, a tensor, a requested output), from behind its opening brace. */
+/** Reads an object with parameters (the message, a tensor, a requested output), from after its opening brace. */
 abstract class ObjectReader implements ValueReader {
     private final ReaderSettings settings;
     private final Set<String> keys = new HashSet<>();

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The form in which a REST client requests its outputs: JSON, or binary data behind the JSON. Set by the request's
+ * The form in which a REST client requests its outputs: JSON, or binary data after the JSON. Set by the request's
  * parameter {@code binary_data_output} and the outputs' parameter {@code binary_data}, which takes precedence (binary
  * tensor data extension).
  *

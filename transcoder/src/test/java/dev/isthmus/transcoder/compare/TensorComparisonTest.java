@@ -30,7 +30,7 @@ class TensorComparisonTest {
     private static final ByteBufAllocator ALLOCATOR = ByteBufAllocator.DEFAULT;
     static final List<Samples> SAMPLES = Samples.ALL;
 
-    /** Buffer layouts of the same bytes, each behind bytes that do not belong to the tensor. */
+    /** Buffer layouts of the same bytes, each after bytes that do not belong to the tensor. */
     private static final List<Function<byte[], ByteBuf>> LAYOUTS = List.of(
             raw -> ALLOCATOR.heapBuffer().writeZero(3).skipBytes(3).writeBytes(raw),
             raw -> ALLOCATOR.directBuffer().writeZero(3).skipBytes(3).writeBytes(raw),

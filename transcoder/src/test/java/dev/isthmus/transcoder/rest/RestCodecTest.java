@@ -544,7 +544,7 @@ class RestCodecTest {
         assertThat(doubles("0." + zeros + "1e" + length)).containsExactly(0.1);
         assertThat(doubles("1" + zeros + "e-" + length)).containsExactly(1.0);
         assertThat(doubles("1." + zeros + "1")).containsExactly(1.0);
-        // Next to the midpoint of two doubles, by a digit far behind.
+        // Next to the midpoint of two doubles, by a digit far after.
         String middle = new java.math.BigDecimal(1)
                 .add(new java.math.BigDecimal(Math.scalb(1.0, -53)))
                 .toPlainString();

@@ -49,7 +49,7 @@ REFUSALS = [
     refusal(
         "strict-contents", "R18 R12: contents are of the datatype's field, in its range, as many as the shape says; raw or not: "
         "INVALID_ARGUMENT. Servers wrap around, take what they find, or fail inside",
-        r"a value of U?INT8 is expected, got 300|goes into \w+_contents, got|has raw contents only|needs \d+ (elements|bytes), got"
+        r"a value of U?INT8 is expected, got 300|belongs in \w+_contents, got|has raw contents only|needs \d+ (elements|bytes), got"
         r"|contents and raw contents are both given|one entry for each of the \d+ inputs is expected"
         r"|is not defined by the protocol$|negative dimension|BYTES element \d+ has a length",
         grpc="typed_fp16_in_fp32_contents typed_uint8_overflow typed_int8_overflow typed_wrong_field typed_two_fields "

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Cuda(boolean built, int devices, Predicate<String> loads) {
     /** For sessions that run on the CPU anyway; CUDA is not probed. */
-    static final Cuda UNASKED = new Cuda(false, 0, library -> false);
+    static final Cuda NOT_PROBED = new Cuda(false, 0, library -> false);
 
     /** The system libraries that the provider's library needs, by their Linux names: the driver and CUDA 12. */
     private static final List<String> NEEDED =

@@ -44,7 +44,7 @@ final class Devices {
      * @throws OrtException if the opener fails because of the model
      */
     static Placed place(ModelRef model, String device, Opener opener) throws OrtException {
-        return place(model, device, device.equals("cpu") ? Cuda.UNASKED : Cuda.found(), opener);
+        return place(model, device, device.equals("cpu") ? Cuda.NOT_PROBED : Cuda.found(), opener);
     }
 
     static Placed place(ModelRef model, String device, Cuda cuda, Opener opener) throws OrtException {
@@ -54,7 +54,7 @@ final class Devices {
         }
         return switch (device) {
             case "cpu" -> open(DevicePlacement.CPU, opener);
-            case "auto" -> anywhere(model, cuda, opener);
+            case "auto" -> auto(model, cuda, opener);
             default ->
                 throw new OipException(
                         ErrorCode.FAILED_PRECONDITION, "device '" + device + "': cpu, gpu:N or auto is expected");
@@ -85,7 +85,7 @@ final class Devices {
                 ErrorCode.FAILED_PRECONDITION, "device gpu:" + number + " is not available: " + missing, failure);
     }
 
-    private static Placed anywhere(ModelRef model, Cuda cuda, Opener opener) throws OrtException {
+    private static Placed auto(ModelRef model, Cuda cuda, Opener opener) throws OrtException {
         if (!cuda.built()) {
             LOG.info("model {} runs on the CPU: {}", model, cuda.missing(0, null));
             return open(DevicePlacement.CPU, opener);

@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Set;
 
 /** Finds the address of a buffer's memory if it is contiguous and direct. */
-@SuppressWarnings("restricted") // parts of one memory are joined by their addresses
+@SuppressWarnings("restricted") // accesses memory by address
 final class NativeMemory {
     /** The whole address space, to access memory by its address. */
     static final MemorySegment ALL = MemorySegment.NULL.reinterpret(Long.MAX_VALUE);

@@ -17,7 +17,7 @@ import java.lang.invoke.MethodType;
  *
  * <p>Based on the sources of ONNX Runtime 1.29 ({@code OnnxRuntime}, {@code OrtSession}, {@code struct OrtApi}).
  */
-@SuppressWarnings("restricted") // foreign functions are what this class is for
+@SuppressWarnings("restricted") // calls foreign functions
 final class OrtAccess {
     private static final int LOG_WARNING = 2;
     private static final MethodHandle SESSION;

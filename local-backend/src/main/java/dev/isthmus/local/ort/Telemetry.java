@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * reports the process, each session and each failed run to the vendor on its own threads, and buffers unsent reports in
  * memory. The environment variable ORT_DISABLE_TELEMETRY=0 keeps telemetry enabled.
  */
-@SuppressWarnings("restricted") // Java cannot change its own process's environment
+@SuppressWarnings("restricted") // calls setenv, which Java does not offer
 final class Telemetry {
     /** Read by the library when it is loaded. */
     static final String VARIABLE = "ORT_DISABLE_TELEMETRY";

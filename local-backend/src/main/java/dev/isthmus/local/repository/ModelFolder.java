@@ -155,7 +155,7 @@ record ModelFolder(RepositoryRoot root, Path place) {
             if (onnx == null || !Files.exists(onnx)) {
                 refused.put(
                         version,
-                        "there is no such version: '" + root.name(place) + "/" + version + "/"
+                        "the version does not exist: '" + root.name(place) + "/" + version + "/"
                                 + Objects.requireNonNullElse(file.file(), FILE) + "' is expected");
                 continue;
             }

@@ -29,7 +29,7 @@ final class LowPriorityThread {
     }
 
     /** Lowers the calling thread's priority; a failure is only logged. */
-    @SuppressWarnings("restricted") // ONNX Runtime needs native access, too.
+    @SuppressWarnings("restricted") // ONNX Runtime requires native access anyway
     static void lower() {
         if (!possible()) {
             return;

@@ -84,7 +84,7 @@ final class Worker implements Runnable {
         if (outputs != null) {
             run.answer(outputs);
         } else if (failure != null && run.fail(failure) && failure.code() == ErrorCode.INTERNAL) {
-            LOG.error("run of model {}", model.ref(), failure);
+            LOG.error("run of model {} failed", model.ref(), failure);
         }
     }
 

@@ -133,7 +133,7 @@ public final class Translation implements AutoCloseable {
         request.parameters().forEach((name, value) -> input.addProperty(name, TranslatorParameters.text(value)));
         request.inputs().forEach(tensor -> input.add(tensor.name(), arrays.array(tensor)));
         try {
-            return some(translator.processInput(context, input));
+            return requireResult(translator.processInput(context, input));
         } catch (TranslateException | IllegalArgumentException refused) {
             String reason = refused.getMessage() == null ? "its translator rejected the request" : refused.getMessage();
             throw new OipException(ErrorCode.INVALID_ARGUMENT, prefix() + reason, refused);
@@ -188,7 +188,7 @@ public final class Translation implements AutoCloseable {
     private Output output(TranslatorContext context, NDList outputs) {
         Output output;
         try {
-            output = some(translator.processOutput(context, outputs));
+            output = requireResult(translator.processOutput(context, outputs));
         } catch (Throwable fault) {
             throw failed("processOutput", fault);
         }
@@ -207,7 +207,7 @@ public final class Translation implements AutoCloseable {
         }
     }
 
-    private static <T> T some(@Nullable T made) {
+    private static <T> T requireResult(@Nullable T made) {
         if (made == null) {
             throw new IllegalStateException("the translator returned null");
         }
@@ -264,7 +264,7 @@ public final class Translation implements AutoCloseable {
         try {
             jar.close();
         } catch (UncheckedIOException e) {
-            LOG.warn("the jars of model {} stay open", model.getName(), e);
+            LOG.warn("the jars of model {} could not be closed", model.getName(), e);
         }
     }
 }

@@ -44,7 +44,7 @@ public record TranslatorSource(
     }
 
     Path folder() {
-        return Objects.requireNonNull(jars.getFirst().toAbsolutePath().getParent(), "a jar lies in a folder");
+        return Objects.requireNonNull(jars.getFirst().toAbsolutePath().getParent(), "a jar has a parent folder");
     }
 
     private static void requireKnown(TensorMetadata tensor) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The build's own runtime, and the messages for GPUs that are not available. */
 class DevicesTest {
     private static final ModelRef MODEL = new ModelRef("simple", "1");
-    private static final Cuda NO_CUDA = Cuda.UNASKED;
+    private static final Cuda NO_CUDA = Cuda.NOT_PROBED;
 
     private static byte[] onnx;
     private static OrtEnvironment environment;

@@ -90,7 +90,7 @@ class ModelRepositoryTest {
         assertThat(model.sources()).containsOnlyKeys(1L);
         assertThat(model.refused())
                 .containsOnlyKeys(3L)
-                .containsValue("there is no such version: 'iris/3/model.onnx' is expected");
+                .containsValue("the version does not exist: 'iris/3/model.onnx' is expected");
     }
 
     @Test

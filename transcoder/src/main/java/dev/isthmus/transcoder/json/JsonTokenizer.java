@@ -151,7 +151,7 @@ public final class JsonTokenizer {
                 return JsonToken.END;
             }
             if (last) {
-                throw failure("the document ends too early");
+                throw failure("the document is incomplete");
             }
             return JsonToken.NEED_MORE;
         }

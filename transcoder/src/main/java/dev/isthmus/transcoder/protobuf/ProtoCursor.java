@@ -201,7 +201,7 @@ final class ProtoCursor {
             case GROUP -> skipGroup(field(tag));
             case END_GROUP -> throw malformed("group " + field(tag) + " ends without having begun");
             case FIXED32 -> advance(Integer.BYTES);
-            default -> throw malformed("there is no wire type " + wireType(tag));
+            default -> throw malformed("wire type " + wireType(tag) + " is unknown");
         }
     }
 

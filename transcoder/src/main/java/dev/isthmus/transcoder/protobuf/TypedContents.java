@@ -136,7 +136,7 @@ final class TypedContents {
             if (ProtoCursor.field(tag) != wanted) {
                 throw check.failure(
                         name,
-                        "datatype " + type + " goes into " + name(wanted) + ", got " + name(ProtoCursor.field(tag)));
+                        "datatype " + type + " belongs in " + name(wanted) + ", got " + name(ProtoCursor.field(tag)));
             }
             if (wanted != BYTES && tag == (wanted << 3 | ProtoCursor.BYTES)) {
                 ProtoCursor packed = contents.nested();

@@ -72,7 +72,7 @@ class JsonCheckTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             x                            | malformed JSON
-            {                            | ends too early
+            {                            | is incomplete  
             {} x                         | the document is followed by more data
             {}{}                         | the document is followed by more data
             []                           | an object is expected
@@ -82,8 +82,8 @@ class JsonCheckTest {
             {"a":01}                     | malformed JSON
             {"a":NaN}                    | got NAN
             {"a":[-Infinity]}            | got NEGATIVE_INFINITY
-            {"a":"\\ud800"}              | half a surrogate pair
-            {"\\udc00":1}                | half a surrogate pair
+            {"a":"\\ud800"}              | an unpaired surrogate
+            {"\\udc00":1}                | an unpaired surrogate
             {"a":"\\x"}                  | unknown escape
             {"a":1,"a":2}                | key 'a' is given twice
             {"b":{"a":1,"\\u0061":2}}    | key 'a' is given twice
@@ -113,8 +113,8 @@ class JsonCheckTest {
     void nothing_isTaken_whereABodyIsOptional() {
         byte[] nothing = {};
         assertThatCode(() -> check(JsonCheck.optional(LIMITS), nothing, 1)).doesNotThrowAnyException();
-        expectRefused("", "ends too early");
-        expectRefused(" ", "ends too early");
+        expectRefused("", "is incomplete");
+        expectRefused(" ", "is incomplete");
     }
 
     @Test

@@ -270,7 +270,7 @@ class ProtobufCodecTest {
     @Test
     void typedContents_invalid_areRefused() {
         assertThat(typedRefusal("FP32", c -> c.addIntContents(1)))
-                .isEqualTo("input 'x': datatype FP32 goes into fp32_contents, got int_contents");
+                .isEqualTo("input 'x': datatype FP32 belongs in fp32_contents, got int_contents");
         assertThat(typedRefusal("FP32", c -> c.addFp32Contents(1)))
                 .isEqualTo("input 'x': shape [2] needs 2 elements, got 1");
         assertThat(typedRefusal("UINT8", c -> c.addUintContents(300).addUintContents(1)))

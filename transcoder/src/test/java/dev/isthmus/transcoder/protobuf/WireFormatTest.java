@@ -168,8 +168,8 @@ class WireFormatTest {
 
     @Test
     void contents_ofAnotherList_areRefused() {
-        assertRefused(input("INT32", "2a 06 0a 02 01 01 10 01"), "goes into int_contents, got bool_contents");
-        assertRefused(input("INT32", "2a 04 12 02 01 02 2a 02 42 00"), "goes into int_contents, got bytes_contents");
+        assertRefused(input("INT32", "2a 06 0a 02 01 01 10 01"), "belongs in int_contents, got bool_contents");
+        assertRefused(input("INT32", "2a 04 12 02 01 02 2a 02 42 00"), "belongs in int_contents, got bytes_contents");
     }
 
     @Test

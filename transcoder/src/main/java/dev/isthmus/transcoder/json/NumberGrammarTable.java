@@ -15,7 +15,10 @@ final class NumberGrammarTable {
     private static final int MINUS = 3;
     /** A leading zero, which only a point or an exponent may follow. */
     private static final int ZERO = 4;
-    /** The same after a minus. It may not end a number: some servers read {@code -0} as an integer and lose its sign. */
+    /**
+     * A leading zero after a minus. It may not end a number: some servers read {@code -0} as an integer and lose its
+     * sign.
+     */
     private static final int MINUS_ZERO = 5;
     /** Another digit before the point. */
     private static final int INTEGER = 6;

@@ -62,8 +62,8 @@ final class ProtoCursor {
     }
 
     /**
-     * The tag of the next field, {@code number << 3 | wire type}; its value must then be read or skipped. A field with a known
-     * number and another wire type is an unknown field.
+     * The tag of the next field, {@code number << 3 | wire type}; its value must be read or skipped. A field with a
+     * known number and another wire type is an unknown field.
      */
     int tag() {
         tag = varint32();

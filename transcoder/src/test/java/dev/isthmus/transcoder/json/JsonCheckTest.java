@@ -72,7 +72,7 @@ class JsonCheckTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
             x                            | malformed JSON
-            {                            | is incomplete  
+            {                            | is incomplete
             {} x                         | the document is followed by more data
             {}{}                         | the document is followed by more data
             []                           | an object is expected

@@ -80,8 +80,8 @@ class WireFormatTest {
             end of another group        | 9b 06 a4 06                            | ends without having begun
             group without end           | 9b 06 08 01                            | ends within a field
             field 0 in a group          | 9b 06 00 00 9c 06                      | number 0
-            wire type 6                 | 9e 06                                  | no wire type 6
-            wire type 7                 | 9f 06                                  | no wire type 7
+            wire type 6                 | 9e 06                                  | wire type 6 is unknown
+            wire type 7                 | 9f 06                                  | wire type 7 is unknown
             name that is not UTF-8      | 0a 01 ff                               | not UTF-8
             surrogate in the name       | 0a 03 ed a0 80                         | not UTF-8
             fixed number cut off        | 99 06 00 00                            | ends within a field

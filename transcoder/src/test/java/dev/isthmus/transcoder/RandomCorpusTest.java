@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  */
 class RandomCorpusTest {
     private static final int MESSAGES = 100_000;
-    private static final int MOST_TENSOR_RANKS = 6;
+    private static final int MAX_TENSOR_RANKS = 6;
     private static final long SEED = Long.getLong("isthmus.corpus.seed", 20_260_101L);
 
     private final Set<String> seen = ConcurrentHashMap.newKeySet();
@@ -31,7 +31,7 @@ class RandomCorpusTest {
         IntStream.range(0, MESSAGES).parallel().forEach(this::check);
         assertThat(seen)
                 .as("kinds of tensor and of parameter in the corpus")
-                .hasSize(DataType.values().length * MOST_TENSOR_RANKS + 5);
+                .hasSize(DataType.values().length * MAX_TENSOR_RANKS + 5);
     }
 
     private void check(int index) {

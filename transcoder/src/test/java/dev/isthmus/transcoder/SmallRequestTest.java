@@ -43,13 +43,13 @@ class SmallRequestTest {
     private final ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private long bytesOf(Runnable once) {
-        long least = Long.MAX_VALUE;
+        long min = Long.MAX_VALUE;
         for (int i = 0; i < ROUNDS; i++) {
             long before = threads.getCurrentThreadAllocatedBytes();
             once.run();
-            least = Math.min(least, threads.getCurrentThreadAllocatedBytes() - before);
+            min = Math.min(min, threads.getCurrentThreadAllocatedBytes() - before);
         }
-        return least;
+        return min;
     }
 
     private static InferRequest read() {

@@ -222,9 +222,9 @@ final class ConfigPbtxt {
         };
     }
 
-    private static int within(String field, int value, int most) {
-        if (value < 0 || value > most) {
-            throw refused(field + " from 0 to " + most + " is expected, got " + value);
+    private static int within(String field, int value, int max) {
+        if (value < 0 || value > max) {
+            throw refused(field + " from 0 to " + max + " is expected, got " + value);
         }
         return value;
     }

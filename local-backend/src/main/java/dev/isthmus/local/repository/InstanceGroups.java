@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param device the device; null for the backend's
  */
 record InstanceGroups(int count, @Nullable String device) {
-    private static final int MOST = 1024;
+    private static final int MAX = 1024;
     private static final int MAX_GPU = 255;
 
     /** @param ignored receives the fields that have no effect */
@@ -26,13 +26,13 @@ record InstanceGroups(int count, @Nullable String device) {
             if (!Objects.equals(device, device(group, ignored))) {
                 ignored.add("instance_group.kind of all but the first group");
             }
-            if (group.getCount() < 0 || group.getCount() > MOST) {
+            if (group.getCount() < 0 || group.getCount() > MAX) {
                 throw ConfigPbtxt.refused(
-                        "instance_group: count from 0 to " + MOST + " is expected, got " + group.getCount());
+                        "instance_group: count from 0 to " + MAX + " is expected, got " + group.getCount());
             }
             count += Math.max(group.getCount(), 1);
         }
-        return new InstanceGroups((int) Math.min(count, MOST), device);
+        return new InstanceGroups((int) Math.min(count, MAX), device);
     }
 
     private static @Nullable String device(ModelInstanceGroup group, List<String> ignored) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 record BatchKey(int rows, int hash) {
 
     /** The key of a request whose inputs have the batch as their first dimension; null for one that must run alone. */
-    static @Nullable BatchKey of(InferRequest request, int most) {
+    static @Nullable BatchKey of(InferRequest request, int max) {
         List<Tensor> inputs = request.inputs();
         long rows = inputs.isEmpty() ? 0 : inputs.getFirst().shape().extent(0);
         int hash = 1;
@@ -34,7 +34,7 @@ record BatchKey(int rows, int hash) {
         for (int i = 0; i < request.outputs().size(); i++) {
             hash = 31 * hash + request.outputs().get(i).name().hashCode();
         }
-        return rows < 1 || rows >= most ? null : new BatchKey((int) rows, hash);
+        return rows < 1 || rows >= max ? null : new BatchKey((int) rows, hash);
     }
 
     /** Whether two requests may share a run. */

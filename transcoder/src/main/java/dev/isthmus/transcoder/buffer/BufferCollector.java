@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class BufferCollector {
     private final ByteBufAllocator allocator;
-    private final int mostParts;
+    private final int maxParts;
     private @Nullable CompositeByteBuf before;
     private @Nullable ByteBuf last;
     /** Whether the last part is a copy of small parts with spare capacity. */
@@ -29,12 +29,12 @@ public final class BufferCollector {
     }
 
     /**
-     * @param mostParts the number of parts that are consolidated into one, because Netty copies a buffer of many parts
+     * @param maxParts the number of parts that are consolidated into one, because Netty copies a buffer of many parts
      *     when it is written
      */
-    public BufferCollector(ByteBufAllocator allocator, int mostParts) {
+    public BufferCollector(ByteBufAllocator allocator, int maxParts) {
         this.allocator = allocator;
-        this.mostParts = mostParts;
+        this.maxParts = maxParts;
     }
 
     /**
@@ -107,10 +107,10 @@ public final class BufferCollector {
         CompositeByteBuf parts = before == null ? allocator.compositeBuffer(Integer.MAX_VALUE) : before;
         before = parts;
         parts.addComponent(true, part);
-        if (++uncounted == mostParts) {
+        if (++uncounted == maxParts) {
             uncounted = 0;
-            parts.consolidate(parts.numComponents() - mostParts, mostParts);
-            if (parts.numComponents() > mostParts) {
+            parts.consolidate(parts.numComponents() - maxParts, maxParts);
+            if (parts.numComponents() > maxParts) {
                 parts.consolidate();
             }
         }

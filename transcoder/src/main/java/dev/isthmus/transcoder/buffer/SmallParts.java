@@ -12,8 +12,8 @@ public final class SmallParts {
     /** Parts shorter than this are copied, in bytes. */
     public static final int SMALL = 1024;
 
-    private static final int LEAST_CAPACITY = 64;
-    private static final int MOST_CAPACITY = 2 * SMALL;
+    private static final int MIN_CAPACITY = 64;
+    private static final int MAX_CAPACITY = 2 * SMALL;
     /** A small part does not pin a read buffer larger than this, in bytes. */
     private static final int LARGE_READ = 16 * 1024;
 
@@ -25,7 +25,7 @@ public final class SmallParts {
 
     /** A buffer for {@code bytes} bytes and small parts that may follow. */
     static ByteBuf newBuffer(ByteBufAllocator allocator, int bytes) {
-        int capacity = Math.clamp(2L * bytes, LEAST_CAPACITY, MOST_CAPACITY);
+        int capacity = Math.clamp(2L * bytes, MIN_CAPACITY, MAX_CAPACITY);
         return allocator.directBuffer(capacity, capacity);
     }
 

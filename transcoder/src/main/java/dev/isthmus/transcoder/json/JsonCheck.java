@@ -14,7 +14,7 @@ import java.util.Set;
  */
 public final class JsonCheck {
     /** The maximum members of all open objects; each takes memory until its object is complete. */
-    static final int MOST_MEMBERS = 1 << 16;
+    static final int MAX_MEMBERS = 1 << 16;
 
     /** The approximate heap size of a member's name, in bytes; almost all are short. */
     private static final int NAME = 160;
@@ -25,7 +25,7 @@ public final class JsonCheck {
     private static final int FREE = 16 << 10;
 
     private final JsonTokenizer json;
-    private final long mostValues;
+    private final long maxValues;
     private final boolean optional;
     /** Whether the non-JSON tokens NaN, Infinity and -Infinity are accepted. */
     private final boolean nonFiniteTokens;
@@ -35,9 +35,9 @@ public final class JsonCheck {
     private long values;
     private boolean any;
 
-    private JsonCheck(WireLimits limits, long mostValues, boolean optional, boolean nonFiniteTokens) {
+    private JsonCheck(WireLimits limits, long maxValues, boolean optional, boolean nonFiniteTokens) {
         this.json = new JsonTokenizer(limits);
-        this.mostValues = mostValues;
+        this.maxValues = maxValues;
         this.optional = optional;
         this.nonFiniteTokens = nonFiniteTokens;
     }
@@ -56,7 +56,7 @@ public final class JsonCheck {
      * A check for a body that may be read into a tree, and so has a limited number of values; the body may be empty.
      */
     public static JsonCheck optional(WireLimits limits) {
-        return new JsonCheck(limits, MOST_MEMBERS, true, false);
+        return new JsonCheck(limits, MAX_MEMBERS, true, false);
     }
 
     /**
@@ -119,8 +119,8 @@ public final class JsonCheck {
             case START_ARRAY, END_ARRAY, NUMBER, TRUE, FALSE, NULL, NEED_MORE, END -> {}
         }
         values++;
-        if (values > mostValues) {
-            throw OipException.invalid("the body: at most " + mostValues + " values and names are accepted");
+        if (values > maxValues) {
+            throw OipException.invalid("the body: at most " + maxValues + " values and names are accepted");
         }
     }
 
@@ -129,8 +129,8 @@ public final class JsonCheck {
             throw OipException.invalid("key '" + name + "' is given twice");
         }
         members++;
-        if (members > MOST_MEMBERS) {
-            throw OipException.invalid("the body: at most " + MOST_MEMBERS + " members are accepted");
+        if (members > MAX_MEMBERS) {
+            throw OipException.invalid("the body: at most " + MAX_MEMBERS + " members are accepted");
         }
     }
 }

@@ -347,7 +347,7 @@ public final class JsonTokenizer {
             expect = Expect.COMMA_OR_END;
             return true;
         }
-        if (!numbers.refused() && !last && end - at <= NumberScanner.MOST_UNSEPARATED) {
+        if (!numbers.refused() && !last && end - at <= NumberScanner.MAX_UNSEPARATED) {
             return true;
         }
         numbers.reset();

@@ -10,17 +10,17 @@ import dev.isthmus.transcoder.number.ArrayView;
  */
 public final class NumberScanner {
     /** Longer numbers may be out of a float's range and must be read. */
-    private static final int MOST_CHARACTERS = 38;
+    private static final int MAX_CHARACTERS = 38;
 
     /** The maximum length of a skimmed number with the white space around it. */
-    static final int MOST_UNSEPARATED = 128;
+    static final int MAX_UNSEPARATED = 128;
 
     private static final long LOW = 0x7f7f_7f7f_7f7f_7f7fL;
     private static final long COMMAS = 0x2c2c_2c2c_2c2c_2c2cL;
 
     private final ArrayListener listener;
-    private final int mostLevels;
-    private final int mostBytes;
+    private final int maxLevels;
+    private final int maxBytes;
     private int state = NumberGrammarTable.OPENING;
     private int level = 1;
     /** Elements of this array, since its last inner array, that were not reported to {@link #listener} yet. */
@@ -38,13 +38,13 @@ public final class NumberScanner {
      * A scanner positioned after an array's opening bracket.
      *
      * @param listener receives the arrays and their element counts
-     * @param mostLevels the maximum nesting of arrays
-     * @param mostBytes the maximum length of a number
+     * @param maxLevels the maximum nesting of arrays
+     * @param maxBytes the maximum length of a number
      */
-    NumberScanner(ArrayListener listener, int mostLevels, int mostBytes) {
+    NumberScanner(ArrayListener listener, int maxLevels, int maxBytes) {
         this.listener = listener;
-        this.mostLevels = mostLevels;
-        this.mostBytes = mostBytes;
+        this.maxLevels = maxLevels;
+        this.maxBytes = maxBytes;
         listener.open(1);
     }
 
@@ -55,13 +55,13 @@ public final class NumberScanner {
      * @param outerDepth the depth of the tensor's object in the document
      */
     public static NumberScanner of(ArrayListener listener, WireLimits limits, int outerDepth) {
-        int mostBytes = Math.min(limits.numberLength(), MOST_CHARACTERS);
-        return new NumberScanner(listener, limits.jsonDepth() - outerDepth, mostBytes);
+        int maxBytes = Math.min(limits.numberLength(), MAX_CHARACTERS);
+        return new NumberScanner(listener, limits.jsonDepth() - outerDepth, maxBytes);
     }
 
     /** The index after the last comma or bracket in the window; {@code from} if there is none near its end. */
     static int separated(byte[] window, int from, int end) {
-        for (int i = end; i > from && i > end - MOST_UNSEPARATED; i--) {
+        for (int i = end; i > from && i > end - MAX_UNSEPARATED; i--) {
             byte c = window[i - 1];
             if (c == ',' || c == ']' || c == '[') {
                 return i;
@@ -152,7 +152,7 @@ public final class NumberScanner {
         // have started.
         elements += commas + (state == NumberGrammarTable.COMMA ? 1 : 0) - (last == NumberGrammarTable.COMMA ? 1 : 0);
         length = own;
-        state = longest > mostBytes - Long.BYTES ? NumberGrammarTable.REFUSED : last;
+        state = longest > maxBytes - Long.BYTES ? NumberGrammarTable.REFUSED : last;
         return at;
     }
 
@@ -167,7 +167,7 @@ public final class NumberScanner {
                 boolean number = NumberGrammarTable.isNumber(next);
                 elements += number && !NumberGrammarTable.isNumber(state) ? 1 : 0;
                 length = number ? length + 1 : 0;
-                state = length > mostBytes ? NumberGrammarTable.REFUSED : next;
+                state = length > maxBytes ? NumberGrammarTable.REFUSED : next;
             }
             if (closed || refused()) {
                 return at;
@@ -177,7 +177,7 @@ public final class NumberScanner {
     }
 
     private void open() {
-        if (level == mostLevels) {
+        if (level == maxLevels) {
             state = NumberGrammarTable.REFUSED;
             return;
         }

@@ -29,9 +29,9 @@ public record WireLimits(
                 bytes, jsonDepth, numberLength, stringBytes, nameBytes, tensors, parameters, sharedMemory);
     }
 
-    public WireLimits withTensors(int most) {
+    public WireLimits withTensors(int max) {
         return new WireLimits(
-                bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, most, parameters, sharedMemory);
+                bodyBytes, jsonDepth, numberLength, stringBytes, nameBytes, max, parameters, sharedMemory);
     }
 
     public WireLimits withSharedMemory(boolean allowed) {

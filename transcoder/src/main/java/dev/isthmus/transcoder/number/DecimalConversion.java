@@ -85,7 +85,7 @@ final class DecimalConversion {
      * significand times 128 bits of the power of five; 64 of those bits are usually enough to round correctly.
      */
     private static double eiselLemire(long significand, int exponent) {
-        if (exponent < FivePowers.LEAST || exponent > FivePowers.MOST) {
+        if (exponent < FivePowers.MIN || exponent > FivePowers.MAX) {
             return Double.NaN;
         }
         int shift = Long.numberOfLeadingZeros(significand);
@@ -116,16 +116,16 @@ final class DecimalConversion {
 
     /** The first 128 bits of powers of five; initialized on first use. */
     private static final class FivePowers {
-        static final int LEAST = -342;
-        static final int MOST = 308;
+        static final int MIN = -342;
+        static final int MAX = 308;
 
-        private static final long[] BITS = new long[2 * (MOST - LEAST + 1)];
+        private static final long[] BITS = new long[2 * (MAX - MIN + 1)];
 
         static {
-            for (int exponent = LEAST; exponent <= MOST; exponent++) {
+            for (int exponent = MIN; exponent <= MAX; exponent++) {
                 BigInteger bits = bits(exponent);
-                BITS[2 * (exponent - LEAST)] = bits.shiftRight(64).longValue();
-                BITS[2 * (exponent - LEAST) + 1] = bits.longValue();
+                BITS[2 * (exponent - MIN)] = bits.shiftRight(64).longValue();
+                BITS[2 * (exponent - MIN) + 1] = bits.longValue();
             }
         }
 
@@ -142,11 +142,11 @@ final class DecimalConversion {
         }
 
         static long high(int exponent) {
-            return BITS[2 * (exponent - LEAST)];
+            return BITS[2 * (exponent - MIN)];
         }
 
         static long low(int exponent) {
-            return BITS[2 * (exponent - LEAST) + 1];
+            return BITS[2 * (exponent - MIN) + 1];
         }
     }
 }

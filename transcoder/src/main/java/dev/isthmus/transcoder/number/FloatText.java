@@ -6,21 +6,21 @@ package dev.isthmus.transcoder.number;
  * of ten are enough for floats.
  */
 final class FloatText {
-    private static final int LEAST_POWER = -36;
-    private static final int MOST_POWER = 45;
+    private static final int MIN_POWER = -36;
+    private static final int MAX_POWER = 45;
     /** The fractional bits of a scaled number. */
     private static final long REST = 0x7fff_ffffL;
 
-    /** 10^n, for n from LEAST_POWER, scaled to 63 bits and rounded up. */
-    private static final long[] POWERS = new long[MOST_POWER - LEAST_POWER + 1];
+    /** 10^n, for n from MIN_POWER, scaled to 63 bits and rounded up. */
+    private static final long[] POWERS = new long[MAX_POWER - MIN_POWER + 1];
 
     private static final long[] TENS = {
         1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000
     };
 
     static {
-        for (int n = LEAST_POWER; n <= MOST_POWER; n++) {
-            POWERS[n - LEAST_POWER] = ShortestDecimal.power(n, 63).longValueExact();
+        for (int n = MIN_POWER; n <= MAX_POWER; n++) {
+            POWERS[n - MIN_POWER] = ShortestDecimal.power(n, 63).longValueExact();
         }
     }
 
@@ -64,12 +64,12 @@ final class FloatText {
         // Four times the interval's bounds and the float, divided by 10^exponent: truncated integers, with the last bit
         // set if inexact.
         int scale = power + ShortestDecimal.log2OfPower10(-exponent) + 33;
-        long ten = POWERS[-exponent - LEAST_POWER];
+        long ten = POWERS[-exponent - MIN_POWER];
         long middle = 4L * significand;
         long value = scaled(middle, ten, scale);
-        long least = scaled(narrow ? middle - 1 : middle - 2, ten, scale) + odd;
-        long most = scaled(middle + 2, ten, scale) - odd;
-        return decimal((int) ShortestDecimal.within(value, least, most), exponent, to, at);
+        long min = scaled(narrow ? middle - 1 : middle - 2, ten, scale) + odd;
+        long max = scaled(middle + 2, ten, scale) - odd;
+        return decimal((int) ShortestDecimal.within(value, min, max), exponent, to, at);
     }
 
     /** number x ten x 2^(scale - 95), truncated; the last bit is set if any of the 31 bits after it is. */

@@ -11,14 +11,14 @@ public enum HalfFloat {
     BF16(7, -133);
 
     private final int fractionBits;
-    private final int leastPower;
+    private final int minPower;
     private final int fraction;
     private final int infinity;
 
-    /** @param leastPower the exponent of two of the smallest value */
-    HalfFloat(int fractionBits, int leastPower) {
+    /** @param minPower the exponent of two of the smallest value */
+    HalfFloat(int fractionBits, int minPower) {
         this.fractionBits = fractionBits;
-        this.leastPower = leastPower;
+        this.minPower = minPower;
         this.fraction = (1 << fractionBits) - 1;
         this.infinity = 0x7fff & ~fraction;
     }
@@ -99,9 +99,9 @@ public enum HalfFloat {
         int below = bits & fraction;
         int biased = (bits & infinity) >>> fractionBits;
         if (biased == 0) {
-            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, leastPower, false, to, i);
+            return below == 0 ? DecimalText.zero(to, i) : FloatText.shortest(below, minPower, false, to, i);
         }
         int significand = below | 1 << fractionBits;
-        return FloatText.shortest(significand, leastPower + biased - 1, below == 0 && biased > 1, to, i);
+        return FloatText.shortest(significand, minPower + biased - 1, below == 0 && biased > 1, to, i);
     }
 }

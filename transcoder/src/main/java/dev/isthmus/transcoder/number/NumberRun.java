@@ -22,7 +22,7 @@ public final class NumberRun {
     private static final int MIXED = 16;
 
     private final DataType type;
-    private final int most;
+    private final int maxElements;
     private final byte[] elements;
     private final PlainNumber number = new PlainNumber();
     private final UnitFloats units = new UnitFloats();
@@ -37,8 +37,8 @@ public final class NumberRun {
      */
     public NumberRun(DataType type, long expected) {
         this.type = type;
-        this.most = Math.clamp(expected, 1, ELEMENTS);
-        this.elements = new byte[most * type.size()];
+        this.maxElements = Math.clamp(expected, 1, ELEMENTS);
+        this.elements = new byte[maxElements * type.size()];
     }
 
     /** Whether numbers of this type are supported. */
@@ -80,9 +80,9 @@ public final class NumberRun {
         position = start;
         do {
             int known = units.read(window, position, end, elements, count);
-            until = Math.min(most, known + MIXED);
+            until = Math.min(maxElements, known + MIXED);
             count = anyFloats(window, units.position(), end, known, until);
-        } while (count == until && count < most);
+        } while (count == until && count < maxElements);
         return count;
     }
 
@@ -112,7 +112,7 @@ public final class NumberRun {
     private int doubles(byte[] window, int start, int end) {
         int count = 0;
         int at = start;
-        while (count < most) {
+        while (count < maxElements) {
             int begin = begin(window, at, end);
             int sign = window[begin] == '-' ? 1 : 0;
             int next = number.read(window, begin + sign);
@@ -142,7 +142,7 @@ public final class NumberRun {
         long largest = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
         int count = before;
         int at = start;
-        while (count < most) {
+        while (count < maxElements) {
             int begin = begin(window, at, end);
             int sign = signed && window[begin] == '-' ? 1 : 0;
             int next = number.readInteger(window, begin + sign);

@@ -111,9 +111,9 @@ final class PlainNumber {
     }
 
     /** Reads more digits, eight at a time. */
-    private int more(byte[] window, int start, int most) {
+    private int more(byte[] window, int start, int max) {
         int at = start;
-        int left = most;
+        int left = max;
         int digits;
         do {
             long eight = EightDigits.read(window, at);

@@ -39,17 +39,17 @@ final class ShortestDecimal {
      * bit set if inexact.
      *
      * @param value the number to write
-     * @param least the smallest number that reads back to it
-     * @param most the largest number that reads back to it
+     * @param min the smallest number that reads back to it
+     * @param max the largest number that reads back to it
      */
-    static long within(long value, long least, long most) {
+    static long within(long value, long min, long max) {
         // Zeros and ones instead of branches, which would be mispredicted too often.
         long down = value >>> 2;
         long ten = down / 10 * 10;
-        long lowTen = atMost(least, ten << 2);
-        long highTen = atMost((ten + 10) << 2, most);
-        long low = atMost(least, down << 2);
-        long high = atMost((down + 1) << 2, most);
+        long lowTen = atMost(min, ten << 2);
+        long highTen = atMost((ten + 10) << 2, max);
+        long low = atMost(min, down << 2);
+        long high = atMost((down + 1) << 2, max);
         long one = low ^ high;
         long nearer = ((value & 3) + (down & 1) + 1) >>> 2;
         long chosen = down + ((high & one) | (nearer & ~one));

@@ -16,7 +16,7 @@ final class UnitFloats {
     private static final int FIRST = 0x80;
 
     /** The smallest significand after which digits may be truncated. */
-    private static final long LEAST_CUT = 100_000_000_000_000L;
+    private static final long MIN_CUT = 100_000_000_000_000L;
 
     /** The maximum error of the double in ulps: 90 for truncated digits, and three roundings. */
     private static final int MAX_ERROR = 128;
@@ -34,10 +34,10 @@ final class UnitFloats {
      * @return the elements it has now; {@link #position()} is after the last
      */
     int read(byte[] window, int start, int end, byte[] to, int before) {
-        int most = to.length / Float.BYTES;
+        int maxElements = to.length / Float.BYTES;
         int count = before;
         int at = start;
-        while (count < most && at + LOOKED_AT <= end) {
+        while (count < maxElements && at + LOOKED_AT <= end) {
             long head = (long) ArrayView.LONGS.get(window, at);
             int begin = at + 1;
             if ((head & 0xffff) == COMMA_SPACE) {
@@ -89,7 +89,7 @@ final class UnitFloats {
         // None unless eight digits precede them.
         long third = EightDigits.others(EightDigits.read(window, start + 8)) | ((others | -others) >>> 63 << 7);
         int cut = EightDigits.length(third);
-        boolean exact = cut == 0 || significand >= LEAST_CUT;
+        boolean exact = cut == 0 || significand >= MIN_CUT;
         return exact && cut < 8 ? start + EightDigits.length(others) + cut : NOT_PLAIN;
     }
 }

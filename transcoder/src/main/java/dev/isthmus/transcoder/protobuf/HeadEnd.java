@@ -14,9 +14,9 @@ public final class HeadEnd {
     public static final int NONE = -2;
 
     /** The maximum length of a head, in bytes. */
-    private static final int MOST = 64 << 10;
+    private static final int MAX = 64 << 10;
 
-    private static final int MOST_SHIFT = 63;
+    private static final int MAX_SHIFT = 63;
 
     private int field;
     private int at;
@@ -29,7 +29,7 @@ public final class HeadEnd {
      * @return the length of the head, once the start of the raw contents is received
      */
     public int in(ByteBuf begun) {
-        while (field <= MOST) {
+        while (field <= MAX) {
             at = field;
             int failed = read(begun);
             if (failed != 0) {
@@ -59,7 +59,7 @@ public final class HeadEnd {
                 if (failed != 0) {
                     return failed;
                 }
-                if (number < 0 || number > MOST) {
+                if (number < 0 || number > MAX) {
                     return NONE;
                 }
                 at += (int) number;
@@ -74,7 +74,7 @@ public final class HeadEnd {
     /** Reads the varint at {@link #at} and advances; returns 0 if it is complete. */
     private int read(ByteBuf begun) {
         number = 0;
-        for (int shift = 0; shift <= MOST_SHIFT; shift += 7) {
+        for (int shift = 0; shift <= MAX_SHIFT; shift += 7) {
             if (at >= begun.readableBytes()) {
                 return NOT_YET;
             }

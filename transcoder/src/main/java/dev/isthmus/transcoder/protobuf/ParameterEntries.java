@@ -25,7 +25,7 @@ final class ParameterEntries {
      * The maximum entries of one message including its tensors: each takes about 200 bytes of heap, which are not
      * counted.
      */
-    private static final int MOST = 1 << 16;
+    private static final int MAX = 1 << 16;
 
     private final TensorCheck check;
     private final WireLimits limits;
@@ -51,8 +51,8 @@ final class ParameterEntries {
      */
     Map<String, Parameter> read(ProtoCursor entry, Map<String, Parameter> before) {
         entries++;
-        if (entries > MOST) {
-            throw new OipException(check.code(), "parameters: at most " + MOST + " are accepted in one message");
+        if (entries > MAX) {
+            throw new OipException(check.code(), "parameters: at most " + MAX + " are accepted in one message");
         }
         String key = "";
         Parameter value = UNSET;

@@ -18,7 +18,7 @@ public final class RawRequest {
     /** The tag of raw_input_contents. */
     static final int TAG = 7 << 3 | ProtoCursor.BYTES;
 
-    private static final int MOST_SHIFT = 63;
+    private static final int MAX_SHIFT = 63;
 
     private final int headLength;
     private final long length;
@@ -131,7 +131,7 @@ public final class RawRequest {
 
     /** Adds a byte of a field's tag or length. */
     private void add(byte b) {
-        if (shift > MOST_SHIFT) {
+        if (shift > MAX_SHIFT) {
             throw invalid("malformed protobuf message: a varint has more than ten bytes");
         }
         number |= (long) (b & 0x7f) << shift;

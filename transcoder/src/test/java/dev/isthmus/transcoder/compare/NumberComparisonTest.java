@@ -113,8 +113,8 @@ class NumberComparisonTest {
         "INT8, -128, 127, 255", "INT16, -32768, 32767, 65535", "INT32, -2147483648, 2147483647, 4294967295",
         "FP16, -65504, 65504, 131008", "FP32, -3.4028235E38, 3.4028235E38, 6.805647E38"
     })
-    void edgesOfTheRange_areOrderedAndSubtracted(DataType type, double least, double greatest, double difference) {
-        Numbers numbers = compared(type, Shape.of(2, 2), of(least, greatest, 0, 1), of(greatest, least, 0, 1));
+    void edgesOfTheRange_areOrderedAndSubtracted(DataType type, double min, double max, double difference) {
+        Numbers numbers = compared(type, Shape.of(2, 2), of(min, max, 0, 1), of(max, min, 0, 1));
         assertThat(numbers.maxDifference()).isEqualTo(difference, within(difference * 1e-7));
         assertThat(numbers.sameArgmax()).isEqualTo(0.5);
     }
@@ -128,9 +128,9 @@ class NumberComparisonTest {
         Numbers widest = compared(DataType.INT64, Shape.of(1), longs(Long.MIN_VALUE), longs(Long.MAX_VALUE));
         assertThat(widest.maxDifference()).isEqualTo(0x1p64);
         assertThat(widest.cosine()).isEqualTo(-1);
-        Numbers least =
+        Numbers rows =
                 compared(DataType.INT64, Shape.of(2), longs(Long.MIN_VALUE, Long.MIN_VALUE), longs(Long.MIN_VALUE, 0));
-        assertThat(least.sameArgmax()).isZero();
+        assertThat(rows.sameArgmax()).isZero();
     }
 
     @Test

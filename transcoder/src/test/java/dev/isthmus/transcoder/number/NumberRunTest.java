@@ -121,11 +121,11 @@ class NumberRunTest {
             }
             boolean signed = type.name().startsWith("INT");
             int bits = 8 * type.size();
-            long most = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
+            long max = signed ? (1L << (bits - 1)) - 1 : bits == 64 ? Long.MAX_VALUE : (1L << bits) - 1;
             for (long edge : edges) {
-                assertThat(read(type, "," + edge + ",1]")).isEqualTo(edge <= most ? List.of(edge, 1L) : List.of());
+                assertThat(read(type, "," + edge + ",1]")).isEqualTo(edge <= max ? List.of(edge, 1L) : List.of());
                 assertThat(read(type, ",-" + edge + "]"))
-                        .isEqualTo(signed && edge <= most ? List.of(-edge) : List.of());
+                        .isEqualTo(signed && edge <= max ? List.of(-edge) : List.of());
             }
         }
     }

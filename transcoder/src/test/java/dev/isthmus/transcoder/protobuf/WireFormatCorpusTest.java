@@ -258,15 +258,15 @@ class WireFormatCorpusTest {
         return varint((long) field.getNumber() << 3 | wireType, 5);
     }
 
-    /** Occasionally longer than necessary, but at most {@code most} bytes. */
-    private ByteString varint(long value, int most) {
+    /** Occasionally longer than necessary, but at most {@code max} bytes. */
+    private ByteString varint(long value, int max) {
         ByteString.Output out = ByteString.newOutput();
         long rest = value;
         while ((rest & ~0x7fL) != 0) {
             out.write((int) (rest & 0x7f) | 0x80);
             rest >>>= 7;
         }
-        int longer = random.nextInt(30) == 0 ? random.nextInt(most - out.size()) : 0;
+        int longer = random.nextInt(30) == 0 ? random.nextInt(max - out.size()) : 0;
         out.write((int) rest | (longer > 0 ? 0x80 : 0));
         for (; longer > 0; longer--) {
             out.write(longer > 1 ? 0x80 : 0);

@@ -577,9 +577,9 @@ class RestCodecTest {
 
     @Test
     void numberOfMoreCharactersThanTheLimit_isRefused() {
-        String most = "1." + "0".repeat((1 << 20) - 2);
-        assertThat(doubles(most)).containsExactly(1.0);
-        assertThat(failure(input(number("FP64", most + "0")).getBytes(UTF_8), RestBody.ALL_JSON))
+        String max = "1." + "0".repeat((1 << 20) - 2);
+        assertThat(doubles(max)).containsExactly(1.0);
+        assertThat(failure(input(number("FP64", max + "0")).getBytes(UTF_8), RestBody.ALL_JSON))
                 .contains("a number has more than 1048576 characters");
     }
 
@@ -665,11 +665,11 @@ class RestCodecTest {
 
     @Test
     void tensors_asManyAsTheLimit_areTaken() {
-        for (int most : new int[] {1, 300, 4096}) {
-            WireLimits limits = WireLimits.DEFAULT.withTensors(most);
+        for (int max : new int[] {1, 300, 4096}) {
+            WireLimits limits = WireLimits.DEFAULT.withTensors(max);
             for (int extra = 0; extra < 2; extra++) {
                 StringBuilder body = new StringBuilder("{\"inputs\":[");
-                for (int i = 0; i < most + extra; i++) {
+                for (int i = 0; i < max + extra; i++) {
                     body.append(i == 0 ? "" : ",")
                             .append("{\"name\":\"x")
                             .append(i)

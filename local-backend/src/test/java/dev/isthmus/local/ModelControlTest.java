@@ -68,7 +68,7 @@ class ModelControlTest {
     void loadAndUnload_withoutControl_areRefused() throws IOException {
         models.put("fp32", "m/1/model.onnx");
         try (LocalBackend backend = LocalBackend.of(root, false, 1, 4)) {
-            assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("'model_control: explicit' only");
+            assertThatThrownBy(() -> load(backend, "m")).hasMessageContaining("only with 'model_control: explicit'");
             assertThatThrownBy(() -> unload(backend, "m")).extracting("code").isEqualTo(ErrorCode.FAILED_PRECONDITION);
             assertThat(infer(backend, "m")).isEqualTo("1");
         }

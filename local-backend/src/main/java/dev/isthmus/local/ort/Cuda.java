@@ -57,7 +57,7 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
      */
     String missing(int gpu, @Nullable String failure) {
         if (!built) {
-            return "this ONNX Runtime is built without CUDA; the Maven profile gpu has one with CUDA";
+            return "this ONNX Runtime is built without CUDA; use the Maven profile gpu";
         }
         String message = failure == null ? "" : failure;
         if (message.contains(NOT_LOADED)) {

@@ -60,7 +60,7 @@ final class ModelLoader {
 
     private void replace(String name) {
         ModelVersions before = models.of(name);
-        models.put(name, before.beingLoaded());
+        models.put(name, before.withLoading());
         NavigableMap<Long, Served> fresh = new TreeMap<>();
         NavigableMap<Long, String> problems = new TreeMap<>();
         try {

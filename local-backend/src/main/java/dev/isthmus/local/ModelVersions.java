@@ -32,7 +32,7 @@ record ModelVersions(NavigableMap<Long, Served> served, NavigableMap<Long, Strin
         reasons = Collections.unmodifiableNavigableMap(new TreeMap<>(reasons));
     }
 
-    ModelVersions beingLoaded() {
+    ModelVersions withLoading() {
         return new ModelVersions(served, reasons, true);
     }
 

@@ -80,7 +80,7 @@ class CodecFuzzTest {
         Optional<Message> whole = read(bytes, request, i -> wires.readRest(request, MODEL, i.body()), wires);
         Optional<Message> read = read(bytes, request, i -> wires.readRest(request, MODEL, i.body(), i.pieces()), wires);
         assertThat(read).as("read in pieces, against in one").isEqualTo(whole);
-        read.ifPresent(message -> Input.of(bytes).map(Input::body).ifPresent(Oracles::json));
+        read.ifPresent(message -> Input.of(bytes).map(Input::body).ifPresent(ReferenceParsers::json));
         return read;
     }
 
@@ -88,7 +88,7 @@ class CodecFuzzTest {
         Optional<Message> whole = read(bytes, request, i -> wires.readProtobuf(request, i.body()), wires);
         Optional<Message> read = read(bytes, request, i -> wires.readProtobuf(request, i.body(), i.pieces()), wires);
         assertThat(read).as("read in pieces, against in one").isEqualTo(whole);
-        read.ifPresent(message -> Input.of(bytes).ifPresent(input -> Oracles.protobuf(input.body(), message)));
+        read.ifPresent(message -> Input.of(bytes).ifPresent(input -> ReferenceParsers.protobuf(input.body(), message)));
         return read;
     }
 

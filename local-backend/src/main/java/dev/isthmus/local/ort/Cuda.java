@@ -30,7 +30,7 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
     private static final Pattern FAILURE = Pattern.compile("CUDA failure [0-9]+: [\\w ,.'-]+");
     private static final Pattern CUDAS = Pattern.compile("cuda|cublas|cudnn|curand|cufft", Pattern.CASE_INSENSITIVE);
 
-    static Cuda found() {
+    static Cuda detect() {
         boolean built = OrtEnvironment.getAvailableProviders().contains(OrtProvider.CUDA);
         return new Cuda(built, built ? CudaUtils.getGpuCount() : 0, Cuda::isThere);
     }
@@ -46,7 +46,7 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
     }
 
     /** Whether a session failed because of CUDA, not because of the model. */
-    static boolean concerns(String failure) {
+    static boolean isCudaFailure(String failure) {
         return CUDAS.matcher(failure).find();
     }
 
@@ -55,7 +55,7 @@ record Cuda(boolean built, int devices, Predicate<String> loads) {
      *
      * @param failure ONNX Runtime's message, if a session was attempted
      */
-    String missing(int gpu, @Nullable String failure) {
+    String unavailableReason(int gpu, @Nullable String failure) {
         if (!built) {
             return "this ONNX Runtime is built without CUDA; use the Maven profile gpu";
         }

@@ -32,7 +32,7 @@ final class Devices {
     }
 
     /** A session and its device. */
-    record Placed(OrtSession session, DevicePlacement placement) {}
+    record PlacedSession(OrtSession session, DevicePlacement placement) {}
 
     private Devices() {}
 
@@ -43,11 +43,11 @@ final class Devices {
      * @throws OipException FAILED_PRECONDITION if {@code device} is none of these, or a GPU that is not available
      * @throws OrtException if the opener fails because of the model
      */
-    static Placed place(ModelRef model, String device, Opener opener) throws OrtException {
-        return place(model, device, device.equals("cpu") ? Cuda.NOT_PROBED : Cuda.found(), opener);
+    static PlacedSession place(ModelRef model, String device, Opener opener) throws OrtException {
+        return place(model, device, device.equals("cpu") ? Cuda.NOT_PROBED : Cuda.detect(), opener);
     }
 
-    static Placed place(ModelRef model, String device, Cuda cuda, Opener opener) throws OrtException {
+    static PlacedSession place(ModelRef model, String device, Cuda cuda, Opener opener) throws OrtException {
         Matcher gpu = GPU.matcher(device);
         if (gpu.matches()) {
             return onGpu(Integer.parseInt(gpu.group(1)), cuda, opener);
@@ -61,18 +61,18 @@ final class Devices {
         };
     }
 
-    private static Placed open(DevicePlacement placement, Opener opener) throws OrtException {
-        return new Placed(opener.open(placement), placement);
+    private static PlacedSession open(DevicePlacement placement, Opener opener) throws OrtException {
+        return new PlacedSession(opener.open(placement), placement);
     }
 
-    private static Placed onGpu(int number, Cuda cuda, Opener opener) throws OrtException {
+    private static PlacedSession onGpu(int number, Cuda cuda, Opener opener) throws OrtException {
         if (!cuda.built()) {
             throw unavailable(number, cuda, null);
         }
         try {
             return open(DevicePlacement.gpu(number), opener);
         } catch (OrtException e) {
-            if (Cuda.concerns(text(e))) {
+            if (Cuda.isCudaFailure(text(e))) {
                 throw unavailable(number, cuda, e);
             }
             throw e;
@@ -80,24 +80,24 @@ final class Devices {
     }
 
     private static OipException unavailable(int number, Cuda cuda, @Nullable OrtException failure) {
-        String missing = cuda.missing(number, failure == null ? null : text(failure));
+        String missing = cuda.unavailableReason(number, failure == null ? null : text(failure));
         return new OipException(
                 ErrorCode.FAILED_PRECONDITION, "device gpu:" + number + " is not available: " + missing, failure);
     }
 
-    private static Placed auto(ModelRef model, Cuda cuda, Opener opener) throws OrtException {
+    private static PlacedSession auto(ModelRef model, Cuda cuda, Opener opener) throws OrtException {
         if (!cuda.built()) {
-            LOG.info("model {} runs on the CPU: {}", model, cuda.missing(0, null));
+            LOG.info("model {} runs on the CPU: {}", model, cuda.unavailableReason(0, null));
             return open(DevicePlacement.CPU, opener);
         }
         try {
-            Placed placed = open(DevicePlacement.gpu(0), opener);
+            PlacedSession placed = open(DevicePlacement.gpu(0), opener);
             LOG.info("model {} runs on {}", model, placed.placement());
             return placed;
         } catch (OrtException failure) {
             // A model that no device supports fails again, with its own reason.
-            Placed placed = open(DevicePlacement.CPU, opener);
-            LOG.warn("model {} runs on the CPU: {}", model, cuda.missing(0, text(failure)), failure);
+            PlacedSession placed = open(DevicePlacement.CPU, opener);
+            LOG.warn("model {} runs on the CPU: {}", model, cuda.unavailableReason(0, text(failure)), failure);
             return placed;
         }
     }

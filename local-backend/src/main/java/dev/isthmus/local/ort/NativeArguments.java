@@ -83,7 +83,7 @@ final class NativeArguments {
     }
 
     /** Whether this memory overlaps an input: a model may return an input unchanged. */
-    boolean overlap(long start, long bytes) {
+    boolean overlapsInput(long start, long bytes) {
         for (int i = 0; i < inputs; i++) {
             int ends = firstInput() + inputs + 2 * i;
             if (start < memory.getAtIndex(ValueLayout.JAVA_LONG, ends + 1)

@@ -39,7 +39,7 @@ public final class OnnxModel {
 
     private final ModelRef ref;
     private final ModelSettings settings;
-    private final Devices.Placed placed;
+    private final Devices.PlacedSession placed;
     private final Model owner;
     private final ModelCheck check;
     private final NativeSession graph;
@@ -53,7 +53,7 @@ public final class OnnxModel {
 
     private OnnxModel(
             ModelSource source,
-            Devices.Placed placed,
+            Devices.PlacedSession placed,
             Model owner,
             Signature signature,
             @Nullable Translated translated) {
@@ -83,7 +83,7 @@ public final class OnnxModel {
         ModelRef ref = new ModelRef(source.name(), source.version());
         ZipMaps zipMaps = ZipMaps.of(source.onnx().get());
         try {
-            Devices.Placed placed =
+            Devices.PlacedSession placed =
                     Devices.place(ref, device, place -> session(runtime, zipMaps, source.settings(), place));
             try {
                 Signature signature = Signature.of(placed.session(), zipMaps.labels());
@@ -231,7 +231,7 @@ public final class OnnxModel {
     }
 
     /** Removes a reference on a thread that must not block: outputs are released by event loops. */
-    void releaseLate() {
+    void releaseAsync() {
         if (users.decrementAndGet() == 0) {
             Thread.ofPlatform().daemon().name("isthmus-local-close").start(this::close);
         }

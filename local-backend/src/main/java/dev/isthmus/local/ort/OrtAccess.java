@@ -89,7 +89,7 @@ final class OrtAccess {
      *
      * @return whether the reference is to the same environment
      */
-    static boolean holdOnceMore(OrtEnvironment environment) throws Throwable {
+    static boolean retainEnvironment(OrtEnvironment environment) throws Throwable {
         MethodHandles.Lookup inside = MethodHandles.privateLookupIn(OrtEnvironment.class, MethodHandles.lookup());
         MethodType type = MethodType.methodType(long.class, long.class, int.class, String.class);
         long again = (long)

@@ -35,6 +35,6 @@ final class OrtOutput extends UnpooledDirectByteBuf {
     protected void deallocate() {
         super.deallocate();
         OrtApi.release(value);
-        model.releaseLate();
+        model.releaseAsync();
     }
 }

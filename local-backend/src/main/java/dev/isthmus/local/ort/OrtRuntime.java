@@ -33,11 +33,11 @@ record OrtRuntime(OrtEnvironment environment, boolean usable) {
         // Sessions have their own threads; the engine's global pools are not used.
         System.setProperty("ai.djl.onnxruntime.num_threads", "1");
         System.setProperty("ai.djl.onnxruntime.num_interop_threads", "1");
-        Telemetry.forbid();
+        Telemetry.disableByEnvironment();
         DeepStack.call(() -> Engine.getEngine("OnnxRuntime"));
         OrtEnvironment environment = OrtEnvironment.getEnvironment();
-        Telemetry.off(environment);
-        ProcessEnd.hold(environment);
+        Telemetry.disable(environment);
+        ProcessEnd.retain(environment);
         boolean usable = SelfTest.passed(environment);
         LOG.info("ONNX Runtime {}", environment.getVersion());
         return new OrtRuntime(environment, usable);

@@ -53,7 +53,7 @@ final class OutputBinding implements AutoCloseable {
             ByteBufAllocator allocator)
             throws OrtException {
         Signature signature = model.signature();
-        OutputBinding binding = new OutputBinding(model, arguments, allocator, signature.wanted(request));
+        OutputBinding binding = new OutputBinding(model, arguments, allocator, signature.requested(request));
         try {
             for (int i = 0; i < binding.preallocated.length; i++) {
                 TensorSpec spec = binding.wanted.get(i);
@@ -144,7 +144,7 @@ final class OutputBinding implements AutoCloseable {
         }
         long start = OrtApi.data(arguments.output(at), arguments.cell(0));
         // An input returned unchanged is the request's memory, which is valid only during the run.
-        if (bytes > SMALL && !arguments.overlap(start, bytes)) {
+        if (bytes > SMALL && !arguments.overlapsInput(start, bytes)) {
             return OrtOutput.of(model, arguments.takeOutput(at), start, bytes, allocator);
         }
         model.copies().copiedOut(bytes);

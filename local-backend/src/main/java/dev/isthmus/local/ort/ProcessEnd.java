@@ -29,9 +29,9 @@ public final class ProcessEnd {
     private ProcessEnd() {}
 
     /** Retains the environment until the library is unloaded. Must be called once, before it is used. */
-    static void hold(OrtEnvironment environment) {
+    static void retain(OrtEnvironment environment) {
         try {
-            if (!OrtAccess.holdOnceMore(environment)) {
+            if (!OrtAccess.retainEnvironment(environment)) {
                 LOG.warn("ONNX Runtime has created a second environment; the process may crash at shutdown");
             }
         } catch (Throwable e) {

@@ -73,7 +73,7 @@ final class SelfTest {
     /** Runs the test and logs a failure. */
     static boolean passed(OrtEnvironment environment) {
         String version = environment.getVersion();
-        if (!known(version)) {
+        if (!supports(version)) {
             LOG.error("ONNX Runtime 1.{} or a later 1.x is required, got {}", OrtApi.SINCE_MINOR, version);
             return false;
         }
@@ -87,7 +87,7 @@ final class SelfTest {
     }
 
     /** Whether the C API of this version has the functions that are called, at the same indices. */
-    static boolean known(String version) {
+    static boolean supports(String version) {
         String[] parts = version.split("\\.", -1);
         return parts.length > 1
                 && parts[0].equals("1")

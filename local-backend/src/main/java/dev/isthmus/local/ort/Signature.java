@@ -134,7 +134,7 @@ final class Signature {
     }
 
     /** The outputs that a request names, in its order; all outputs if it names none. */
-    List<TensorSpec> wanted(InferRequest request) {
+    List<TensorSpec> requested(InferRequest request) {
         if (request.outputs().isEmpty()) {
             return outputs;
         }

@@ -31,7 +31,7 @@ final class Telemetry {
      * Disables telemetry before the library is loaded, so that nothing is sent at all. If that is not possible, {@link
      * #off} still disables it later.
      */
-    static void forbid() {
+    static void disableByEnvironment() {
         Linker linker = Linker.nativeLinker();
         Optional<MemorySegment> setenv = linker.defaultLookup().find("setenv");
         if (setenv.isEmpty()) {
@@ -50,7 +50,7 @@ final class Telemetry {
     }
 
     /** Disables telemetry from now on, unless the environment variable enables it. */
-    static void off(OrtEnvironment environment) {
+    static void disable(OrtEnvironment environment) {
         if ("0".equals(System.getenv(VARIABLE))) {
             return;
         }

@@ -39,15 +39,15 @@ record BatchKey(int rows, int hash) {
 
     /** Whether two requests may share a run. */
     static boolean alike(LocalRun one, LocalRun other) {
-        BatchKey a = one.fit();
-        BatchKey b = other.fit();
+        BatchKey a = one.batchKey();
+        BatchKey b = other.batchKey();
         return a != null
                 && b != null
                 && a.hash == b.hash
                 && sameInputs(
-                        one.order().request().inputs(), other.order().request().inputs())
+                        one.submission().request().inputs(), other.submission().request().inputs())
                 && sameOutputs(
-                        one.order().request().outputs(), other.order().request().outputs());
+                        one.submission().request().outputs(), other.submission().request().outputs());
     }
 
     private static boolean sameInputs(List<Tensor> one, List<Tensor> other) {

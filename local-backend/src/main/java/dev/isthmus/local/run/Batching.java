@@ -45,13 +45,13 @@ record Batching(int maxRows, long delayNanos) {
 
     /** The key of a request; null if it must run alone. */
     @Nullable
-    BatchKey fit(InferRequest request) {
+    BatchKey keyOf(InferRequest request) {
         return BatchKey.of(request, maxRows);
     }
 
     /** The rows that a request takes in a batch; a request that must run alone fills it. */
     int rows(LocalRun run) {
-        BatchKey fit = run.fit();
-        return fit == null ? maxRows : fit.rows();
+        BatchKey batchKey = run.batchKey();
+        return batchKey == null ? maxRows : batchKey.rows();
     }
 }

@@ -36,7 +36,7 @@ final class Deadlines implements Runnable {
             this.task = task;
         }
 
-        void pass() {
+        void expire() {
             try {
                 task.run();
             } catch (RuntimeException fault) {
@@ -95,7 +95,7 @@ final class Deadlines implements Runnable {
     public void run() {
         List<DeadlineTimer> due = new ArrayList<>();
         while (await(due)) {
-            due.forEach(DeadlineTimer::pass);
+            due.forEach(DeadlineTimer::expire);
             due.clear();
         }
     }

@@ -15,19 +15,19 @@ final class Execution {
     private int waiters = 1;
     private boolean terminated;
 
-    /** @param handle borrowed until {@link #land()} returns */
+    /** @param handle borrowed until {@link #finish()} returns */
     Execution(List<LocalRun> requests, RunHandle handle) {
         this.requests = requests;
         this.handle = handle;
     }
 
     /** Adds a request that waits for the outcome. */
-    synchronized void board() {
+    synchronized void join() {
         waiters++;
     }
 
     /** All requests have been added. */
-    void depart() {
+    void allJoined() {
         leave();
     }
 
@@ -41,13 +41,13 @@ final class Execution {
     }
 
     /** Ends the run; returns whether its handle was terminated and must not be reused. */
-    synchronized boolean land() {
+    synchronized boolean finish() {
         handle = null;
         return terminated;
     }
 
     /** Fails all requests. */
-    void abandon(OipException failure) {
+    void failAll(OipException failure) {
         requests.forEach(run -> run.fail(failure));
     }
 }

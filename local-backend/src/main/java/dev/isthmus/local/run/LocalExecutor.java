@@ -79,11 +79,11 @@ public final class LocalExecutor implements AutoCloseable {
             InferCallback callback) {
         LocalRun run;
         try {
-            RunRequest order = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
+            RunRequest submission = new RunRequest(request, deadlineNanos, allocator, callback, System.nanoTime());
             ModelQueue queue = queues.of(model);
             model.require(request);
-            requireTime(queue, order);
-            run = new LocalRun(queue, order);
+            requireTime(queue, submission);
+            run = new LocalRun(queue, submission);
             queues.add(queue, run);
         } catch (OipException refusal) {
             request.release();
@@ -91,12 +91,12 @@ public final class LocalExecutor implements AutoCloseable {
             callback.failed(refusal);
             return () -> {};
         }
-        run.arm();
+        run.startDeadline();
         return run;
     }
 
-    private static void requireTime(ModelQueue queue, RunRequest order) {
-        if (order.late(order.since())) {
+    private static void requireTime(ModelQueue queue, RunRequest submission) {
+        if (submission.expired(submission.since())) {
             throw new OipException(
                     ErrorCode.DEADLINE_EXCEEDED, queue.name() + ": the deadline passed before the request was queued");
         }
@@ -110,10 +110,10 @@ public final class LocalExecutor implements AutoCloseable {
     public void close() {
         for (LocalRun run : queues.close()) {
             run.fail(RunQueues.closing());
-            run.giveBack();
+            run.release();
         }
         if (!ended()) {
-            workers.forEach(Worker::abandon);
+            workers.forEach(Worker::failAll);
             if (!ended()) {
                 LOG.warn("the local backend closes while a run is active: the run did not end after it was terminated");
             }

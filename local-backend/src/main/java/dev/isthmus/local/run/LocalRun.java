@@ -21,8 +21,8 @@ final class LocalRun implements Cancellable {
     private static final Logger LOG = LoggerFactory.getLogger(LocalRun.class);
 
     private final ModelQueue queue;
-    private final RunRequest order;
-    private final @Nullable BatchKey fit;
+    private final RunRequest submission;
+    private final @Nullable BatchKey batchKey;
     private @Nullable Execution execution;
     private Deadlines.@Nullable DeadlineTimer deadline;
     private boolean ended;
@@ -37,38 +37,38 @@ final class LocalRun implements Cancellable {
 
     boolean queued;
 
-    LocalRun(ModelQueue queue, RunRequest order) {
+    LocalRun(ModelQueue queue, RunRequest submission) {
         this.queue = queue;
-        this.order = order;
-        this.fit = queue.batching() == null ? null : queue.batching().fit(order.request());
+        this.submission = submission;
+        this.batchKey = queue.batching() == null ? null : queue.batching().keyOf(submission.request());
     }
 
-    RunRequest order() {
-        return order;
+    RunRequest submission() {
+        return submission;
     }
 
     /** Its batch key; null if it runs alone. */
     @Nullable
-    BatchKey fit() {
-        return fit;
+    BatchKey batchKey() {
+        return batchKey;
     }
 
     /** Starts its deadline timer. */
-    synchronized void arm() {
-        if (!ended && order.hasDeadline()) {
-            deadline = queue.deadlines().set(order.deadlineNanos(), this::expire);
+    synchronized void startDeadline() {
+        if (!ended && submission.hasDeadline()) {
+            deadline = queue.deadlines().set(submission.deadlineNanos(), this::expire);
         }
     }
 
     /** Joins an execution; returns false if it has ended. */
-    boolean begin(Execution next) {
-        if (order.late(System.nanoTime())) {
+    boolean join(Execution next) {
+        if (submission.expired(System.nanoTime())) {
             expire();
         }
         synchronized (this) {
             if (!ended) {
                 execution = next;
-                next.board();
+                next.join();
             }
             return !ended;
         }
@@ -78,7 +78,7 @@ final class LocalRun implements Cancellable {
     void started(boolean first) {
         if (!announced) {
             announced = true;
-            order.callback().started(first);
+            submission.callback().started(first);
         }
     }
 
@@ -98,15 +98,15 @@ final class LocalRun implements Cancellable {
     }
 
     /** Ends it with a response; the outputs are taken. */
-    void answer(List<Tensor> outputs) {
+    void complete(List<Tensor> outputs) {
         if (!end()) {
             outputs.forEach(Tensor::release);
             return;
         }
         InferResponse response =
-                new InferResponse(queue.model().ref(), order.request().id(), Map.of(), outputs);
+                new InferResponse(queue.model().ref(), submission.request().id(), Map.of(), outputs);
         try {
-            order.callback().done(response);
+            submission.callback().done(response);
         } catch (RuntimeException fault) {
             LOG.error("{}: the callback of a response failed", queue.name(), fault);
         }
@@ -123,10 +123,10 @@ final class LocalRun implements Cancellable {
         if (joined != null) {
             joined.leave();
         } else if (queue.remove(this)) {
-            giveBack();
+            release();
         }
         try {
-            order.callback().failed(failure);
+            submission.callback().failed(failure);
         } catch (RuntimeException fault) {
             LOG.error("{}: the callback of a failure failed", queue.name(), fault);
         }
@@ -146,8 +146,8 @@ final class LocalRun implements Cancellable {
     }
 
     /** Releases what it owns; called once, by the thread that removed it from the queue. */
-    void giveBack() {
-        order.request().release();
+    void release() {
+        submission.request().release();
         queue.model().release();
     }
 }

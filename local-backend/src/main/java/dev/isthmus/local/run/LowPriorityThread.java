@@ -24,14 +24,14 @@ final class LowPriorityThread {
     private LowPriorityThread() {}
 
     /** Whether {@link #lower()} has an effect on this system. */
-    static boolean possible() {
+    static boolean supported() {
         return System.getProperty("os.name", "").toLowerCase(Locale.ROOT).contains("linux");
     }
 
     /** Lowers the calling thread's priority; a failure is only logged. */
     @SuppressWarnings("restricted") // ONNX Runtime requires native access anyway
     static void lower() {
-        if (!possible()) {
+        if (!supported()) {
             return;
         }
         try {

@@ -137,12 +137,12 @@ final class ModelQueue {
     private void awaitMore(Batching rules) {
         LocalRun oldest = waiting.first();
         if (rules.delayNanos() > 0 && oldest != null && delay == null && !due) {
-            delay = deadlines().set(oldest.order().since() + rules.delayNanos(), () -> all.due(this));
+            delay = deadlines().set(oldest.submission().since() + rules.delayNanos(), () -> all.due(this));
         }
     }
 
     /** A run has ended; its permit is released. */
-    void landed() {
+    void runEnded() {
         running--;
     }
 }

@@ -152,7 +152,7 @@ final class RunQueues {
         try {
             if (done != null) {
                 busy--;
-                done.landed();
+                done.runEnded();
                 list(done);
             }
             ModelQueue next = next();

@@ -18,7 +18,7 @@ record RunRequest(
         return deadlineNanos != NO_DEADLINE;
     }
 
-    boolean late(long now) {
+    boolean expired(long now) {
         return hasDeadline() && now - deadlineNanos >= 0;
     }
 }

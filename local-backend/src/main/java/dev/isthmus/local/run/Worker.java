@@ -40,7 +40,7 @@ final class Worker implements Runnable {
                 OipException failure = failure(from.model(), fault);
                 taken.forEach(run -> run.fail(failure));
             } finally {
-                taken.forEach(LocalRun::giveBack);
+                taken.forEach(LocalRun::release);
                 taken.clear();
             }
             from = queues.take(from, taken);
@@ -51,11 +51,11 @@ final class Worker implements Runnable {
     }
 
     /** Fails the requests of the active run and of all later ones. Thread-safe. */
-    void abandon() {
+    void failAll() {
         abandoned = true;
         Execution now = execution;
         if (now != null) {
-            now.abandon(RunQueues.closing());
+            now.failAll(RunQueues.closing());
         }
     }
 
@@ -72,17 +72,17 @@ final class Worker implements Runnable {
         OipException failure = null;
         Execution only = newExecution(List.of(run));
         try {
-            if (run.begin(only)) {
-                only.depart();
+            if (run.join(only)) {
+                only.allJoined();
                 run.started(true);
-                outputs = model.run(run.order().request(), handle(), run.order().allocator());
+                outputs = model.run(run.submission().request(), handle(), run.submission().allocator());
             }
         } catch (Throwable fault) {
             failure = failure(model, fault);
         }
         finish(only);
         if (outputs != null) {
-            run.answer(outputs);
+            run.complete(outputs);
         } else if (failure != null && run.fail(failure) && failure.code() == ErrorCode.INTERNAL) {
             LOG.error("run of model {} failed", model.ref(), failure);
         }
@@ -98,18 +98,18 @@ final class Worker implements Runnable {
         Execution shared = newExecution(List.copyOf(taken));
         try {
             for (LocalRun run : taken) {
-                if (run.begin(shared)) {
+                if (run.join(shared)) {
                     joined.add(run);
-                    requests.add(run.order().request());
+                    requests.add(run.submission().request());
                 }
             }
-            shared.depart();
+            shared.allJoined();
             if (joined.size() > 1) {
                 for (int i = 0; i < joined.size(); i++) {
                     joined.get(i).started(i == 0);
                 }
                 outputs = new Batch(model, requests)
-                        .run(handle(), joined.getFirst().order().allocator());
+                        .run(handle(), joined.getFirst().submission().allocator());
             }
         } catch (Throwable fault) {
             LOG.debug("model {}: a batch of {} requests failed, each runs alone", model.ref(), joined.size(), fault);
@@ -119,7 +119,7 @@ final class Worker implements Runnable {
             if (outputs == null) {
                 runAlone(model, joined.get(i));
             } else {
-                joined.get(i).answer(outputs.get(i));
+                joined.get(i).complete(outputs.get(i));
             }
         }
     }
@@ -128,7 +128,7 @@ final class Worker implements Runnable {
         Execution next = new Execution(requests, handle());
         execution = next;
         if (abandoned) {
-            next.abandon(RunQueues.closing());
+            next.failAll(RunQueues.closing());
         }
         return next;
     }
@@ -145,7 +145,7 @@ final class Worker implements Runnable {
 
     private void finish(Execution ended) {
         execution = null;
-        if (ended.land() && handle != null) {
+        if (ended.finish() && handle != null) {
             handle.close();
             handle = null;
         }

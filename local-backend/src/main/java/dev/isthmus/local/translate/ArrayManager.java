@@ -31,7 +31,7 @@ final class ArrayManager extends BaseNDManager {
 
     /** The manager of another engine for arithmetic, if there is one. */
     @Nullable
-    NDManager other() {
+    NDManager alternative() {
         return alternativeManager;
     }
 

@@ -16,7 +16,7 @@ final class BytesArray extends NDArrayAdapter {
 
     /** @param elements as many as the shape has */
     BytesArray(ArrayManager manager, Shape shape, List<byte[]> elements) {
-        super(manager, manager.other(), shape, DataType.STRING, NDManager.nextUid());
+        super(manager, manager.alternative(), shape, DataType.STRING, NDManager.nextUid());
         this.arrays = manager;
         this.elements = elements;
     }

@@ -15,7 +15,7 @@ final class FixedArray extends NDArrayAdapter {
 
     /** @param data the elements, from index 0 to the capacity; not copied */
     FixedArray(ArrayManager manager, Shape shape, DataType type, ByteBuffer data) {
-        super(manager, manager.other(), shape, type, NDManager.nextUid());
+        super(manager, manager.alternative(), shape, type, NDManager.nextUid());
         this.arrays = manager;
         this.data = data;
     }

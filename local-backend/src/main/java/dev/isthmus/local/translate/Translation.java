@@ -68,7 +68,7 @@ public final class Translation implements AutoCloseable {
         ArrayManager arrays = new ArrayManager(NDManager.newBaseManager(Device.cpu(), "OnnxRuntime"));
         TranslatedModel model = new TranslatedModel(source.model().name(), source.folder(), arrays);
         try {
-            return jar.asContext(() -> {
+            return jar.withContextClassLoader(() -> {
                 Translation translation =
                         new Translation(source, jar, model, jar.translator(source.translator(), model));
                 translation.prepare();
@@ -116,7 +116,7 @@ public final class Translation implements AutoCloseable {
      *     fails
      */
     public List<Tensor> run(InferRequest request, Inner inner, ByteBufAllocator allocator) {
-        return jar.asContext(() -> {
+        return jar.withContextClassLoader(() -> {
             try (PredictorContext context = new PredictorContext(model, model.getNDManager(), null);
                     TranslatedTensors response = new TranslatedTensors(allocator)) {
                 NDList inputs = inputs(context, request);

@@ -50,7 +50,7 @@ final class TranslatorJar implements AutoCloseable {
      * Runs an action with the jars' class loader as the thread's context class loader, which libraries use to load
      * classes by name.
      */
-    <T> T asContext(Supplier<T> action) {
+    <T> T withContextClassLoader(Supplier<T> action) {
         Thread thread = Thread.currentThread();
         ClassLoader before = thread.getContextClassLoader();
         thread.setContextClassLoader(classes);

@@ -38,12 +38,12 @@ class DevicesTest {
     }
 
     /** Opens the model and records the devices attempted. */
-    private static final class Tries implements Devices.Opener {
+    private static final class Attempts implements Devices.Opener {
         private final List<String> places = new ArrayList<>();
         private final byte[] model;
         private final String gpuFailure;
 
-        Tries(byte[] model, String gpuFailure) {
+        Attempts(byte[] model, String gpuFailure) {
             this.model = model;
             this.gpuFailure = gpuFailure;
         }
@@ -73,7 +73,7 @@ class DevicesTest {
 
     private static OipException refusal(String device, Cuda cuda, String gpuFailure) {
         try {
-            Devices.place(MODEL, device, cuda, new Tries(onnx, gpuFailure))
+            Devices.place(MODEL, device, cuda, new Attempts(onnx, gpuFailure))
                     .session()
                     .close();
         } catch (OipException e) {
@@ -86,7 +86,7 @@ class DevicesTest {
 
     @Test
     void cpu_isOpenedThere_andSaysSo() throws OrtException {
-        Devices.Placed placed = Devices.place(MODEL, "cpu", new Tries(onnx, ""));
+        Devices.PlacedSession placed = Devices.place(MODEL, "cpu", new Attempts(onnx, ""));
         try (OrtSession session = placed.session()) {
             assertThat(session.getInputNames()).contains("INPUT0");
             assertThat(placed.placement().parameters())
@@ -97,7 +97,7 @@ class DevicesTest {
 
     @Test
     void gpu_openedThere_saysSo() throws OrtException {
-        Devices.Placed placed = Devices.place(MODEL, "gpu:1", cuda(2), new Tries(onnx, ""));
+        Devices.PlacedSession placed = Devices.place(MODEL, "gpu:1", cuda(2), new Attempts(onnx, ""));
         try (OrtSession session = placed.session()) {
             assertThat(session.getNumInputs()).isEqualTo(2);
             assertThat(placed.placement().parameters())
@@ -108,7 +108,7 @@ class DevicesTest {
 
     @Test
     void gpu_ofABuildWithoutCuda_isRefusedWithoutATry() {
-        Tries tries = new Tries(onnx, "");
+        Attempts tries = new Attempts(onnx, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", NO_CUDA, tries))
                 .hasMessage("device gpu:0 is not available: this ONNX Runtime is built without CUDA;"
                         + " use the Maven profile gpu");
@@ -150,34 +150,34 @@ class DevicesTest {
 
     @Test
     void gpu_modelThatIsNone_isNotBlamedOnTheDevice() {
-        Tries tries = new Tries(new byte[] {1, 2, 3}, "");
+        Attempts tries = new Attempts(new byte[] {1, 2, 3}, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "gpu:0", cuda(1), tries)).isInstanceOf(OrtException.class);
     }
 
     @Test
     void auto_withoutCuda_takesTheCpu() throws OrtException {
-        Tries tries = new Tries(onnx, "");
+        Attempts tries = new Attempts(onnx, "");
         Devices.place(MODEL, "auto", NO_CUDA, tries).session().close();
         assertThat(tries.places).containsExactly("cpu");
     }
 
     @Test
     void auto_gpuThatWorks_isTaken() throws OrtException {
-        Tries tries = new Tries(onnx, "");
+        Attempts tries = new Attempts(onnx, "");
         Devices.place(MODEL, "auto", cuda(1), tries).session().close();
         assertThat(tries.places).containsExactly("gpu:0");
     }
 
     @Test
     void auto_gpuThatFails_isFollowedByTheCpu() throws OrtException {
-        Tries tries = new Tries(onnx, "CUDA failure 100: no CUDA-capable device is detected");
+        Attempts tries = new Attempts(onnx, "CUDA failure 100: no CUDA-capable device is detected");
         Devices.place(MODEL, "auto", cuda(0), tries).session().close();
         assertThat(tries.places).containsExactly("gpu:0", "cpu");
     }
 
     @Test
     void auto_modelThatNoDeviceTakes_fails() {
-        Tries tries = new Tries(new byte[] {1, 2, 3}, "");
+        Attempts tries = new Attempts(new byte[] {1, 2, 3}, "");
         assertThatThrownBy(() -> Devices.place(MODEL, "auto", cuda(1), tries)).isInstanceOf(OrtException.class);
         assertThat(tries.places).containsExactly("gpu:0", "cpu");
     }
@@ -199,7 +199,7 @@ class DevicesTest {
 
     @Test
     void thisBuild_saysTruthfullyWhetherItHasCuda() {
-        assertThat(Cuda.found().built())
+        assertThat(Cuda.detect().built())
                 .isEqualTo(System.getProperty("isthmus.onnxruntime").endsWith("_gpu"));
     }
 

@@ -25,7 +25,7 @@ class DeadlinesTest {
     private List<String> passing(long fromNow) {
         List<Deadlines.DeadlineTimer> due = new ArrayList<>();
         deadlines.collect(now + fromNow, due);
-        due.forEach(Deadlines.DeadlineTimer::pass);
+        due.forEach(Deadlines.DeadlineTimer::expire);
         List<String> names = new ArrayList<>();
         passed.drainTo(names);
         return names;

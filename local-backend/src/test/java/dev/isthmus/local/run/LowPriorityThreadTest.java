@@ -14,7 +14,7 @@ class LowPriorityThreadTest {
     private static final int NICE_FIELD = 16;
 
     private static int nice() throws Exception {
-        if (!LowPriorityThread.possible()) {
+        if (!LowPriorityThread.supported()) {
             return LowPriorityThread.NICE;
         }
         String stat = Files.readString(Path.of("/proc/thread-self/stat"));

@@ -25,13 +25,13 @@ final class Outcome implements InferCallback {
     private static final long PATIENCE_SECONDS = 60;
 
     private final InferRequest request;
-    private final CompletableFuture<Answer> answer = new CompletableFuture<>();
+    private final CompletableFuture<Response> answer = new CompletableFuture<>();
     private final AtomicInteger calls = new AtomicInteger();
     private final CountDownLatch begun = new CountDownLatch(1);
     private Cancellable run = () -> {};
 
     /** Outputs by name. */
-    record Answer(InferResponse response) {
+    record Response(InferResponse response) {
         long[] longs(String output) {
             return Runs.longs(tensor(output));
         }
@@ -77,7 +77,7 @@ final class Outcome implements InferCallback {
     @Override
     public void done(InferResponse response) {
         calls.incrementAndGet();
-        answer.complete(new Answer(response));
+        answer.complete(new Response(response));
     }
 
     @Override
@@ -115,12 +115,12 @@ final class Outcome implements InferCallback {
     }
 
     /** Waits for the response, which the caller releases. */
-    Answer answer() throws InterruptedException, ExecutionException, TimeoutException {
+    Response response() throws InterruptedException, ExecutionException, TimeoutException {
         return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     }
 
-    long[] answer(String output) throws InterruptedException, ExecutionException, TimeoutException {
-        Answer whole = answer();
+    long[] response(String output) throws InterruptedException, ExecutionException, TimeoutException {
+        Response whole = response();
         try {
             return whole.longs(output);
         } finally {
@@ -129,7 +129,7 @@ final class Outcome implements InferCallback {
     }
 
     void release() throws InterruptedException, ExecutionException, TimeoutException {
-        answer().response().release();
+        response().response().release();
     }
 
     /** Waits for any outcome and releases a response. */

@@ -57,7 +57,7 @@ public final class BufferCollector {
             close(open);
         }
         // Only a copy has spare capacity of its own; a received buffer is followed by memory in use elsewhere.
-        appendable = SmallParts.pins(part);
+        appendable = SmallParts.pinsMemory(part);
         last = SmallParts.kept(allocator, part);
     }
 

@@ -30,7 +30,7 @@ public final class SmallParts {
     }
 
     /** Whether the part is small but pins much more memory, which later parts cannot fill. */
-    static boolean pins(ByteBuf part) {
+    static boolean pinsMemory(ByteBuf part) {
         return small(part) && !part.isWritable() && memory(part) > LARGE_READ;
     }
 
@@ -44,7 +44,7 @@ public final class SmallParts {
 
     /** The part, or, if it is small and pins a large read buffer, a copy; the part is taken. */
     public static ByteBuf kept(ByteBufAllocator allocator, ByteBuf part) {
-        if (!pins(part)) {
+        if (!pinsMemory(part)) {
             return part;
         }
         ByteBuf copy = newBuffer(allocator, part.readableBytes()).writeBytes(part);

@@ -339,7 +339,7 @@ public final class JsonTokenizer {
      * @return whether skimming continues or reached the closing bracket; if not, {@link #next()} reads what follows
      */
     public boolean skimWhole(NumberScanner numbers) {
-        int until = NumberScanner.separated(window, at, end);
+        int until = NumberScanner.lastSeparator(window, at, end);
         int from = at;
         numbers.mark();
         at = numbers.read(window, at, until);
@@ -355,7 +355,7 @@ public final class JsonTokenizer {
             open(false);
         }
         at = from;
-        expect = numbers.opening() ? Expect.VALUE_OR_END : numbers.comma() ? Expect.VALUE : Expect.COMMA_OR_END;
+        expect = numbers.atArrayStart() ? Expect.VALUE_OR_END : numbers.afterComma() ? Expect.VALUE : Expect.COMMA_OR_END;
         return false;
     }
 

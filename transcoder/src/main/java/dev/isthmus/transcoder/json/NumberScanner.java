@@ -60,7 +60,7 @@ public final class NumberScanner {
     }
 
     /** The index after the last comma or bracket in the window; {@code from} if there is none near its end. */
-    static int separated(byte[] window, int from, int end) {
+    static int lastSeparator(byte[] window, int from, int end) {
         for (int i = end; i > from && i > end - MAX_UNSEPARATED; i--) {
             byte c = window[i - 1];
             if (c == ',' || c == ']' || c == '[') {
@@ -105,12 +105,12 @@ public final class NumberScanner {
     }
 
     /** Whether the last byte opened an array. */
-    boolean opening() {
+    boolean atArrayStart() {
         return state == NumberGrammarTable.OPENING;
     }
 
     /** Whether the last byte was a comma. */
-    boolean comma() {
+    boolean afterComma() {
         return state == NumberGrammarTable.COMMA;
     }
 

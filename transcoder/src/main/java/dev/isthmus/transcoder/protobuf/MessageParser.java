@@ -127,7 +127,7 @@ final class MessageParser {
     /** The features of the message, or of its head, that servers support differently. */
     ProtobufReader.Contested contested() {
         boolean typed = raws.isEmpty() && !rawToCome && unshared() > 0;
-        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.wide(), texts.id);
+        return new ProtobufReader.Contested(typed, contentsGiven && !typed, entries.hasWide(), texts.id);
     }
 
     /** The number of tensors with their contents in the message. */

@@ -38,7 +38,7 @@ final class ParameterEntries {
     }
 
     /** Whether any value so far is a double or uint64, which not every server supports. */
-    boolean wide() {
+    boolean hasWide() {
         return wide;
     }
 

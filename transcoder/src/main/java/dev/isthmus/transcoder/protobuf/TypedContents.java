@@ -93,7 +93,7 @@ final class TypedContents {
      * @param tensor the tensor's message from its first {@code contents} field on; several such fields are concatenated
      */
     ByteBuf raw(ByteBufAllocator allocator, ProtoCursor tensor, Shape shape) {
-        if (!TypedWriter.has(type)) {
+        if (!TypedWriter.supports(type)) {
             throw check.failure(name, "datatype " + type + " has raw contents only");
         }
         int wanted = field(type);

@@ -10,7 +10,7 @@ final class TypedWriter {
     private TypedWriter() {}
 
     /** Whether the datatype has a field; FP16 and BF16 have none. */
-    static boolean has(DataType type) {
+    static boolean supports(DataType type) {
         return type != DataType.FP16 && type != DataType.BF16;
     }
 

@@ -28,7 +28,7 @@ final class DataScanner implements TensorData {
     /**
      * A scanner positioned before the value of {@code data}.
      *
-     * @param type one for which {@link #takes} is true
+     * @param type one for which {@link #supports} is true
      * @param outerDepth the depth of the tensor's object in the document
      */
     DataScanner(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
@@ -41,7 +41,7 @@ final class DataScanner implements TensorData {
     }
 
     /** Whether a request's elements of this type may be skimmed: not integers, which servers silently convert. */
-    static boolean takes(DataType type) {
+    static boolean supports(DataType type) {
         return type == DataType.FP32 || type == DataType.FP64;
     }
 

@@ -58,7 +58,7 @@ final class DocumentReader extends ObjectReader {
     long held(int window) {
         if (!tensors.isEmpty()) {
             // The other tensors are unchanged since they were last counted.
-            tensors.getLast().count();
+            tensors.getLast().updateHeld();
         }
         return settings.held().bytes(window);
     }

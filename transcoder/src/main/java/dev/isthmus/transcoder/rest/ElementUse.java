@@ -6,6 +6,6 @@ enum ElementUse {
     READ,
     /** Numbers are skimmed ({@link DataScanner}); a request that is refused may still be valid. */
     SKIMMED,
-    /** They are only counted ({@link ElementCount}), for responses that are passed through. */
+    /** They are only counted ({@link ElementCounter}), for responses that are passed through. */
     COUNTED
 }

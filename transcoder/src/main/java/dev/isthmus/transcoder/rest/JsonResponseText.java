@@ -97,7 +97,7 @@ public final class JsonResponseText {
     private void write(Tensor tensor, JsonWriter to) {
         if (at < 0) {
             base64 = RestWriter.base64(tensor, forms);
-            RestWriter.beforeData(to, tensor, base64);
+            RestWriter.openTensor(to, tensor, base64);
             to.open('[');
             at = tensor.data().readerIndex();
         }

@@ -24,7 +24,7 @@ public record OutputForms(
     public static final OutputForms BINARY = new OutputForms(true, Map.of(), Set.of(), NonFinite.TOKEN);
 
     /** All outputs as binary data except these. */
-    static OutputForms binaryBut(Set<String> names) {
+    static OutputForms binaryExcept(Set<String> names) {
         Map<String, Boolean> forms = new HashMap<>();
         names.forEach(name -> forms.put(name, false));
         return new OutputForms(true, forms, Set.of(), NonFinite.TOKEN);

@@ -35,7 +35,7 @@ public final class RestWriter {
             ByteBufAllocator allocator, InferRequest request, ServerFeatures peer, Set<String> plainInputs) {
         boolean binary = peer.binaryTensorData();
         OutputForms forms = binary
-                ? OutputForms.binaryBut(plainInputs)
+                ? OutputForms.binaryExcept(plainInputs)
                 : OutputForms.JSON.with(peer.dialect().nonFinite());
         JsonWriter json = new JsonWriter(allocator);
         try {
@@ -131,7 +131,7 @@ public final class RestWriter {
                 ParametersWriter.write(json, parameters, "binary_data_size", size);
             } else {
                 boolean base64 = base64(tensor, forms);
-                beforeData(json, tensor, base64);
+                openTensor(json, tensor, base64);
                 TensorText.write(tensor, base64, forms.nonFinite(), json);
             }
             json.close('}');
@@ -156,7 +156,7 @@ public final class RestWriter {
     }
 
     /** Opens the object of a tensor whose data is JSON; the data must be written next. */
-    static void beforeData(JsonWriter json, Tensor tensor, boolean base64) {
+    static void openTensor(JsonWriter json, Tensor tensor, boolean base64) {
         description(json, tensor);
         if (base64) {
             ParametersWriter.write(json, tensor.parameters(), "content_type", new Parameter.Text("base64"));

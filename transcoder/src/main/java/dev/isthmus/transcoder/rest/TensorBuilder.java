@@ -33,7 +33,7 @@ final class TensorBuilder {
     private @Nullable DeferredData kept;
     private @Nullable ByteBuf data;
     private @Nullable BufferCollector binary;
-    private final ElementWalk walk = new ElementWalk();
+    private final BytesElementCounter walk = new BytesElementCounter();
     private long binarySize = -1;
     private boolean base64;
     /** The bytes counted for it. */
@@ -92,13 +92,13 @@ final class TensorBuilder {
         reader = skims(type)
                 ? new DataScanner(check, name, type, settings.limits(), depth)
                 : counts()
-                        ? new ElementCount(check, name, type, settings.limits(), depth)
+                        ? new ElementCounter(check, name, type, settings.limits(), depth)
                         : reader(type, expected, depth);
         return reader;
     }
 
     private boolean skims(DataType type) {
-        return settings.elements() == ElementUse.SKIMMED && DataScanner.takes(type);
+        return settings.elements() == ElementUse.SKIMMED && DataScanner.supports(type);
     }
 
     /** Whether it belongs to a response that is passed through. */
@@ -129,7 +129,7 @@ final class TensorBuilder {
         check.requireMemory(name, parameters, settings.limits());
         if (kept != null) {
             reader = counts()
-                    ? new ElementCount(check, name, type, settings.limits(), 0)
+                    ? new ElementCounter(check, name, type, settings.limits(), 0)
                     : reader(type, expectedBytes(type), 0);
             reader.read(kept.tokens());
             kept.release();
@@ -138,7 +138,7 @@ final class TensorBuilder {
         if (reader != null) {
             reader.requireShape(extents);
             data = reader.take();
-            count();
+            updateHeld();
         } else if (!shared() && type.fixedSize() && check.byteSize(name, type, extents) != binarySize) {
             throw check.failure(
                     name,
@@ -198,7 +198,7 @@ final class TensorBuilder {
             binary = parts;
         }
         parts.add(part);
-        count();
+        updateHeld();
     }
 
     /** Checks the lengths of BYTES; for other datatypes the size has been checked already. */
@@ -224,7 +224,7 @@ final class TensorBuilder {
     /** The binary data received and not taken before, owned by the caller. */
     ByteBuf takeBinary() {
         ByteBuf taken = binary == null ? Unpooled.EMPTY_BUFFER : binary.take();
-        count();
+        updateHeld();
         return taken;
     }
 
@@ -273,7 +273,7 @@ final class TensorBuilder {
     }
 
     /** Updates the bytes counted for its data. */
-    void count() {
+    void updateHeld() {
         long bytes = (reader == null ? 0 : reader.held()) + (binary == null ? 0 : binary.bytes());
         settings.held().data(bytes - counted);
         counted = bytes;

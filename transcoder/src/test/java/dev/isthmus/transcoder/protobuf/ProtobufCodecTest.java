@@ -385,6 +385,7 @@ class ProtobufCodecTest {
         for (int i = 0; i < 66; i++) {
             many.addInputs(input.setName("a" + i));
         }
-        assertThatThrownBy(() -> read(many.build().toByteArray())).hasMessageContaining("at most 65536 are accepted in one message");
+        assertThatThrownBy(() -> read(many.build().toByteArray()))
+                .hasMessageContaining("at most 65536 are accepted in one message");
     }
 }

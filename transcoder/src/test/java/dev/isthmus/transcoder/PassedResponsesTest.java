@@ -23,7 +23,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** REST responses that are validated and passed through to REST clients. */
-class PassedAnswersTest {
+class PassedResponsesTest {
     private static final ResponseForm UNTOUCHED =
             new ResponseForm(Wire.REST, true, OutputForms.JSON, false, Map.of(), null, null);
     private static final String WHOLE = "{\"model_name\":\"m\",\"outputs\":["

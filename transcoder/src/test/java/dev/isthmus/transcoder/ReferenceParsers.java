@@ -24,13 +24,13 @@ import java.util.List;
 import java.util.Map;
 
 /** Reference parsers: they must accept whatever ours accept, and for protobuf read the same message. */
-final class Oracles {
+final class ReferenceParsers {
     private static final JsonMapper JACKSON = JsonMapper.builder()
             .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
             .build();
 
-    private Oracles() {}
+    private ReferenceParsers() {}
 
     /** Requires that Jackson accepts the JSON. */
     static void json(Wires.Encoded taken) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * does. The elements themselves are not checked: servers write null for non-finite numbers. Numbers are skimmed by a
  * {@link NumberScanner} until it refuses.
  */
-final class ElementCount implements TensorData {
+final class ElementCounter implements TensorData {
     private final TensorCheck check;
     private final String tensor;
     private final boolean bytes;
@@ -31,7 +31,7 @@ final class ElementCount implements TensorData {
     private boolean octets;
 
     /** @param outerDepth the depth of the tensor's object in the document */
-    ElementCount(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
+    ElementCounter(TensorCheck check, String tensor, DataType type, WireLimits limits, int outerDepth) {
         this.check = check;
         this.tensor = tensor;
         this.bytes = type == DataType.BYTES;

@@ -5,7 +5,7 @@ import dev.isthmus.transcoder.message.TensorCheck;
 import io.netty.buffer.ByteBuf;
 
 /** Counts the elements of a BYTES tensor's raw form, received in parts, by their lengths. Retains nothing. */
-final class ElementWalk {
+final class BytesElementCounter {
     /** The bytes read of an incomplete length. */
     private int lengthBytes;
 

@@ -355,7 +355,9 @@ public final class JsonTokenizer {
             open(false);
         }
         at = from;
-        expect = numbers.atArrayStart() ? Expect.VALUE_OR_END : numbers.afterComma() ? Expect.VALUE : Expect.COMMA_OR_END;
+        expect = numbers.atArrayStart()
+                ? Expect.VALUE_OR_END
+                : numbers.afterComma() ? Expect.VALUE : Expect.COMMA_OR_END;
         return false;
     }
 

@@ -80,7 +80,8 @@ public final class ProtobufWriter {
      * @param typed whether tensors are written as typed contents; if any datatype has no such field, all are raw
      */
     public static ByteBuf response(ByteBufAllocator allocator, InferResponse response, boolean typed) {
-        boolean contents = typed && response.outputs().stream().allMatch(output -> TypedWriter.supports(output.dataType()));
+        boolean contents =
+                typed && response.outputs().stream().allMatch(output -> TypedWriter.supports(output.dataType()));
         ByteBuf head = allocator.buffer();
         string(head, 1, response.model().name());
         string(head, 2, response.model().version());

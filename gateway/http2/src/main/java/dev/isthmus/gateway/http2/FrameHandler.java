@@ -6,10 +6,10 @@ import io.netty.handler.codec.http2.Http2Error;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** What received frames do to a connection and its streams (RFC 9113, 5 and 6). */
+/** Applies received frames to a connection and its streams (RFC 9113, 5 and 6). */
 final class FrameHandler implements FrameSink {
-    /** DATA for a stream that is closed costs the peer its bytes, unless there are as few as this. */
-    private static final int LITTLE = 256;
+    /** DATA on a closed stream counts as a control frame if it has fewer bytes than this. */
+    private static final int SMALL_DATA = 256;
 
     private final Http2Session session;
     private final Function<Http2Stream, StreamListener> accept;
@@ -19,8 +19,8 @@ final class FrameHandler implements FrameSink {
     private final PeerSettings settings;
     private @Nullable Http2Stream current;
 
-    /** What was received on the connection and has not been given back. */
-    private int due;
+    /** Bytes received on the connection since the last WINDOW_UPDATE. */
+    private int unacknowledged;
 
     FrameHandler(Http2Session session, Function<Http2Stream, StreamListener> accept) {
         this.session = session;
@@ -39,7 +39,7 @@ final class FrameHandler implements FrameSink {
     @Override
     public void begins(int type) {
         if (!settings.seen() && type != FrameType.SETTINGS) {
-            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is no SETTINGS");
+            throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is not SETTINGS");
         }
         session.abuse().checkQueued();
     }
@@ -50,7 +50,7 @@ final class FrameHandler implements FrameSink {
         Http2Stream stream = session.streams().get(streamId);
         current = stream;
         if (stream == null) {
-            stray(streamId, FrameType.DATA, length < LITTLE);
+            stray(streamId, FrameType.DATA, length < SMALL_DATA);
             return false;
         }
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
@@ -58,25 +58,25 @@ final class FrameHandler implements FrameSink {
             return false;
         }
         if (!stream.is(StreamFlag.HEAD_SEEN)) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "DATA before the head of the response");
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "DATA before the response headers");
             return false;
         }
         if (!stream.received(length)) {
-            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window takes");
+            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window allows");
             return false;
         }
         return true;
     }
 
     private void receivedOnConnection(int length) {
-        due += length;
-        if (due > options.connectionWindow()) {
-            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "more DATA than the connection's window takes");
+        unacknowledged += length;
+        if (unacknowledged > options.connectionWindow()) {
+            throw new Http2Violation(Http2Error.FLOW_CONTROL_ERROR, "more DATA than the connection's window allows");
         }
-        if (due >= options.connectionWindow() / 2) {
-            session.writer().windowUpdate(0, due);
+        if (unacknowledged >= options.connectionWindow() / 2) {
+            session.writer().windowUpdate(0, unacknowledged);
             session.flusher().touch();
-            due = 0;
+            unacknowledged = 0;
         }
     }
 
@@ -97,8 +97,7 @@ final class FrameHandler implements FrameSink {
         }
         if (!stream.bodyPart(length, end)) {
             part.release();
-            session.violated(
-                    stream, Http2Error.PROTOCOL_ERROR, "a body that is not as long as its content-length says");
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "the body's length differs from its content-length");
             return;
         }
         if (length == 0 && !end) {
@@ -129,11 +128,11 @@ final class FrameHandler implements FrameSink {
         HeaderBlock block = blocks.decode(streamId, in, length);
         Http2Stream stream = session.streams().get(streamId);
         if (stream != null) {
-            further(stream, block, end);
+            furtherHeaders(stream, block, end);
         } else if (server && (streamId & 1) == 1 && session.streams().idle(streamId)) {
             request(streamId, block, end);
             if (length > Http2Options.DEFAULT_FRAME_SIZE) {
-                // Its request is refused; those beside it end before the connection does.
+                // This request is refused; the connection closes when the other streams have ended.
                 session.farewell().goAway(Http2Error.FRAME_SIZE_ERROR);
             }
         } else {
@@ -144,7 +143,7 @@ final class FrameHandler implements FrameSink {
     private void request(int streamId, HeaderBlock block, boolean end) {
         session.streams().openedByPeer(streamId);
         if (!session.farewell().takesStreamOfPeer()) {
-            // The GOAWAY has told the client, or will.
+            // The client learns it from the GOAWAY.
             session.streams().rememberReset(streamId);
             session.abuse().control();
         } else if (session.streams().size() >= options.maxConcurrentStreams()) {
@@ -175,25 +174,26 @@ final class FrameHandler implements FrameSink {
         }
     }
 
-    /** Fields of a stream that is open: the head of a response, or trailers. */
-    private void further(Http2Stream stream, HeaderBlock block, boolean end) {
+    /** Header fields on an open stream: the head of a response, or trailers. */
+    private void furtherHeaders(Http2Stream stream, HeaderBlock block, boolean end) {
         boolean trailers = stream.is(StreamFlag.HEAD_SEEN);
-        HeaderBlock.MessageKind wanted = trailers ? HeaderBlock.MessageKind.TRAILERS : HeaderBlock.MessageKind.RESPONSE;
+        HeaderBlock.MessageKind expected =
+                trailers ? HeaderBlock.MessageKind.TRAILERS : HeaderBlock.MessageKind.RESPONSE;
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
             session.violated(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
         } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
-            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more header fields than are taken");
-        } else if (block.use() != wanted || block.problem() != null) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "header fields that do not belong there");
+            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "header fields exceed the limit");
+        } else if (block.use() != expected || block.problem() != null) {
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "malformed or unexpected header fields");
         } else if (trailers ? !end : end && block.interim()) {
             session.violated(
-                    stream, Http2Error.PROTOCOL_ERROR, "trailers without, or an interim response with, the end");
+                    stream, Http2Error.PROTOCOL_ERROR, "trailers without END_STREAM, or an interim response with it");
         } else if (trailers && !stream.bodyPart(0, true)) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "a body shorter than its content-length says");
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "the body is shorter than its content-length");
         } else if (trailers) {
-            tell(stream, block, true);
+            deliverHeaders(stream, block, true);
         } else if (block.interim() && !stream.interimResponse()) {
-            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "more interim responses than are taken");
+            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "too many interim responses");
         } else if (block.interim()) {
             session.abuse().control();
         } else {
@@ -204,14 +204,14 @@ final class FrameHandler implements FrameSink {
     private void head(Http2Stream stream, HeaderBlock block, boolean end) {
         stream.set(StreamFlag.HEAD_SEEN);
         if (server && end && block.contentLength() > 0) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "no body, but a content-length");
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "a content-length above 0 without a body");
             return;
         }
         stream.expect(end ? -1 : block.contentLength());
-        tell(stream, block, end);
+        deliverHeaders(stream, block, end);
     }
 
-    private void tell(Http2Stream stream, HeaderBlock block, boolean end) {
+    private void deliverHeaders(Http2Stream stream, HeaderBlock block, boolean end) {
         if (end) {
             stream.set(StreamFlag.REMOTE_ENDED);
         }
@@ -226,8 +226,8 @@ final class FrameHandler implements FrameSink {
     }
 
     /**
-     * A frame on a stream that is not open. It is no error where the peer may not know yet that we reset the stream, nor where
-     * a server repeats itself, as Triton does when a call has expired.
+     * A frame on a stream that is not open. Not an error if the peer may not yet know that we reset the stream, nor if
+     * a server sends trailers twice, as Triton does when a call's deadline has expired.
      */
     private void stray(int streamId, int type, boolean cheap) {
         checkUsed(streamId, type);
@@ -248,7 +248,7 @@ final class FrameHandler implements FrameSink {
         if (session.streams().idle(streamId)) {
             throw new Http2Violation(
                     Http2Error.PROTOCOL_ERROR,
-                    "a frame of type " + type + " on stream " + streamId + ", which is idle");
+                    "a frame of type " + type + " on the idle stream " + streamId);
         }
     }
 
@@ -274,7 +274,7 @@ final class FrameHandler implements FrameSink {
     @Override
     public void settings(ByteBuf in, int length) {
         boolean first = !settings.seen();
-        // Each value may cost something: a window for all streams, the table of header fields.
+        // Each setting may be costly to apply: the window of every stream, the table of header fields.
         session.abuse().control(1 + length / PeerSettings.BYTES_EACH);
         settings.read(in, length);
         session.queues();
@@ -315,7 +315,7 @@ final class FrameHandler implements FrameSink {
         session.abuse().control();
         if (streamId == 0) {
             if (increment == 0) {
-                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+                throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
             }
             session.sender().peerWindow(increment);
             return;
@@ -324,9 +324,9 @@ final class FrameHandler implements FrameSink {
         if (stream == null) {
             checkUsed(streamId, FrameType.WINDOW_UPDATE);
         } else if (increment == 0) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE by 0");
+            session.violated(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
         } else if (!session.sender().peerWindow(stream, increment)) {
-            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "the stream's window would be too large");
+            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes a stream's window too large");
         }
     }
 

@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a connection is while it has a channel: its streams, and how they and it end. */
+/** The state of a connection while it has a channel: its streams, and how streams and connection end. */
 final class Http2Session {
     private static final Logger LOG = LoggerFactory.getLogger(Http2Session.class);
 
     /**
-     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its window
-     * takes, is dropped, but still held against the protocol.
+     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its
+     * window takes, is dropped, but still held against the protocol.
      */
     private static final long STOP_MILLIS = 1_000;
 
@@ -27,7 +27,7 @@ final class Http2Session {
     private final FrameWriter writer;
     private final OutboundFlowControl sender;
     private final Flusher flusher;
-    private final GracefulShutdown farewell;
+    private final GracefulShutdown shutdown;
     private boolean closed;
     private @Nullable Throwable cause;
 
@@ -39,7 +39,7 @@ final class Http2Session {
         this.writer = new FrameWriter(ctx);
         this.sender = new OutboundFlowControl(this, writer, ctx.channel(), abuse);
         this.flusher = new Flusher(ctx.executor(), writer, sender);
-        this.farewell = new GracefulShutdown(this, connection.isServer());
+        this.shutdown = new GracefulShutdown(this, connection.isServer());
     }
 
     Http2Connection connection() {
@@ -63,7 +63,7 @@ final class Http2Session {
     }
 
     GracefulShutdown farewell() {
-        return farewell;
+        return shutdown;
     }
 
     AbuseDetector abuse() {
@@ -106,11 +106,11 @@ final class Http2Session {
     }
 
     boolean takesStreams() {
-        return !closed && ctx.channel().isActive() && farewell.takesStreams() && streams.mayOpen();
+        return !closed && ctx.channel().isActive() && shutdown.takesStreams() && streams.mayOpen();
     }
 
     Http2Stream newStream(int id) {
-        // Until the peer has our SETTINGS it may send as much as it may unless something is said.
+        // Until the peer has our SETTINGS, it may send up to the default window.
         int window = Math.max(streamWindow(), Http2Options.DEFAULT_WINDOW);
         Http2Stream stream = new Http2Stream(this, id, sender.streamWindow(), window);
         streams.add(stream);
@@ -135,21 +135,21 @@ final class Http2Session {
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
-            StreamListener heard = stream.listener();
+            StreamListener listener = stream.listener();
             stream.listener(NoopStreamListener.INSTANCE);
-            heard.ended();
+            listener.ended();
             ctx.executor().schedule(() -> stop(stream), STOP_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    /** Asks the peer to send no more of a request that has been answered (RFC 9113, 8.1). */
+    /** Asks the peer to stop sending a request whose response is complete (RFC 9113, 8.1). */
     private void stop(Http2Stream stream) {
         if (!closed && !stream.is(StreamFlag.CLOSED)) {
             reset(stream, Http2Error.NO_ERROR.code());
         }
     }
 
-    /** END_STREAM has been received and told. */
+    /** END_STREAM was received and delivered. */
     void remoteEnded(Http2Stream stream) {
         if (!stream.is(StreamFlag.CLOSED) && stream.is(StreamFlag.LOCAL_ENDED)) {
             end(stream);
@@ -168,21 +168,21 @@ final class Http2Session {
         flusher.touch();
     }
 
-    /** A frame is written that no window of the peer's holds back. */
+    /** A frame that is not flow-controlled is about to be written. */
     void queues() {
         if (!ctx.channel().isWritable()) {
             abuse.queued();
         }
     }
 
-    /** The peer broke the protocol on one stream. */
+    /** A stream error: resets the stream and reports it to its listener. */
     void violated(Http2Stream stream, Http2Error error, String message) {
         writeReset(stream.id(), error.code());
         abort(stream, new StreamEnd(StreamEnd.Cause.VIOLATION, error.code(), new Http2Violation(error, message)));
         abuse.error();
     }
 
-    /** Ends a stream early and tells its listener. */
+    /** Ends a stream early and notifies its listener. */
     void abort(Http2Stream stream, StreamEnd how) {
         StreamListener listener = stream.listener();
         end(stream);
@@ -193,7 +193,7 @@ final class Http2Session {
         }
     }
 
-    /** The listener of a stream failed, which is our own fault. */
+    /** The listener of a stream threw an exception: resets the stream with INTERNAL_ERROR. */
     void failed(Http2Stream stream, RuntimeException e) {
         LOG.error("the listener of a stream failed", e);
         if (!stream.is(StreamFlag.CLOSED)) {
@@ -202,7 +202,7 @@ final class Http2Session {
         }
     }
 
-    /** The peer took too long on a stream: its listener answers, or it is reset. */
+    /** A timeout on a stream expired: its listener responds, or the stream is reset. */
     void timedOut(Http2Stream stream, TimeoutRule rule) {
         try {
             stream.listener().peerTimedOut(rule);
@@ -229,10 +229,10 @@ final class Http2Session {
         streams.remove(stream);
         stream.listener().ended();
         connection.listener().streamClosed();
-        farewell.closeIfDone();
+        shutdown.closeIfDone();
     }
 
-    /** The connection fails: the peer is told why. */
+    /** A connection error: sends GOAWAY and closes. */
     void fail(Http2Violation violation) {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), violation.error().code());
@@ -245,7 +245,7 @@ final class Http2Session {
         }
     }
 
-    /** Tells the peer that the connection is over, and ends it. */
+    /** Sends GOAWAY and closes, with all open streams. */
     void leave(Http2Error error) {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), error.code());
@@ -253,7 +253,7 @@ final class Http2Session {
         }
     }
 
-    /** Closes when what is written has gone out. */
+    /** Closes after all written bytes were flushed. */
     void closeAfterFlush() {
         if (!closed) {
             writer.flushLast().addListener(LingeringClose.INSTANCE);
@@ -268,14 +268,14 @@ final class Http2Session {
         }
     }
 
-    /** No byte comes or goes any more. */
+    /** The connection is gone: ends all its streams. */
     void lost(@Nullable Throwable why) {
         if (closed) {
             return;
         }
         closed = true;
         cause = why;
-        long code = why instanceof Http2Violation violation ? violation.error().code() : farewell.peerError();
+        long code = why instanceof Http2Violation violation ? violation.error().code() : shutdown.peerError();
         for (Http2Stream stream : streams.all()) {
             if (!stream.is(StreamFlag.CLOSED)) {
                 abort(stream, new StreamEnd(StreamEnd.Cause.LOST, code, why));

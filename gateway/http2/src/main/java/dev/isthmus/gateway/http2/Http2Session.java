@@ -15,8 +15,8 @@ final class Http2Session {
     private static final Logger LOG = LoggerFactory.getLogger(Http2Session.class);
 
     /**
-     * A client that was answered early is asked to stop only after this time. What it sends by then, as much as its
-     * window takes, is dropped, but still held against the protocol.
+     * A client that received its response early is asked to stop sending only after this time. Data that it sends until
+     * then, up to its window, is dropped but still checked against the protocol.
      */
     private static final long STOP_MILLIS = 1_000;
 

@@ -115,7 +115,7 @@ class ContentCodingTest {
         OipException failure = catchThrowableOfType(
                 OipException.class, () -> inflate(form, bomb, new InflationLimits(64 << 20, 100), seen));
         assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
-        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        assertThat(failure.message()).contains("at most 100 bytes are accepted for each compressed one");
         assertThat(seen.get()).isLessThanOrEqualTo(100L * bomb.length);
         inflate(form, bomb, new InflationLimits(64 << 20, 2000), seen);
     }

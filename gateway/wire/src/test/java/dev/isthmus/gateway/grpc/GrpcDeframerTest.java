@@ -85,7 +85,7 @@ class GrpcDeframerTest {
         inflating.add(framed(1, Compressed.GZIP.of(new byte[8 << 20])));
         OipException failure = catchThrowableOfType(OipException.class, inflating::next);
         assertThat(failure.code()).isEqualTo(ErrorCode.PAYLOAD_TOO_LARGE);
-        assertThat(failure.message()).contains("at most 100 bytes are taken for each compressed one");
+        assertThat(failure.message()).contains("at most 100 bytes are accepted for each compressed one");
         inflating.release();
     }
 

@@ -75,7 +75,7 @@ def test_bomb(rest):
     """What is too large only once it is decompressed is too large all the same."""
     body = gzip.compress(b" " * (40 << 20))
     message = rest.refused(413, "POST", "/v2/models/simple/infer", body, {"Content-Encoding": "gzip"})
-    assert "at most 100 bytes are taken for each compressed one" in message
+    assert "at most 100 bytes are accepted for each compressed one" in message
 
 
 @pytest.mark.parametrize("coding", CODINGS)

@@ -119,13 +119,13 @@ final class ConfigSamples {
                 arguments(
                         "admin: {allowed_hosts: ['a.*']}",
                         "admin: allowed_host: a host, *.SUFFIX, or * for any is expected, got 'a.*'"),
-                arguments("headers: {forward: ['a b']}", "headers: forward: a header's name, or its beginning"),
+                arguments("headers: {forward: ['a b']}", "headers: forward: a header name, or a prefix"),
                 arguments("health: {server_ready: most}", "one of all, any, models is expected, got 'most'"),
                 arguments(model("targets: [{weight: 1}]"), "model 'm': target: 'upstream' is missing"),
                 arguments(model("ramp: {target: a, steps: []}"), "ramp: steps: at least one entry is expected"),
                 arguments(model("ramp: {steps: [1%]}"), "model 'm': ramp: 'target' is missing"),
                 arguments(model("ramp: {target: a, max_latency_ratio: fast}"), "a number from 0 to 1000 is expected"),
-                arguments(model("sticky: {header: 'x y'}"), "model 'm': sticky: header: a header's name is expected"),
+                arguments(model("sticky: {header: 'x y'}"), "model 'm': sticky: header: a header name is expected"),
                 arguments(model("rules: [{headers: {'x y': a}, target: t}]"), "headers: a name is expected as the key"),
                 arguments(model("versions: {stable: [1]}"), "version 'stable': text is expected, got a list"),
                 arguments(model("aliases: ['']"), "model 'm': alias: text is expected, got ''"));

@@ -126,8 +126,8 @@ class UpstreamDefaultsTest {
                 + " c: {endpoints: ['c:1'], timeout: 100s}}\ndefault_upstream: a";
         assertThat(parse(yaml.formatted("100s", "2m")).upstreams()).hasSize(3);
         assertThat(problems(yaml.formatted("100s", "80s")))
-                .containsExactly("f.yaml:1:50: upstream 'b': try_timeout: less than the timeout of 80s for all tries is"
-                        + " expected, got '90s'");
+                .containsExactly("f.yaml:1:50: upstream 'b': try_timeout: less than the timeout of 80s for all attempts"
+                        + " is expected, got '90s'");
         assertThat(problems(yaml.formatted("70s", "80s")))
                 .singleElement()
                 .asString()

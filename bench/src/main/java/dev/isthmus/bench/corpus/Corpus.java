@@ -20,16 +20,16 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
- * Reads numbers from requests, cut anywhere, and writes what was read into answers. What is read must be what the platform's
- * parser makes of the text, bit by bit; what is written must be the platform's text, or a shorter one that reads the same. For
- * the floats of 16 bits {@link Half} is the platform.
+ * Reads numbers from requests that are split at random, and writes them into responses. The value read must equal the
+ * JDK's bit by bit; the text written must be the JDK's, or a shorter one that parses to the same value. For 16-bit
+ * floats the reference is {@link Half}.
  */
 public final class Corpus {
     private static final int BATCH = 1000;
-    /** Numbers of up to 200 characters are taken here. */
+    /** Limits that accept numbers of up to 200 characters. */
     private static final WireLimits LIMITS = new WireLimits(64L << 20, 64, 200, 1 << 20, 256, 256, 1024, false);
 
-    /** Kinds of which many are within the range of floats of 16 bits. */
+    /** Kinds with many values in the range of 16-bit floats. */
     private static final List<Sample> NARROW = List.of(
             Sample.FLOAT_BITS,
             Sample.ACTIVATION,
@@ -48,7 +48,9 @@ public final class Corpus {
         this.random = new SplittableRandom(seed);
     }
 
-    /** Arguments: how many million numbers (1), and a seed (1). Exit status 1 when any is wrong. */
+    /**
+     * Arguments: millions of numbers (default 1) and a seed (default 1). Exits with status 1 if any number is wrong.
+     */
     public static void main(String[] arguments) {
         long millions = arguments.length > 0 ? Long.parseLong(arguments[0]) : 1;
         Corpus corpus = new Corpus(arguments.length > 1 ? Long.parseLong(arguments[1]) : 1);
@@ -57,7 +59,7 @@ public final class Corpus {
         System.exit(corpus.wrong == 0 ? 0 : 1);
     }
 
-    /** Goes through so many numbers; one of nine is an integer. */
+    /** Checks this many numbers; one of nine is an integer. */
     void run(long numbers) {
         while (read < numbers) {
             for (Sample sample : Sample.values()) {
@@ -95,7 +97,7 @@ public final class Corpus {
             int at = i * type.size();
             int size = type.size();
             if (!tensor.data().slice(at, size).equals(expected.slice(at, size))) {
-                complain(type + " " + texts[i] + " is not read as the platform reads it");
+                complain(type + " " + texts[i] + " is not read as the JDK reads it");
             }
         }
         String[] written = answer(tensor);
@@ -196,7 +198,7 @@ public final class Corpus {
         };
     }
 
-    /** Java writes two digits where one is enough, for a few of the smallest numbers. */
+    /** Whether the text is shorter: the JDK writes two digits for some of the smallest numbers, though one would do. */
     private static boolean shorter(String text, String platform) {
         return digits(text) < digits(platform);
     }

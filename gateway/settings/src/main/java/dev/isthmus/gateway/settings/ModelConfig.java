@@ -259,7 +259,7 @@ public record ModelConfig(
         public static final Rate DEFAULT = new Rate(null, 0, null, Duration.ofSeconds(1));
     }
 
-    /** Which targets may serve a call that names a version. */
+    /** What happens to the version that a call names. */
     public enum ExplicitVersion {
         HONOR,
         OVERRIDE

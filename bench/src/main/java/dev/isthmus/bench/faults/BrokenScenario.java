@@ -10,19 +10,19 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Configurations that cannot be taken, under load: the old one serves, they are counted, and the next good one is taken. */
+/** Invalid configurations under load: the old one stays active, each is counted, and the next valid one is applied. */
 record BrokenScenario() implements Scenario {
-    /** Each stays until it is counted, at most for so long, and then a little. */
+    /** Each stays until it is counted, for at most this long, and then a little longer. */
     private static final Duration LIMIT = Duration.ofSeconds(2);
 
-    /** What becomes of the file. */
+    /** Ways to break the file. */
     private enum Form {
         MALFORMED,
         EMPTY,
         WRONG,
         HALF_WRITTEN,
         REMOVED,
-        /** A folder in its place, which even root cannot read. */
+        /** A directory in its place, which even root cannot read. */
         UNREADABLE
     }
 
@@ -84,7 +84,7 @@ record BrokenScenario() implements Scenario {
         }
     }
 
-    /** How many configurations were applied by giving one that is good, and not the one from before. */
+    /** The number of configurations applied after writing a new valid one. */
     private long recover(Stage stage, Reloads reloads) throws IOException, InterruptedException {
         long before = reloads.count("applied");
         Files.delete(stage.fleet().configFile());

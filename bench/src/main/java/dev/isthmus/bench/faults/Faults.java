@@ -22,10 +22,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** The command {@code bench/faults}. Its exit status is 1 where a figure was missed. */
+/** The command {@code bench/faults}. Exits with status 1 if a limit was missed. */
 @Command(
         name = "faults",
-        description = "Plays faults under load, and attacks, against a gateway and its upstreams, all on loopback.",
+        description = "Runs faults under load and attacks against a gateway and its upstreams, all on loopback.",
         mixinStandardHelpOptions = true)
 public final class Faults implements Callable<Integer> {
     private static final List<Scenario> SCENARIOS = List.of(
@@ -38,7 +38,7 @@ public final class Faults implements Callable<Integer> {
             new StormScenario(),
             new SplitScenario());
 
-    /** The name that stands for all attacks. */
+    /** The name that selects all attacks. */
     private static final String ATTACKS = "attacks";
 
     @Spec
@@ -55,16 +55,16 @@ public final class Faults implements Callable<Integer> {
     @Option(
             names = "--seconds",
             paramLabel = "N",
-            description = "How long the load of a scenario lasts: 20, or 5 with --short.")
+            description = "Duration of a scenario's load: 20, or 5 with --short.")
     private @Nullable Integer seconds;
 
-    @Option(names = "--rate", paramLabel = "N", description = "Requests a second: 1000, or 500 with --short.")
+    @Option(names = "--rate", paramLabel = "N", description = "Requests per second: 1000, or 500 with --short.")
     private @Nullable Integer rate;
 
-    @Option(names = "--short", description = "A form of each scenario that takes some 8 s.")
+    @Option(names = "--short", description = "A short form of each scenario, of about 8 s.")
     private boolean brief;
 
-    @Option(names = "--front", paramLabel = "grpc|rest", description = "What clients speak; both in turn by default.")
+    @Option(names = "--front", paramLabel = "grpc|rest", description = "Protocol of clients; both in turn by default.")
     private List<Front> fronts = List.of(Front.values());
 
     @Option(
@@ -75,7 +75,7 @@ public final class Faults implements Callable<Integer> {
                             + " default, small with --short.")
     private List<Defender> defenders = List.of();
 
-    @Option(names = "--peers", description = "Also attacks Envoy, nginx and HAProxy, where they are installed.")
+    @Option(names = "--peers", description = "Also attack Envoy, nginx and HAProxy, if installed.")
     private boolean peers;
 
     @Parameters(
@@ -145,7 +145,7 @@ public final class Faults implements Callable<Integer> {
                     ? peers
                     : defenders.isEmpty() ? !brief || defender == Defender.SMALL : defenders.contains(defender);
             if (chosen && !defender.installed()) {
-                out.println(defender.label() + " is not installed, and so not attacked");
+                out.println(defender.label() + " is not installed and was skipped");
             } else if (chosen) {
                 met &= play.play(
                         defender,
@@ -181,7 +181,7 @@ public final class Faults implements Callable<Integer> {
         for (String name : names) {
             if (!known.contains(name)) {
                 throw new ParameterException(
-                        spec.commandLine(), "no scenario is named '" + name + "'; expected are " + known);
+                        spec.commandLine(), "unknown scenario '" + name + "'; expected one of " + known);
             }
         }
     }

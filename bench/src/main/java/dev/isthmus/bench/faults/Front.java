@@ -2,7 +2,7 @@ package dev.isthmus.bench.faults;
 
 import io.netty.channel.EventLoop;
 
-/** What clients speak to the gateway. */
+/** The protocol between clients and the gateway. */
 enum Front {
     GRPC,
     REST;

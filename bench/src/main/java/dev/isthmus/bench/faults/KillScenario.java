@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * kill -9 of one of two replicas, and its return. With retry of lost requests none may fail; without, only those that were
- * under way on the dead host, and nothing may be executed twice.
+ * SIGKILL of one of two replicas, and its restart. With retries of lost requests none may fail; without, only those in
+ * flight on the dead host, and none may be executed twice.
  */
 record KillScenario(boolean retried) implements Scenario {
     private static final int VICTIM = 0;
-    /** Until the gateway has read that its connections were closed, requests still go to the dead host. */
+    /** Requests are still sent to the dead host until the gateway has read that its connections were closed. */
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private static final long PERIOD_MILLIS = 5;
@@ -36,21 +36,21 @@ record KillScenario(boolean retried) implements Scenario {
         String returned = back
                 ? "requests again " + death.backMillis + " ms after it listened"
                 : "after its return it got no requests";
-        String lost = death.underWay + " in service on the dead host, which was gone after "
+        String lost = death.inFlight + " in service on the dead host, which was gone after "
                 + TimeUnit.NANOSECONDS.toMillis(death.goneNanos - death.killedNanos) + " ms";
         if (retried) {
             return Verdict.of(stage.failed() == 0 && back, lost, returned);
         }
         int twice = stage.fleet().ledgers().duplicates();
         return Verdict.of(
-                strays == 0 && twice == 0 && back, lost, strays + " failed that were not under way there", returned);
+                strays == 0 && twice == 0 && back, lost, strays + " failed that were not in flight there", returned);
     }
 
-    /** What became of the host; written by the fault, read when that has ended. */
+    /** The death of the host; written by the fault, read after it has ended. */
     static final class Death {
         long killedNanos;
         long goneNanos;
-        long underWay;
+        long inFlight;
         long backMillis = -1;
     }
 
@@ -63,7 +63,7 @@ record KillScenario(boolean retried) implements Scenario {
         death.killedNanos = System.nanoTime();
         fleet.kill(VICTIM);
         death.goneNanos = System.nanoTime();
-        death.underWay = fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).underWay();
+        death.inFlight = fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).inFlight();
         Thread.sleep(Math.min(5_000, stage.options().millis(0.25)));
         fleet.restart(VICTIM);
         long listening = System.nanoTime();
@@ -82,16 +82,16 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     /**
-     * How many of the failed were not under way when the host died, or had arrived at the other one.
+     * The number of failed requests that were not in flight when the host died, or had arrived at the other host.
      *
-     * @param survivor how often each request arrived at the other host
+     * @param survivor arrivals of each request at the other host
      */
     static int strays(List<Tally.Failure> failures, Death death, int[] survivor) {
         int strays = 0;
         for (Tally.Failure failure : failures) {
-            boolean underWay = failure.sentNanos() - death.goneNanos < GRACE_NANOS
+            boolean inFlight = failure.sentNanos() - death.goneNanos < GRACE_NANOS
                     && failure.endedNanos() - death.killedNanos >= 0;
-            strays += underWay && survivor[failure.id()] == 0 ? 0 : 1;
+            strays += inFlight && survivor[failure.id()] == 0 ? 0 : 1;
         }
         return strays;
     }

@@ -6,7 +6,7 @@ import dev.isthmus.bench.process.Scratch;
 import io.netty.channel.EventLoop;
 import java.io.IOException;
 
-/** Plays scenarios, each with a fleet of its own. */
+/** Runs scenarios, each with its own fleet. */
 record Play(Options options, EventLoop loop) {
     private static final int WARM_SECONDS = 3;
     private static final int WARM_LIMIT_SECONDS = 20;
@@ -27,7 +27,7 @@ record Play(Options options, EventLoop loop) {
         }
     }
 
-    /** Half the rate, until a second of it passes without a failure: the figures are not those of a JVM that has just started. */
+    /** Warms up at half the rate, until a second passes without a failure. */
     private void warm(Client client) throws InterruptedException, BenchException {
         int perSecond = Math.max(1, options.rate() / 2);
         int least = options.brief() ? 1 : WARM_SECONDS;

@@ -3,7 +3,7 @@ package dev.isthmus.bench.faults;
 import dev.isthmus.bench.process.BenchException;
 import java.time.Duration;
 
-/** Reloads under load, each with other weights: none may cost a request. */
+/** Reloads under load, each with different weights: no request may fail. */
 record ReloadScenario() implements Scenario {
     private static final Duration LIMIT = Duration.ofSeconds(5);
 
@@ -35,7 +35,7 @@ record ReloadScenario() implements Scenario {
             long due = stage.options().millis((double) i / (wanted + 1));
             long now = Duration.ofNanos(System.nanoTime() - start).toMillis();
             if (now > stage.options().millis(1)) {
-                return; // the load is over: what comes now would show nothing
+                return; // the load is over: further reloads would prove nothing
             }
             Thread.sleep(Math.max(0, due - now));
             long before = reloads.count("applied");

@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The requests of one connection, one after the other. */
+/** Sequential requests on one connection. */
 final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private static final int MAX_KEPT = 64 * 1024;
 
@@ -22,12 +22,12 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private @Nullable Limited limited;
     private @Nullable HttpResponse head;
 
-    /** Gives the channel to {@code idle} whenever it can take a request. */
+    /** Passes the channel to {@code idle} whenever it can send another request. */
     RestClientExchange(Consumer<Channel> idle) {
         this.idle = idle;
     }
 
-    /** The answer that comes next belongs to this request. */
+    /** The next response belongs to this request. */
     void expect(Request asked, Limited asking) {
         request = asked;
         limited = asking;
@@ -62,7 +62,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
         ending.end(outcome(response.status().code(), request, body));
     }
 
-    /** What a whole answer says. */
+    /** The outcome of a complete response. */
     static Outcome outcome(int status, Request request, CharSequence body) {
         if (status != 200) {
             return Outcome.status(Integer.toString(status));

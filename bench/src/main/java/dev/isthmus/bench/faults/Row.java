@@ -7,7 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** A scenario's line in the report. */
+/** A scenario's row in the report. */
 record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
     private static final String FORM =
             "| %-12s | %-5s | %7s | %7s | %-26s | %7s | %7s | %7s | %8s | %6s | %-8s | %s |%n";
@@ -16,7 +16,7 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
         cells = List.copyOf(cells);
     }
 
-    /** The line of a scenario that was played. */
+    /** The row of a completed scenario. */
     static Row played(String scenario, Front front, Tally tally, Ledgers ledgers, Verdict verdict) throws IOException {
         List<String> cells = new ArrayList<>();
         cells.add(Long.toString(tally.offeredCount()));
@@ -31,7 +31,7 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
         return new Row(scenario, front, cells, verdict);
     }
 
-    /** The line of one that could not be played. */
+    /** The row of a scenario that could not be run. */
     static Row unplayed(String scenario, Front front, String problem) {
         return new Row(
                 scenario,
@@ -40,7 +40,7 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
                 Verdict.of(false, problem.replaceAll("\\s*\\R\\s*", "; ")));
     }
 
-    /** Failures with their kinds, the kinds alone where there is but one. */
+    /** The number of failures by kind; without the total if there is only one kind. */
     static String failed(Map<String, Integer> byKind) {
         int all = byKind.values().stream().mapToInt(Integer::intValue).sum();
         return byKind.isEmpty()

@@ -3,16 +3,16 @@ package dev.isthmus.bench.faults;
 import java.io.IOException;
 import java.util.Locale;
 
-/** A split of 90 to 10, counted at the upstreams. */
+/** A split of 90 to 10, counted at the upstream servers. */
 record SplitScenario() implements Scenario {
     private static final double WANTED = 90;
     private static final int CONCURRENCY = 32;
     private static final int REQUESTS = 100_000;
-    /** Percentage points either way. */
+    /** Tolerance in percentage points in either direction. */
     private static final double TOLERANCE = 0.5;
 
     private static final int BRIEF_REQUESTS = 10_000;
-    /** Chance alone makes the share of fewer requests vary more. */
+    /** With fewer requests, the share varies more by chance. */
     private static final double BRIEF_TOLERANCE = 1.5;
 
     @Override

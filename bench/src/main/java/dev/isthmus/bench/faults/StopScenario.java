@@ -4,7 +4,7 @@ import dev.isthmus.bench.process.BenchException;
 import dev.isthmus.bench.process.Child;
 import java.io.IOException;
 
-/** SIGSTOP of one of two replicas, then SIGCONT: it keeps its connections, and says nothing. */
+/** SIGSTOP of one of two replicas, later SIGCONT: it keeps its connections but does not respond. */
 record StopScenario(boolean guarded) implements Scenario {
     private static final int MAX_FAILED = 10;
     private static final int VICTIM = 0;

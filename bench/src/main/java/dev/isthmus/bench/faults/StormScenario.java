@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Locale;
 
-/** All upstreams answer UNAVAILABLE: retries must not multiply the load that fails. */
+/** All upstream servers respond with UNAVAILABLE: retries must not multiply the failing load. */
 record StormScenario() implements Scenario {
     private static final double MAX_RATIO = 1.2;
     private static final Duration LIMIT = Duration.ofSeconds(5);

@@ -9,9 +9,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Asks for health and for inferences that must be right, over and over. Health that takes too long is a failure. What the
- * gateway's threads waited for a processor meanwhile is taken off. It is none at all where that was most of the time, or where a
- * byte that went through a socket of this process meanwhile, the control, was slow as well: then the machine was.
+ * Sends health requests and inference requests repeatedly and checks the responses. A health response that takes too
+ * long is a failure. The scheduling delay of the gateway's threads is subtracted. A slow response does not count if
+ * that was most of the time, or if the control, a byte through a loopback socket of this process, was slow at the same
+ * time: then the machine was busy.
  */
 final class HealthProbes implements AutoCloseable {
     private static final int HEALTH_MILLIS = 150;
@@ -26,7 +27,7 @@ final class HealthProbes implements AutoCloseable {
     private final SchedulingDelay waits;
     private final List<Thread> threads = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
-    /** When the control was last slow, by {@link System#nanoTime}. */
+    /** Time when the control was last slow, as {@link System#nanoTime}. */
     private long excusedNanos = System.nanoTime() - Long.MAX_VALUE / 2;
 
     private long excused;
@@ -34,9 +35,9 @@ final class HealthProbes implements AutoCloseable {
     private volatile boolean ended;
 
     /**
-     * Begins to ask.
+     * Starts the probes.
      *
-     * @param patienceMillis how long an answer may take
+     * @param patienceMillis time limit of a response
      */
     HealthProbes(int port, int adminPort, long pid, int patienceMillis) throws IOException {
         this.patienceMillis = patienceMillis;
@@ -113,7 +114,7 @@ final class HealthProbes implements AutoCloseable {
         }
     }
 
-    /** From now on it counts how long answers take: what answers is warm. */
+    /** Enforces the time limit from now on, after the warm-up. */
     void judge() {
         judging = true;
     }
@@ -122,21 +123,21 @@ final class HealthProbes implements AutoCloseable {
         failures.add(failure);
     }
 
-    /** What was wrong so far. */
+    /** The failures so far. */
     synchronized List<String> failures() {
         return List.copyOf(failures);
     }
 
     synchronized void print(PrintWriter out) {
-        out.println("| asked | times | no room | slowest, ms |\n|---|---|---|---|");
+        out.println("| probe | requests | refused | slowest, ms |\n|---|---|---|---|");
         probes.forEach(probe -> out.println(probe.line()));
         out.println(control.line());
         if (excused > 0) {
-            out.println(excused + " answers were slow because the machine was busy");
+            out.println(excused + " responses were slow because the machine was busy");
         }
     }
 
-    /** Ends its questions and connections. */
+    /** Stops the probes and closes their connections. */
     @Override
     public void close() throws IOException {
         ended = true;

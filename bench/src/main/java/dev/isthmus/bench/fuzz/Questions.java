@@ -29,11 +29,11 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** What the health probes ask. Each question waits for its answer for so long at most. */
+/** The requests of the health probes. Each waits for its response for a limited time. */
 final class Questions implements AutoCloseable {
     private static final int LIMIT_MILLIS = 20_000;
     private static final int BYTES = 64;
-    private static final Set<Status.Code> NO_ROOM = Set.of(Status.Code.RESOURCE_EXHAUSTED, Status.Code.UNAVAILABLE);
+    private static final Set<Status.Code> REFUSED = Set.of(Status.Code.RESOURCE_EXHAUSTED, Status.Code.UNAVAILABLE);
 
     private final int port;
     private final ManagedChannel channel;
@@ -47,7 +47,7 @@ final class Questions implements AutoCloseable {
                 .build();
     }
 
-    /** A connection over HTTP/1.1. */
+    /** A persistent HTTP/1.1 connection. */
     private static final class Kept implements Closeable {
         private final Socket socket = new Socket();
         private final BufferedInputStream in;
@@ -61,7 +61,7 @@ final class Questions implements AutoCloseable {
             out = socket.getOutputStream();
         }
 
-        /** Status and body of the answer. */
+        /** Sends a request; returns status and body of the response. */
         String ask(String head, String body) throws IOException {
             out.write((head + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + body.length() + "\r\n\r\n" + body)
                     .getBytes(StandardCharsets.US_ASCII));
@@ -93,7 +93,7 @@ final class Questions implements AutoCloseable {
         }
     }
 
-    /** {@code GET path} over a connection of its own. */
+    /** {@code GET path} over a new connection. */
     static boolean fresh(int port, String path) throws IOException {
         try (Kept connection = new Kept(port)) {
             return ok(connection.ask("GET " + path, ""));
@@ -107,7 +107,7 @@ final class Questions implements AutoCloseable {
         return true;
     }
 
-    /** {@code GET /v2/health/live} over one connection. One thread. */
+    /** {@code GET /v2/health/live} over a persistent connection. Not thread-safe. */
     boolean kept() throws IOException {
         if (kept == null) {
             kept = new Kept(port);
@@ -115,11 +115,11 @@ final class Questions implements AutoCloseable {
         return ok(kept.ask("GET /v2/health/live", ""));
     }
 
-    /** ServerLive. */
+    /** The gRPC method ServerLive. */
     boolean grpcLive() throws IOException {
         ServerLiveResponse answer = ServerLiveResponse.parseFrom(call("ServerLive", new byte[0]));
         if (!answer.getLive()) {
-            throw new IOException("ServerLive said no");
+            throw new IOException("ServerLive returned false");
         }
         return true;
     }
@@ -153,7 +153,7 @@ final class Questions implements AutoCloseable {
         return answer.join();
     }
 
-    /** An inference over gRPC with random bytes, which must come back. */
+    /** A gRPC inference with random bytes, which the response must repeat. */
     boolean grpcEcho(String model) throws IOException {
         byte[] bytes = new byte[BYTES];
         ThreadLocalRandom.current().nextBytes(bytes);
@@ -173,14 +173,14 @@ final class Questions implements AutoCloseable {
             }
             return true;
         } catch (CompletionException e) {
-            if (NO_ROOM.contains(Status.fromThrowable(e).getCode())) {
+            if (REFUSED.contains(Status.fromThrowable(e).getCode())) {
                 return false;
             }
             throw e;
         }
     }
 
-    /** An inference in JSON with a random number, which must come back. */
+    /** A JSON inference with a random number, which the response must repeat. */
     boolean restEcho() throws IOException {
         int number = ThreadLocalRandom.current().nextInt();
         try (Kept connection = new Kept(port)) {

@@ -10,13 +10,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** A V2 server over REST. What it has of binary data in a request, it answers as binary data. */
+/** A V2 server over REST. It returns the binary data of a request as binary data. */
 final class WildRestServer extends WildServer {
     private static final String BINARY = "inference-header-content-length:";
 
     private final boolean wild;
 
-    /** With {@code wild} false it never answers wrongly. */
+    /** @param wild whether some responses are incorrect */
     WildRestServer(long seed, boolean wild) throws IOException {
         super(seed);
         this.wild = wild;
@@ -70,7 +70,7 @@ final class WildRestServer extends WildServer {
         return body.toByteArray();
     }
 
-    /** Whether the connection goes on. */
+    /** Responds to a request; returns whether the connection stays open. */
     private boolean answer(String path, int json, byte[] body, Socket socket, OutputStream out)
             throws IOException, InterruptedException {
         boolean inference = path.contains("/infer") || path.contains("/generate");

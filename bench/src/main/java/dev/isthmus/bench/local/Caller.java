@@ -7,7 +7,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** A thread that asks and waits for the answer, one request after the other. */
+/** A closed-loop client: sends a request and waits for its response, repeatedly. */
 final class Caller implements InferCallback {
     private final Question question;
     private final Histogram nanos = Latency.histogram();
@@ -19,7 +19,10 @@ final class Caller implements InferCallback {
         this.question = question;
     }
 
-    /** Asks until that time; from the call to its outcome is what is recorded, not the waiting thread's waking. */
+    /**
+     * Sends requests until this time. Records the time from the call to its callback, without the waiting thread's
+     * wake-up.
+     */
     void run(long endNanos) {
         waiting = Thread.currentThread();
         long begun = System.nanoTime();
@@ -29,7 +32,7 @@ final class Caller implements InferCallback {
         }
     }
 
-    /** Asks so many times. */
+    /** Sends this many requests. */
     void run(int times) {
         waiting = Thread.currentThread();
         for (int i = 0; i < times; i++) {

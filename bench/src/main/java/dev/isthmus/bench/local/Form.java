@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** A way to ask over the network. */
+/** The protocol and encoding of a request over the network. */
 enum Form {
     JSON,
     BINARY,
@@ -40,7 +40,7 @@ enum Form {
         return request.build().toByteArray();
     }
 
-    /** A REST request, whole. The caller owns it. */
+    /** A full REST request. The caller owns it. */
     FullHttpRequest request(Case asked) {
         List<String> inputs = new ArrayList<>();
         ByteBuf raw = Unpooled.buffer();

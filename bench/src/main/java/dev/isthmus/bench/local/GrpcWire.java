@@ -14,7 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Unary gRPC over one connection. */
+/** A client of unary gRPC calls over one connection. */
 final class GrpcWire implements WireClient {
     private static final MethodDescriptor<byte[], byte[]> INFER = RawMethods.of("ModelInfer");
 
@@ -55,7 +55,7 @@ final class GrpcWire implements WireClient {
     @Override
     public Answer last() {
         if (last == null) {
-            throw new IllegalStateException("nothing was answered");
+            throw new IllegalStateException("no response was received");
         }
         return new Answer(Form.GRPC, -1, last);
     }

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** The local backend and Python, each in its process, one after the other in every round. */
+/** Compares the local backend with Python, each in its own process and in turn in every round. */
 final class InProcess {
     private static final int CALLERS = 8;
     private static final int CLIENTS = 32;
@@ -51,7 +51,7 @@ final class InProcess {
         reloads();
     }
 
-    /** Long enough that the compiler is done: the first measurement must not pay for it. */
+    /** Runs until JIT compilation has finished, so that it does not distort the first measurement. */
     private static void warm(LocalBackend one) throws Exception {
         for (Case asked : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
             try (Question question = Question.of(one, asked)) {

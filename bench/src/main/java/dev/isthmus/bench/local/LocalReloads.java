@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** A model that is loaded anew again and again while threads ask it. */
+/** Reloads a model repeatedly while threads send requests to it. */
 final class LocalReloads {
     static final int COUNT = 40;
     static final int THREADS = 4;
@@ -20,15 +20,15 @@ final class LocalReloads {
     private final AtomicLong failed = new AtomicLong();
     private volatile boolean over;
 
-    /** @param backend that loads when it is told to */
+    /** @param backend with explicit model control */
     LocalReloads(LocalBackend backend) {
         this.backend = backend;
     }
 
     /**
-     * Loads the model of a case so often; the next load begins when some requests were answered since the last.
+     * Loads the model of a case {@link #COUNT} times; between two loads, some requests complete.
      *
-     * @throws java.util.concurrent.ExecutionException when a load fails
+     * @throws java.util.concurrent.ExecutionException if a load fails
      */
     void run(Case reloaded) throws Exception {
         try (Question question = Question.of(backend, reloaded)) {

@@ -7,7 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.LongAdder;
 
-/** A closed loop without threads of its own: each answer makes the next request, as an event loop would. */
+/** A closed loop without its own threads: each response triggers the next request, as on an event loop. */
 final class Loop implements InferCallback {
     private final Question question;
     private final long endNanos;
@@ -28,14 +28,14 @@ final class Loop implements InferCallback {
         this.failure = failure;
     }
 
-    /** Requests a second with so many under way. */
-    static double perSecond(Question question, int underWay, double seconds) throws InterruptedException {
+    /** Requests per second with this many in flight. */
+    static double perSecond(Question question, int inFlight, double seconds) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(seconds * 1e9);
         LongAdder answers = new LongAdder();
-        CountDownLatch ended = new CountDownLatch(underWay);
+        CountDownLatch ended = new CountDownLatch(inFlight);
         AtomicReference<OipException> failure = new AtomicReference<>();
-        for (int i = 0; i < underWay; i++) {
+        for (int i = 0; i < inFlight; i++) {
             question.ask(new Loop(question, end, answers, ended, failure));
         }
         ended.await();

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 
-/** The process of {@code ort_peer.py}: it measures when it is told to, and else waits. */
+/** The process of {@code ort_peer.py}, which measures on request and is idle otherwise. */
 final class Python {
     private static final Duration START = Duration.ofSeconds(60);
     private static final Duration SLACK = Duration.ofSeconds(60);
@@ -27,7 +27,7 @@ final class Python {
     }
 
     /**
-     * Starts it.
+     * Starts the process.
      *
      * @param folder for the inputs, which both sides read
      * @param onnx the file of a model
@@ -57,7 +57,7 @@ final class Python {
         return new Python(process, process.await("ready ", START));
     }
 
-    /** ONNX Runtime's version there. */
+    /** Its version of ONNX Runtime. */
     String version() {
         return version;
     }
@@ -67,7 +67,7 @@ final class Python {
         return new Latency(figures[0], figures[1]);
     }
 
-    /** Runs a second of so many threads. */
+    /** Runs per second with this many threads. */
     double perSecond(Case asked, int threads, double seconds) throws IOException, BenchException, InterruptedException {
         return ask("threads " + asked.model() + " " + threads + " " + seconds, seconds)[0];
     }

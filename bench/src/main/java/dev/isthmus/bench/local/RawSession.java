@@ -10,14 +10,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
 
-/** The yardstick: {@code OrtSession.run} on tensors outside the heap, and nothing else. */
+/** The baseline: {@code OrtSession.run} on tensors in direct memory, and nothing else. */
 final class RawSession implements AutoCloseable {
     private final OrtEnvironment environment;
     private final OrtSession session;
     private final Map<String, ByteBuffer> memory = new LinkedHashMap<>();
     private final Case asked;
 
-    /** A backend must have been opened before: the environment is made by it. */
+    /** Requires that a backend was opened before, since that creates the ONNX Runtime environment. */
     RawSession(byte[] onnx, Case asked) throws OrtException {
         this.environment = OrtEnvironment.getEnvironment();
         this.asked = asked;
@@ -46,7 +46,7 @@ final class RawSession implements AutoCloseable {
         }
     }
 
-    /** Tensors, run and result, made and closed. */
+    /** Creates the tensors, runs the model, and closes tensors and result. */
     void once() throws OrtException {
         Map<String, OnnxTensor> feed = new LinkedHashMap<>();
         try {

@@ -7,11 +7,11 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Model repositories for a bench, in a folder of its own: digits, an identity model, and those of conformance/models.sh. */
+/** A model repository for the bench: digits, an identity model, and the models of conformance/models.sh. */
 record Repository(Path folder) {
     private static final int QUEUE = 1_024;
 
-    /** With all models of the cases. */
+    /** A repository with the models of all cases. */
     static Repository of(Path folder, Path home, Path models) throws IOException {
         Repository made = new Repository(folder);
         made.add(Case.DIGITS, digits());
@@ -22,7 +22,7 @@ record Repository(Path folder) {
         return made;
     }
 
-    /** With digits alone, batched as it comes: nothing waits for a batch to fill up. */
+    /** A repository with only digits, with dynamic batching and no queue delay. */
     static Repository batching(Path folder) throws IOException {
         Repository made = new Repository(folder);
         made.add(Case.DIGITS, digits());
@@ -52,12 +52,12 @@ record Repository(Path folder) {
         return folder.resolve(model).resolve("1/model.onnx");
     }
 
-    /** Opens it. */
+    /** Opens a backend that loads all models at start. */
     LocalBackend open(int threads) {
         return LocalBackend.of(folder, false, threads, QUEUE);
     }
 
-    /** Opens it so that models are loaded on request too. */
+    /** Opens a backend with explicit model control. */
     LocalBackend openExplicit(int threads) {
         return LocalBackend.start(
                 LocalSettings.of(folder, false, threads, QUEUE).explicit("*"));

@@ -16,9 +16,9 @@ import io.netty.handler.codec.http.HttpObjectAggregator;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** REST over one connection that is kept. */
+/** A REST client over one persistent connection. */
 final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> implements WireClient {
-    private static final int MOST = 16 * 1024 * 1024;
+    private static final int MAX_BYTES = 16 * 1024 * 1024;
 
     private final Form form;
     private final FullHttpRequest request;
@@ -37,7 +37,8 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
                 .handler(new ChannelInitializer<>() {
                     @Override
                     protected void initChannel(Channel made) {
-                        made.pipeline().addLast(new HttpClientCodec(), new HttpObjectAggregator(MOST), RestWire.this);
+                        made.pipeline()
+                                .addLast(new HttpClientCodec(), new HttpObjectAggregator(MAX_BYTES), RestWire.this);
                     }
                 })
                 .connect("127.0.0.1", port)
@@ -97,7 +98,7 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
     @Override
     public Answer last() {
         if (last == null) {
-            throw new IllegalStateException("nothing was answered");
+            throw new IllegalStateException("no response was received");
         }
         return last;
     }

@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A process of its own that tells by how much its memory has grown over many requests: its heap has one size from the start,
- * so that what grows lies outside.
+ * A process that reports by how much its resident memory grows over many requests. Its heap has a fixed size, so that
+ * only memory outside the heap can grow.
  */
 final class RssProbe {
     static final String SAYS = "rss ";

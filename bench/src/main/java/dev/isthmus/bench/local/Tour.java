@@ -4,7 +4,9 @@ import java.util.concurrent.CompletableFuture;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** The closed loops of some clients, all on one event loop: when they end, how long their requests took, and what failed. */
+/**
+ * The closed loops of several clients on one event loop: their end time, the latencies of their requests, and failures.
+ */
 final class Tour {
     private final long begunNanos = System.nanoTime();
     private final long endNanos;
@@ -13,9 +15,9 @@ final class Tour {
     private int clients;
 
     /**
-     * What was measured.
+     * The measured figures.
      *
-     * @param perSecond requests
+     * @param perSecond requests per second
      */
     record Figures(double perSecond, Latency latency) {}
 
@@ -24,7 +26,7 @@ final class Tour {
         this.endNanos = begunNanos + Math.round(seconds * 1e9);
     }
 
-    /** A request has ended; tells whether there is another. */
+    /** Records the end of a request; returns whether to send another one. */
     boolean next(long sentNanos) {
         long now = System.nanoTime();
         Latency.record(nanos, now - sentNanos);

@@ -1,11 +1,11 @@
 package dev.isthmus.bench.local;
 
-/** One client with a connection of its own. All is on its event loop. */
+/** A client with its own connection. All methods are called on its event loop. */
 interface WireClient extends AutoCloseable {
-    /** Asks, and asks again with each answer, as long as the tour goes on. */
+    /** Sends a request, and another one after each response until the tour ends. */
     void start(Tour tour);
 
-    /** The answer that came last. */
+    /** The last response. */
     Answer last();
 
     @Override

@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-/** The gateway and MLServer with the same models, asked over the network by closed loops of clients, in turns. */
+/**
+ * Compares the gateway with MLServer, with the same models, in turn and over the network, by closed loops of clients.
+ */
 final class Wires {
     static final List<Case> CASES = List.of(Case.DIGITS, Case.CLASSIFIER);
 
@@ -43,7 +45,7 @@ final class Wires {
         }
     }
 
-    /** Both, for longer than a measurement: the figures are not those of servers that have just started. */
+    /** Warms up both servers for longer than a measurement. */
     private void warm(Case asked, Form form) throws Exception {
         for (Server server : form == Form.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
             try (Crowd crowd = new Crowd(server, form, asked, WARM_CLIENTS)) {
@@ -57,7 +59,7 @@ final class Wires {
         List<Tour.Figures> there = new ArrayList<>();
         String measure = asked.model() + ", " + form.text() + ", " + clients + (clients == 1 ? " client" : " clients");
         if (form == Form.BINARY) {
-            // MLServer does not know the binary tensor data extension.
+            // MLServer does not support the binary tensor data extension.
             try (Crowd mine = new Crowd(gateway, form, asked, clients)) {
                 rounds.run(() -> here.add(mine.tour()));
             }
@@ -96,7 +98,7 @@ final class Wires {
                 rounds.counted(figures).stream().map(Tour.Figures::latency).toList());
     }
 
-    /** Some clients of one server. */
+    /** The clients of one server. */
     private final class Crowd implements AutoCloseable {
         private final List<WireClient> clients = new ArrayList<>();
 

@@ -74,7 +74,7 @@ class StubServerTest {
             }
             assertThat(stub.alive()).isFalse();
         }
-        assertThat(ledgers().of("one").underWay()).isEqualTo(1);
+        assertThat(ledgers().of("one").inFlight()).isEqualTo(1);
     }
 
     @Test

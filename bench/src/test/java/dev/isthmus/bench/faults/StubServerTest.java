@@ -89,7 +89,7 @@ class StubServerTest {
         }
     }
 
-    /** A stub that takes an hour for each request. */
+    /** A stub with a service time of one hour. */
     private Child start(Children children) throws Exception {
         return children.java(
                 "one",

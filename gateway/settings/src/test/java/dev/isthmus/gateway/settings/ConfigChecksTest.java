@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What is wrong between sections that are each well formed. */
+/** Problems between sections that are valid individually. */
 class ConfigChecksTest {
     private static final String LOCAL = "local: {embedded_models: true}, default_upstream: local";
 

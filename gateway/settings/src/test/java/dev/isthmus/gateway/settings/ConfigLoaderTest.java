@@ -226,7 +226,7 @@ class ConfigLoaderTest {
                 .endsWith("timeout: a duration such as 500ms, 1.5s, 1m30s is expected, " + told);
     }
 
-    /** A default stands for what could not be read: what would be wrong with it is not told. */
+    /** Unreadable values are replaced by defaults; problems that follow from these are not reported. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 
-/** Configurations for tests: good ones, and ones in which a value has no form that its key takes. */
+/** Configurations for tests: valid ones, and ones with a malformed value. */
 final class ConfigSamples {
     static final String FULL_MODEL = """
             upstreams:
@@ -131,18 +131,18 @@ final class ConfigSamples {
                 arguments(model("aliases: ['']"), "model 'm': alias: text is expected, got ''"));
     }
 
-    /** An upstream {@code t} with a key more. */
+    /** An upstream {@code t} with one more key. */
     static String upstream(String key) {
         return "{upstreams: {t: {protocol: grpc, endpoints: ['a:1'], " + key + "}}, default_upstream: t}";
     }
 
-    /** A model {@code m} with a key more, on the upstream {@code t}. */
+    /** A model {@code m} on the upstream {@code t} with one more key. */
     static String model(String key) {
         return "{upstreams: {t: {protocol: grpc, endpoints: ['a:1']}, u: {protocol: grpc, endpoints: ['b:1']}},"
                 + " models: {m: {upstream: t, " + key + "}}}";
     }
 
-    /** A model {@code m} with the targets {@code a} and {@code b} and a key more. */
+    /** A model {@code m} with the targets {@code a} and {@code b} and one more key. */
     static String split(String key) {
         return model(key).replace("upstream: t, ", "targets: [{name: a, upstream: t}, {name: b, upstream: u}], ");
     }

@@ -118,7 +118,7 @@ class UpstreamDefaultsTest {
                 .contains("upstream_defaults: an object is expected, got a list");
     }
 
-    /** The defaults alone may be at odds with themselves: only what an upstream has in the end counts. */
+    /** The defaults alone may be inconsistent: only the merged upstreams are checked. */
     @Test
     void checkOfAnUpstream_isOfWhatItHasInTheEnd() throws ConfigException {
         String yaml = "upstream_defaults: {protocol: grpc, try_timeout: 90s}\n"

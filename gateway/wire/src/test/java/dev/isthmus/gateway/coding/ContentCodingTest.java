@@ -186,7 +186,7 @@ class ContentCodingTest {
             changed[bit / 8] ^= (byte) (1 << bit % 8);
             try {
                 byte[] decoded = decode(form, changed, LIMIT);
-                // Raw deflate has no checksum; gzip's header has fields that change nothing.
+                // Raw deflate has no checksum; gzip's header has fields without effect.
                 assertThat(form == Compressed.RAW || Arrays.equals(decoded, TEXT.getBytes(StandardCharsets.UTF_8)))
                         .as("bit %s", bit)
                         .isTrue();

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class GrpcDeframerTest {
     private static final int LIMIT = 1000;
-    /** A longer message is opened. */
+    /** Longer messages are opened. */
     private static final int LEAST = 20;
 
     private final GrpcDeframer deframer = new GrpcDeframer(ByteBufAllocator.DEFAULT, LIMIT, null);
@@ -229,7 +229,7 @@ class GrpcDeframerTest {
         assertThat(deframer.partial()).isTrue();
     }
 
-    /** The messages of this data, which comes split there: those that are opened in parts, the others whole. */
+    /** The messages of data split at this index; opened messages in parts, the others whole. */
     private List<byte[]> takenOpen(ByteBuf data, int first, int second) {
         List<byte[]> found = new ArrayList<>();
         ByteBuf opened = Unpooled.buffer();

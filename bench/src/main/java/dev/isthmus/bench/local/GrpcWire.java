@@ -23,9 +23,9 @@ final class GrpcWire implements WireClient {
     private final ManagedChannel channel;
     private byte @Nullable [] last;
 
-    private GrpcWire(EventLoop loop, int port, Case asked) {
+    private GrpcWire(EventLoop loop, int port, Case testCase) {
         this.loop = loop;
-        this.message = Form.message(asked);
+        this.message = Form.message(testCase);
         this.channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .usePlaintext()
                 .disableRetry()
@@ -35,8 +35,8 @@ final class GrpcWire implements WireClient {
                 .build();
     }
 
-    static GrpcWire connect(EventLoop loop, int port, Case asked) {
-        return new GrpcWire(loop, port, asked);
+    static GrpcWire connect(EventLoop loop, int port, Case testCase) {
+        return new GrpcWire(loop, port, testCase);
     }
 
     @Override

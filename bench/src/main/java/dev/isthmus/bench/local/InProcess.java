@@ -38,8 +38,8 @@ final class InProcess {
     void run() throws Exception {
         try (LocalBackend one = models.open(1)) {
             warm(one);
-            for (Case asked : Case.ALL) {
-                latency(one, asked);
+            for (Case testCase : Case.ALL) {
+                latency(one, testCase);
             }
         }
         try (LocalBackend backend = models.open(Runtime.getRuntime().availableProcessors())) {
@@ -53,28 +53,28 @@ final class InProcess {
 
     /** Runs until JIT compilation has finished, so that it does not distort the first measurement. */
     private static void warm(LocalBackend one) throws Exception {
-        for (Case asked : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
-            try (Question question = Question.of(one, asked)) {
-                new Burst(question).run(burst(asked), WARM_SECONDS);
+        for (Case testCase : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
+            try (Question question = Question.of(one, testCase)) {
+                new Burst(question).run(burst(testCase), WARM_SECONDS);
                 Loop.perSecond(question, CALLERS, WARM_SECONDS);
             }
         }
     }
 
-    private void latency(LocalBackend one, Case asked) throws Exception {
+    private void latency(LocalBackend one, Case testCase) throws Exception {
         List<Latency> here = new ArrayList<>();
         List<Latency> there = new ArrayList<>();
-        try (Question question = Question.of(one, asked)) {
+        try (Question question = Question.of(one, testCase)) {
             rounds.run(
-                    () -> here.add(new Burst(question).run(burst(asked), rounds.seconds())),
-                    () -> there.add(python.latency(asked, rounds.seconds())));
+                    () -> here.add(new Burst(question).run(burst(testCase), rounds.seconds())),
+                    () -> there.add(python.latency(testCase, rounds.seconds())));
         }
         Latency mine = Latency.median(rounds.counted(here));
         Latency theirs = Latency.median(rounds.counted(there));
         double ratio = mine.p50() / theirs.p50();
         table.goal(
                 ratio <= MOST_LATENCY,
-                asked.model() + ", one thread, µs p50 / p99",
+                testCase.model() + ", one thread, µs p50 / p99",
                 mine.text(),
                 theirs.text(),
                 times(ratio),
@@ -82,8 +82,8 @@ final class InProcess {
     }
 
     /** As many as take a part of the time. */
-    private static int burst(Case asked) {
-        return asked.equals(Case.MAGIKA) || asked.equals(Case.CLASSIFIER) ? 32 : 512;
+    private static int burst(Case testCase) {
+        return testCase.equals(Case.MAGIKA) || testCase.equals(Case.CLASSIFIER) ? 32 : 512;
     }
 
     private void throughput(LocalBackend backend) throws Exception {
@@ -97,7 +97,7 @@ final class InProcess {
                     () -> there.add(python.perSecond(Case.DIGITS, CALLERS, rounds.seconds())));
         }
         double theirs = rounds.median(there);
-        throughput("digits, 8 under way (event loops), /s", rounds.median(going), theirs);
+        throughput("digits, 8 in flight (event loops), /s", rounds.median(going), theirs);
         throughput("digits, 8 threads that wait, /s", rounds.median(waiting), theirs);
     }
 
@@ -124,19 +124,19 @@ final class InProcess {
         return answers / ((System.nanoTime() - begun) / 1e9);
     }
 
-    private void overhead(LocalBackend backend, Case asked) throws Exception {
+    private void overhead(LocalBackend backend, Case testCase) throws Exception {
         List<Latency> whole = new ArrayList<>();
         List<Latency> bare = new ArrayList<>();
-        byte[] onnx = Files.readAllBytes(models.onnx(asked.model()));
-        try (Question question = Question.of(backend, asked);
-                RawSession raw = new RawSession(onnx, asked)) {
+        byte[] onnx = Files.readAllBytes(models.onnx(testCase.model()));
+        try (Question question = Question.of(backend, testCase);
+                RawSession raw = new RawSession(onnx, testCase)) {
             rounds.run(() -> whole.add(caller(question)), () -> bare.add(raw(raw)));
             Latency mine = Latency.median(rounds.counted(whole));
             Latency theirs = Latency.median(rounds.counted(bare));
             double above = mine.p50() - theirs.p50();
             table.goal(
                     above <= MOST_OVERHEAD,
-                    asked.model() + ", infer / OrtSession.run, µs p50 / p99",
+                    testCase.model() + ", infer / OrtSession.run, µs p50 / p99",
                     mine.text(),
                     theirs.text(),
                     "+" + brief(above) + " µs",
@@ -145,7 +145,7 @@ final class InProcess {
             double least = Heap.of(times -> repeat(raw, times), HEAP_TIMES);
             table.goal(
                     heap <= MOST_HEAP,
-                    asked.model() + ", infer / OrtSession.run, heap bytes",
+                    testCase.model() + ", infer / OrtSession.run, heap bytes",
                     brief(heap),
                     brief(least),
                     String.format(Locale.ROOT, "%+,.0f", heap - least),

@@ -36,11 +36,11 @@ final class Python {
             Children children, Path python, Path script, Path folder, List<Case> cases, Function<String, Path> onnx)
             throws IOException, BenchException, InterruptedException {
         ObjectNode all = new ObjectMapper().createObjectNode();
-        for (Case asked : cases) {
-            ObjectNode one = all.putObject(asked.model());
-            one.put("onnx", onnx.apply(asked.model()).toString());
-            for (Case.Input input : asked.inputs()) {
-                Path file = folder.resolve(asked.model() + "." + input.name());
+        for (Case testCase : cases) {
+            ObjectNode one = all.putObject(testCase.model());
+            one.put("onnx", onnx.apply(testCase.model()).toString());
+            for (Case.Input input : testCase.inputs()) {
+                Path file = folder.resolve(testCase.model() + "." + input.name());
                 Files.write(file, input.raw());
                 ObjectNode described = one.withArray("inputs").addObject();
                 described
@@ -62,14 +62,15 @@ final class Python {
         return version;
     }
 
-    Latency latency(Case asked, double seconds) throws IOException, BenchException, InterruptedException {
-        double[] figures = ask("latency " + asked.model() + " " + seconds, seconds);
+    Latency latency(Case testCase, double seconds) throws IOException, BenchException, InterruptedException {
+        double[] figures = ask("latency " + testCase.model() + " " + seconds, seconds);
         return new Latency(figures[0], figures[1]);
     }
 
     /** Runs per second with this many threads. */
-    double perSecond(Case asked, int threads, double seconds) throws IOException, BenchException, InterruptedException {
-        return ask("threads " + asked.model() + " " + threads + " " + seconds, seconds)[0];
+    double perSecond(Case testCase, int threads, double seconds)
+            throws IOException, BenchException, InterruptedException {
+        return ask("threads " + testCase.model() + " " + threads + " " + seconds, seconds)[0];
     }
 
     private double[] ask(String line, double seconds) throws IOException, BenchException, InterruptedException {

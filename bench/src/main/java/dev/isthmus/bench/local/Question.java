@@ -7,8 +7,8 @@ import io.netty.buffer.PooledByteBufAllocator;
 
 /** A request that is sent repeatedly, by any threads and without allocations of its own. */
 record Question(LocalBackend backend, InferRequest request) implements AutoCloseable {
-    static Question of(LocalBackend backend, Case asked) {
-        return new Question(backend, asked.request());
+    static Question of(LocalBackend backend, Case testCase) {
+        return new Question(backend, testCase.request());
     }
 
     /** Sends the request once. */

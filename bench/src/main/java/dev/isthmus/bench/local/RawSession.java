@@ -15,19 +15,19 @@ final class RawSession implements AutoCloseable {
     private final OrtEnvironment environment;
     private final OrtSession session;
     private final Map<String, ByteBuffer> memory = new LinkedHashMap<>();
-    private final Case asked;
+    private final Case testCase;
 
     /** Requires that a backend was opened before, since that creates the ONNX Runtime environment. */
-    RawSession(byte[] onnx, Case asked) throws OrtException {
+    RawSession(byte[] onnx, Case testCase) throws OrtException {
         this.environment = OrtEnvironment.getEnvironment();
-        this.asked = asked;
+        this.testCase = testCase;
         try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
             options.setIntraOpNumThreads(1);
             options.setInterOpNumThreads(1);
             options.addConfigEntry("session.intra_op.allow_spinning", "0");
             this.session = environment.createSession(onnx, options);
         }
-        for (Case.Input input : asked.inputs()) {
+        for (Case.Input input : testCase.inputs()) {
             memory.put(
                     input.name(),
                     ByteBuffer.allocateDirect(input.raw().length)
@@ -50,7 +50,7 @@ final class RawSession implements AutoCloseable {
     void once() throws OrtException {
         Map<String, OnnxTensor> feed = new LinkedHashMap<>();
         try {
-            for (Case.Input input : asked.inputs()) {
+            for (Case.Input input : testCase.inputs()) {
                 feed.put(
                         input.name(),
                         OnnxTensor.createTensor(

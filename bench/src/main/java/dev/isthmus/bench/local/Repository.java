@@ -16,8 +16,8 @@ record Repository(Path folder) {
         Repository made = new Repository(folder);
         made.add(Case.DIGITS, digits());
         made.add(Case.MEBIBYTE, read(home.resolve("local-backend/src/test/resources/models"), Case.MEBIBYTE));
-        for (Case asked : new Case[] {Case.SILERO, Case.CLASSIFIER, Case.MAGIKA}) {
-            made.add(asked, read(models, asked));
+        for (Case testCase : new Case[] {Case.SILERO, Case.CLASSIFIER, Case.MAGIKA}) {
+            made.add(testCase, read(models, testCase));
         }
         return made;
     }
@@ -33,8 +33,8 @@ record Repository(Path folder) {
         return made;
     }
 
-    private static byte[] read(Path repository, Case asked) throws IOException {
-        return Files.readAllBytes(repository.resolve(asked.model()).resolve("1/model.onnx"));
+    private static byte[] read(Path repository, Case testCase) throws IOException {
+        return Files.readAllBytes(repository.resolve(testCase.model()).resolve("1/model.onnx"));
     }
 
     private static byte[] digits() throws IOException {
@@ -43,9 +43,9 @@ record Repository(Path folder) {
         }
     }
 
-    private void add(Case asked, byte[] onnx) throws IOException {
-        Files.createDirectories(onnx(asked.model()).getParent());
-        Files.write(onnx(asked.model()), onnx);
+    private void add(Case testCase, byte[] onnx) throws IOException {
+        Files.createDirectories(onnx(testCase.model()).getParent());
+        Files.write(onnx(testCase.model()), onnx);
     }
 
     Path onnx(String model) {

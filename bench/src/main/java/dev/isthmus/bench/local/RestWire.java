@@ -27,9 +27,9 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
     private @Nullable Answer last;
     private long sent;
 
-    private RestWire(EventLoop loop, int port, Form form, Case asked) {
+    private RestWire(EventLoop loop, int port, Form form, Case testCase) {
         this.form = form;
-        this.request = form.request(asked);
+        this.request = form.request(testCase);
         this.channel = new Bootstrap()
                 .group(loop)
                 .channel(Transport.of(loop).clientChannel())
@@ -46,8 +46,8 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
                 .channel();
     }
 
-    static RestWire connect(EventLoop loop, int port, Form form, Case asked) {
-        return new RestWire(loop, port, form, asked);
+    static RestWire connect(EventLoop loop, int port, Form form, Case testCase) {
+        return new RestWire(loop, port, form, testCase);
     }
 
     @Override

@@ -30,8 +30,8 @@ final class RssProbe {
     public static void main(String[] arguments) throws Exception {
         try (LocalBackend backend = new Repository(Path.of(arguments[0])).open(2)) {
             List<Question> questions = new ArrayList<>();
-            for (Case asked : CASES) {
-                questions.add(Question.of(backend, asked));
+            for (Case testCase : CASES) {
+                questions.add(Question.of(backend, testCase));
             }
             ask(questions, WARM_UP);
             long before = kibibytes();

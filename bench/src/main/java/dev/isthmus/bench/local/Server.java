@@ -58,12 +58,12 @@ record Server(String name, int httpPort, int grpcPort) {
                 {"host": "127.0.0.1", "http_port": %d, "grpc_port": %d, "metrics_port": %d, "metrics_endpoint": null,
                  "parallel_workers": %d, "gzip_enabled": false, "debug": false, "use_structured_logging": false}
                 """.formatted(server.httpPort, server.grpcPort, freePort(), workers));
-        for (Case asked : Wires.CASES) {
-            Path model = Files.createDirectories(folder.resolve(asked.model()));
+        for (Case testCase : Wires.CASES) {
+            Path model = Files.createDirectories(folder.resolve(testCase.model()));
             Files.writeString(
                     model.resolve("model-settings.json"), """
                     {"name": "%s", "implementation": "mlserver_onnx.OnnxModel", "parameters": {"uri": "%s"}}
-                    """.formatted(asked.model(), models.onnx(asked.model())));
+                    """.formatted(testCase.model(), models.onnx(testCase.model())));
         }
         ProcessBuilder program =
                 new ProcessBuilder(mlserver.resolve("bin/mlserver").toString(), "start", folder.toString());

@@ -35,39 +35,40 @@ final class Wires {
     }
 
     void run() throws Exception {
-        for (Case asked : CASES) {
+        for (Case testCase : CASES) {
             for (Form form : Form.values()) {
-                warm(asked, form);
+                warm(testCase, form);
                 for (int clients : CLIENTS) {
-                    measure(asked, form, clients);
+                    measure(testCase, form, clients);
                 }
             }
         }
     }
 
     /** Warms up both servers for longer than a measurement. */
-    private void warm(Case asked, Form form) throws Exception {
+    private void warm(Case testCase, Form form) throws Exception {
         for (Server server : form == Form.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
-            try (Crowd crowd = new Crowd(server, form, asked, WARM_CLIENTS)) {
+            try (Crowd crowd = new Crowd(server, form, testCase, WARM_CLIENTS)) {
                 crowd.tour(WARM_TIMES * rounds.seconds());
             }
         }
     }
 
-    private void measure(Case asked, Form form, int clients) throws Exception {
+    private void measure(Case testCase, Form form, int clients) throws Exception {
         List<Tour.Figures> here = new ArrayList<>();
         List<Tour.Figures> there = new ArrayList<>();
-        String measure = asked.model() + ", " + form.text() + ", " + clients + (clients == 1 ? " client" : " clients");
+        String measure =
+                testCase.model() + ", " + form.text() + ", " + clients + (clients == 1 ? " client" : " clients");
         if (form == Form.BINARY) {
             // MLServer does not support the binary tensor data extension.
-            try (Crowd mine = new Crowd(gateway, form, asked, clients)) {
+            try (Crowd mine = new Crowd(gateway, form, testCase, clients)) {
                 rounds.run(() -> here.add(mine.tour()));
             }
             table.told(measure, text(here), "", "", "");
             return;
         }
-        try (Crowd mine = new Crowd(gateway, form, asked, clients);
-                Crowd theirs = new Crowd(mlserver, form, asked, clients)) {
+        try (Crowd mine = new Crowd(gateway, form, testCase, clients);
+                Crowd theirs = new Crowd(mlserver, form, testCase, clients)) {
             rounds.run(() -> here.add(mine.tour()), () -> there.add(theirs.tour()));
             if (!mine.last().same(theirs.last())) {
                 throw new BenchException(measure + ": " + mine.last() + " is not " + theirs.last());
@@ -102,12 +103,12 @@ final class Wires {
     private final class Crowd implements AutoCloseable {
         private final List<WireClient> clients = new ArrayList<>();
 
-        Crowd(Server server, Form form, Case asked, int count) {
+        Crowd(Server server, Form form, Case testCase, int count) {
             for (int i = 0; i < count; i++) {
                 clients.add(
                         form == Form.GRPC
-                                ? GrpcWire.connect(loop, server.grpcPort(), asked)
-                                : RestWire.connect(loop, server.httpPort(), form, asked));
+                                ? GrpcWire.connect(loop, server.grpcPort(), testCase)
+                                : RestWire.connect(loop, server.httpPort(), form, testCase));
             }
         }
 

@@ -38,6 +38,7 @@ import java.util.stream.Stream;
  * that tells one from another. Routes, upstream clients, fan-out and server metadata read this table; by its name an
  * operation is known to nobody else but to who serves it.
  */
+@SuppressWarnings("ImmutableEnumChecker") // records of values and templates, which nobody changes
 public enum Extension {
     MODEL_CONFIG(
             "model_configuration",
@@ -344,7 +345,7 @@ public enum Extension {
 
     /** Whether its request may bring the files of a model, and so be large. */
     public boolean carriesFiles() {
-        return body.request == JsonForm.FILES;
+        return body.request.equals(JsonForm.FILES);
     }
 
     /** Whether it is about memory that client and server share. */

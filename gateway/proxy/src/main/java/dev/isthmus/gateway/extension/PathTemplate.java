@@ -19,7 +19,11 @@ public record PathTemplate(List<String> segments, int model, int version, int re
     /** How a name is written as one segment of a path, or refused. */
     @FunctionalInterface
     public interface SegmentEncoder {
-        /** @param what it names, for the message of a refusal */
+        /**
+         * Encodes a name.
+         *
+         * @param what it names, for the message of a refusal
+         */
         String encode(String what, String name);
     }
 

@@ -106,7 +106,7 @@ class ConfigChecksTest {
                         split("ramp: {target: b, max_difference: 0.1}"),
                         "max_difference: requires a shadow named 'b' with 'compare: true'"),
                 arguments(model("fallback: {upstream: x}"), "fallback: upstream: no upstream is named 'x'"),
-                arguments(model("fallback: {upstream: t}"), "fallback: another upstream, model or version than"),
+                arguments(model("fallback: {upstream: t}"), "fallback: an upstream, model or version other than"),
                 arguments(
                         model("rates: [{header: x}]"), "rate: 'requests_per_second' or 'bytes_per_second' is expected"),
                 arguments(

@@ -22,7 +22,7 @@ import java.util.SplittableRandom;
 /**
  * Reads numbers from requests that are split at random, and writes them into responses. The value read must equal the
  * JDK's bit by bit; the text written must be the JDK's, or a shorter one that parses to the same value. For 16-bit
- * floats the reference is {@link Half}.
+ * floats the reference is {@link HalfFloatReference}.
  */
 public final class Corpus {
     private static final int BATCH = 1000;
@@ -30,13 +30,13 @@ public final class Corpus {
     private static final WireLimits LIMITS = new WireLimits(64L << 20, 64, 200, 1 << 20, 256, 256, 1024, false);
 
     /** Kinds with many values in the range of 16-bit floats. */
-    private static final List<Sample> NARROW = List.of(
-            Sample.FLOAT_BITS,
-            Sample.ACTIVATION,
-            Sample.DECIMAL,
-            Sample.HALF_PRECISION,
-            Sample.FP16_HALF,
-            Sample.BF16_HALF);
+    private static final List<NumberKind> NARROW = List.of(
+            NumberKind.FLOAT_BITS,
+            NumberKind.ACTIVATION,
+            NumberKind.DECIMAL,
+            NumberKind.HALF_PRECISION,
+            NumberKind.FP16_HALF,
+            NumberKind.BF16_HALF);
 
     private static final String DATA = "\"data\":[";
 
@@ -62,16 +62,16 @@ public final class Corpus {
     /** Checks this many numbers; one of nine is an integer. */
     void run(long numbers) {
         while (read < numbers) {
-            for (Sample sample : Sample.values()) {
+            for (NumberKind sample : NumberKind.values()) {
                 batch(sample, DataType.FP32);
                 batch(sample, DataType.FP64);
             }
-            for (Sample sample : NARROW) {
+            for (NumberKind sample : NARROW) {
                 batch(sample, DataType.FP16);
                 batch(sample, DataType.BF16);
             }
             for (DataType type : List.of(DataType.INT64, DataType.UINT64, DataType.INT32, DataType.UINT8)) {
-                batch(Sample.DECIMAL, type);
+                batch(NumberKind.DECIMAL, type);
             }
         }
     }
@@ -84,7 +84,7 @@ public final class Corpus {
         return wrong;
     }
 
-    private void batch(Sample sample, DataType type) {
+    private void batch(NumberKind sample, DataType type) {
         String[] texts = new String[BATCH];
         ByteBuf expected = Unpooled.buffer(BATCH * type.size());
         for (int i = 0; i < BATCH; i++) {
@@ -115,7 +115,7 @@ public final class Corpus {
         System.out.println(what);
     }
 
-    private String text(Sample sample, DataType type) {
+    private String text(NumberKind sample, DataType type) {
         long bits = random.nextLong() >> random.nextInt(64);
         return switch (type) {
             case FP16, BF16, FP32, FP64 -> real(sample, type);
@@ -126,7 +126,7 @@ public final class Corpus {
         };
     }
 
-    private String real(Sample sample, DataType type) {
+    private String real(NumberKind sample, DataType type) {
         String text;
         do {
             text = sample.next(random);
@@ -136,7 +136,7 @@ public final class Corpus {
 
     private static boolean isFinite(DataType type, String text) {
         return switch (type) {
-            case FP16, BF16 -> Half.of(type).isFinite(text);
+            case FP16, BF16 -> HalfFloatReference.of(type).isFinite(text);
             case FP32 -> Float.isFinite(Float.parseFloat(text));
             default -> Double.isFinite(Double.parseDouble(text));
         };
@@ -144,7 +144,7 @@ public final class Corpus {
 
     private static void append(DataType type, String text, ByteBuf to) {
         switch (type) {
-            case FP16, BF16 -> to.writeShortLE(Half.of(type).read(text));
+            case FP16, BF16 -> to.writeShortLE(HalfFloatReference.of(type).read(text));
             case FP32 -> to.writeFloatLE(Float.parseFloat(text));
             case FP64 -> to.writeDoubleLE(Double.parseDouble(text));
             case INT64 -> to.writeLongLE(Long.parseLong(text));
@@ -180,7 +180,7 @@ public final class Corpus {
 
     private static boolean isText(DataType type, String text, ByteBuf raw, int at) {
         return switch (type) {
-            case FP16, BF16 -> text.equals(Half.of(type).text(raw.getShortLE(at)));
+            case FP16, BF16 -> text.equals(HalfFloatReference.of(type).text(raw.getShortLE(at)));
             case FP32 -> {
                 float value = raw.getFloatLE(at);
                 yield text.equals(Float.toString(value))

@@ -39,7 +39,7 @@ final class AttackFleet {
     }
 
     /** Starts the attacked proxy and waits until it is ready. */
-    Attacked start(Defender defender, Path home) throws IOException, BenchException, InterruptedException {
+    Attacked start(AttackedProxy defender, Path home) throws IOException, BenchException, InterruptedException {
         List<Integer> ports = List.of(freePort(), freePort(), freePort());
         ProcessBuilder program = defender.program(home, folder, ports, stubs);
         Map<String, String> environment = program.environment();
@@ -83,7 +83,7 @@ final class AttackFleet {
     }
 
     /** The attacked process with its ports. */
-    record Attacked(Defender defender, ProcessFigures process, int port, int http2Port, int adminPort) {
+    record Attacked(AttackedProxy defender, ProcessFigures process, int port, int http2Port, int adminPort) {
         boolean ready() {
             try {
                 return defender.isthmus()

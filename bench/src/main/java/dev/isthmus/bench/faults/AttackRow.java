@@ -18,14 +18,14 @@ import java.util.Locale;
  * @param limit MiB that calls may hold; 0 for other proxies
  */
 record AttackRow(
-        Defender defender,
+        AttackedProxy defender,
         String attack,
         boolean brief,
         Tally before,
         Tally during,
         double idle,
         double peak,
-        AttackPlay.Back back,
+        AttackRunner.Back back,
         double seconds,
         double cpu,
         double attackerCpu,
@@ -64,7 +64,7 @@ record AttackRow(
                 + "|" + "---|".repeat(13) + System.lineSeparator();
     }
 
-    static String unplayed(Defender defender, Attack attack, String problem) {
+    static String unplayed(AttackedProxy defender, Attack attack, String problem) {
         return String.format(
                 Locale.ROOT,
                 FORM,

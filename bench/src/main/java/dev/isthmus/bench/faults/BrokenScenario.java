@@ -37,7 +37,7 @@ record BrokenScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws BenchException, InterruptedException {
+    public Verdict play(ScenarioContext stage) throws BenchException, InterruptedException {
         Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
         List<Form> silent = new ArrayList<>();
         List<Long> recovered = new ArrayList<>();
@@ -59,7 +59,7 @@ record BrokenScenario() implements Scenario {
                 loaded.get() ? "all under load" : "the load ended before the last form");
     }
 
-    private void spoil(Stage stage, Reloads reloads, List<Form> silent) throws IOException, InterruptedException {
+    private void spoil(ScenarioContext stage, Reloads reloads, List<Form> silent) throws IOException, InterruptedException {
         String good = config(stage.fleet().configs());
         Duration between = Duration.ofMillis(stage.options().millis(0.5 / Form.values().length));
         for (Form form : Form.values()) {
@@ -85,7 +85,7 @@ record BrokenScenario() implements Scenario {
     }
 
     /** The number of configurations applied after writing a new valid one. */
-    private long recover(Stage stage, Reloads reloads) throws IOException, InterruptedException {
+    private long recover(ScenarioContext stage, Reloads reloads) throws IOException, InterruptedException {
         long before = reloads.count("applied");
         Files.delete(stage.fleet().configFile());
         stage.fleet().configure(config(stage.fleet().configs()).replace("timeout: 8s", "timeout: 7s"));

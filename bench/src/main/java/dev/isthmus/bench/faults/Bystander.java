@@ -16,8 +16,8 @@ final class Bystander implements AutoCloseable {
     private final Client rest;
 
     Bystander(EventLoop loop, int port, int http2Port) {
-        grpc = Front.GRPC.client(loop, http2Port, LIMIT_MILLIS);
-        rest = Front.REST.client(loop, port, LIMIT_MILLIS);
+        grpc = ClientProtocol.GRPC.client(loop, http2Port, LIMIT_MILLIS);
+        rest = ClientProtocol.REST.client(loop, port, LIMIT_MILLIS);
     }
 
     /** Runs for at least this long and until {@code over}; returns the results of the requests. */

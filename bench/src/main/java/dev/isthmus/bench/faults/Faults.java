@@ -65,7 +65,7 @@ public final class Faults implements Callable<Integer> {
     private boolean brief;
 
     @Option(names = "--front", paramLabel = "grpc|rest", description = "Protocol of clients; both in turn by default.")
-    private List<Front> fronts = List.of(Front.values());
+    private List<ClientProtocol> fronts = List.of(ClientProtocol.values());
 
     @Option(
             names = "--on",
@@ -73,7 +73,7 @@ public final class Faults implements Callable<Integer> {
             description =
                     "How much memory an attacked gateway has: 256 MiB of each, or as the JVM has it; both in turn by"
                             + " default, small with --short.")
-    private List<Defender> defenders = List.of();
+    private List<AttackedProxy> defenders = List.of();
 
     @Option(names = "--peers", description = "Also attack Envoy, nginx and HAProxy, if installed.")
     private boolean peers;
@@ -109,7 +109,7 @@ public final class Faults implements Callable<Integer> {
         EventLoopGroup loops =
                 new MultiThreadIoEventLoopGroup(1, Transport.best().ioHandlerFactory());
         try {
-            boolean met = chosen.isEmpty() || play(new Play(options, loops.next()), chosen, out);
+            boolean met = chosen.isEmpty() || play(new ScenarioRunner(options, loops.next()), chosen, out);
             if (!attacks.isEmpty()) {
                 out.print(AttackRow.heading());
                 met &= attack(options, loops.next(), attacks, out);
@@ -120,11 +120,11 @@ public final class Faults implements Callable<Integer> {
         }
     }
 
-    private boolean play(Play play, List<Scenario> chosen, PrintWriter out) throws IOException, InterruptedException {
+    private boolean play(ScenarioRunner play, List<Scenario> chosen, PrintWriter out) throws IOException, InterruptedException {
         out.print(Row.heading());
         boolean met = true;
         for (Scenario scenario : chosen) {
-            for (Front front : fronts) {
+            for (ClientProtocol front : fronts) {
                 out.flush();
                 Row row = play.play(scenario, front);
                 out.print(row.line());
@@ -138,12 +138,12 @@ public final class Faults implements Callable<Integer> {
     private boolean attack(Options options, EventLoop loop, List<Attack> attacks, PrintWriter out)
             throws IOException, InterruptedException {
         int window = brief ? 250 : 5_000;
-        AttackPlay play = new AttackPlay(options.home(), loop, brief, window, out);
+        AttackRunner play = new AttackRunner(options.home(), loop, brief, window, out);
         boolean met = true;
-        for (Defender defender : Defender.values()) {
+        for (AttackedProxy defender : AttackedProxy.values()) {
             boolean chosen = !defender.isthmus()
                     ? peers
-                    : defenders.isEmpty() ? !brief || defender == Defender.SMALL : defenders.contains(defender);
+                    : defenders.isEmpty() ? !brief || defender == AttackedProxy.SMALL : defenders.contains(defender);
             if (chosen && !defender.installed()) {
                 out.println(defender.label() + " is not installed and was skipped");
             } else if (chosen) {

@@ -52,7 +52,7 @@ final class GrpcClient implements Client {
     public void send(Request request, Ended ended) {
         ManagedChannel channel = channels.get(Math.floorMod(turn.getAndIncrement(), channels.size()));
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
-        Limited limited = new Limited(loop, limitMillis, ended, () -> call.cancel("no response in time", null));
+        PendingRequest limited = new PendingRequest(loop, limitMillis, ended, () -> call.cancel("no response in time", null));
         call.start(new Answer(request, limited), new Metadata());
         call.request(2);
         call.sendMessage(request.protobuf());
@@ -90,10 +90,10 @@ final class GrpcClient implements Client {
 
     private static final class Answer extends ClientCall.Listener<byte[]> {
         private final Request request;
-        private final Limited limited;
+        private final PendingRequest limited;
         private byte @Nullable [] message;
 
-        Answer(Request request, Limited limited) {
+        Answer(Request request, PendingRequest limited) {
             this.request = request;
             this.limited = limited;
         }

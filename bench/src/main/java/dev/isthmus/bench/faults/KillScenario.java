@@ -27,7 +27,7 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
+    public Verdict play(ScenarioContext stage) throws IOException, BenchException, InterruptedException {
         Death death = new Death();
         stage.open(() -> killAndRestart(stage, death));
         int[] survivor = stage.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
@@ -54,7 +54,7 @@ record KillScenario(boolean retried) implements Scenario {
         long backMillis = -1;
     }
 
-    private static void killAndRestart(Stage stage, Death death)
+    private static void killAndRestart(ScenarioContext stage, Death death)
             throws IOException, BenchException, InterruptedException {
         Fleet fleet = stage.fleet();
         long end = System.nanoTime()

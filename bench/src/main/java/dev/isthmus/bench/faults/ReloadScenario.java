@@ -18,7 +18,7 @@ record ReloadScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws BenchException, InterruptedException {
+    public Verdict play(ScenarioContext stage) throws BenchException, InterruptedException {
         int wanted = stage.options().brief() ? 6 : 20;
         Reloads reloads = new Reloads(stage.fleet().configs().adminPort());
         long before = reloads.count("applied");
@@ -28,7 +28,7 @@ record ReloadScenario() implements Scenario {
                 stage.failed() == 0 && applied == wanted, applied + " of " + wanted + " reloads applied under load");
     }
 
-    private static void reload(Stage stage, Reloads reloads, int wanted) throws Exception {
+    private static void reload(ScenarioContext stage, Reloads reloads, int wanted) throws Exception {
         GatewayConfigs configs = stage.fleet().configs();
         long start = System.nanoTime();
         for (int i = 1; i <= wanted; i++) {

@@ -81,7 +81,7 @@ final class RestClient implements Client {
     }
 
     private void write(Channel channel, Request request, Ended ended) {
-        Limited limited = new Limited(loop, limitMillis, ended, channel::close);
+        PendingRequest limited = new PendingRequest(loop, limitMillis, ended, channel::close);
         channel.pipeline().get(RestClientExchange.class).expect(request, limited);
         channel.writeAndFlush(message(request));
     }

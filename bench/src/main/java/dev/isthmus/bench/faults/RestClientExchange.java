@@ -19,7 +19,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private final Consumer<Channel> idle;
     private final StringBuilder body = new StringBuilder();
     private Request request = new Request(-1, Request.MODEL);
-    private @Nullable Limited limited;
+    private @Nullable PendingRequest limited;
     private @Nullable HttpResponse head;
 
     /** Passes the channel to {@code idle} whenever it can send another request. */
@@ -28,7 +28,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     }
 
     /** The next response belongs to this request. */
-    void expect(Request asked, Limited asking) {
+    void expect(Request asked, PendingRequest asking) {
         request = asked;
         limited = asking;
         head = null;
@@ -52,7 +52,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
         }
     }
 
-    private void finish(Channel channel, HttpResponse response, Limited ending) {
+    private void finish(Channel channel, HttpResponse response, PendingRequest ending) {
         limited = null;
         if (HttpUtil.isKeepAlive(response) && !ending.over()) {
             idle.accept(channel);

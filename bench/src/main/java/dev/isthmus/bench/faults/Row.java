@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** A scenario's row in the report. */
-record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
+record Row(String scenario, ClientProtocol front, List<String> cells, Verdict verdict) {
     private static final String FORM =
             "| %-12s | %-5s | %7s | %7s | %-26s | %7s | %7s | %7s | %8s | %6s | %-8s | %s |%n";
 
@@ -17,7 +17,7 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
     }
 
     /** The row of a completed scenario. */
-    static Row played(String scenario, Front front, Tally tally, Ledgers ledgers, Verdict verdict) throws IOException {
+    static Row played(String scenario, ClientProtocol front, Tally tally, Ledgers ledgers, Verdict verdict) throws IOException {
         List<String> cells = new ArrayList<>();
         cells.add(Long.toString(tally.offeredCount()));
         cells.add(Long.toString(tally.okCount()));
@@ -32,7 +32,7 @@ record Row(String scenario, Front front, List<String> cells, Verdict verdict) {
     }
 
     /** The row of a scenario that could not be run. */
-    static Row unplayed(String scenario, Front front, String problem) {
+    static Row unplayed(String scenario, ClientProtocol front, String problem) {
         return new Row(
                 scenario,
                 front,

@@ -31,7 +31,7 @@ record SplitScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, InterruptedException {
+    public Verdict play(ScenarioContext stage) throws IOException, InterruptedException {
         boolean brief = stage.options().brief();
         stage.closed(brief ? BRIEF_REQUESTS : REQUESTS, CONCURRENCY);
         long first = stage.fleet().ledgers().of(Fleet.STUBS.get(0)).arrivals();

@@ -26,7 +26,7 @@ record StopScenario(boolean guarded) implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
+    public Verdict play(ScenarioContext stage) throws IOException, BenchException, InterruptedException {
         long stopped = Math.min(3_000, stage.options().millis(0.4));
         stage.open(() -> {
             Thread.sleep(stage.options().millis(0.2));

@@ -21,7 +21,7 @@ record StormScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(Stage stage) throws IOException, BenchException, InterruptedException {
+    public Verdict play(ScenarioContext stage) throws IOException, BenchException, InterruptedException {
         long[] before = new long[2];
         stage.open(() -> {
             Thread.sleep(stage.options().millis(0.2));

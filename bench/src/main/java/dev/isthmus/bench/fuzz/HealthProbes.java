@@ -20,7 +20,7 @@ final class HealthProbes implements AutoCloseable {
     private static final int CONTROL_MILLIS = 50;
 
     private final int patienceMillis;
-    private final Questions questions;
+    private final ProbeRequests questions;
     private final ServerSocket echo = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     private final List<Probe> probes;
     private final Probe control;
@@ -42,16 +42,16 @@ final class HealthProbes implements AutoCloseable {
     HealthProbes(int port, int adminPort, long pid, int patienceMillis) throws IOException {
         this.patienceMillis = patienceMillis;
         waits = new SchedulingDelay(pid);
-        questions = new Questions(port);
+        questions = new ProbeRequests(port);
         probes = List.of(
                 new Probe(
                         "GET /v2/health/live, fresh",
                         HEALTH_MILLIS,
                         true,
-                        () -> Questions.fresh(port, "/v2/health/live")),
+                        () -> ProbeRequests.fresh(port, "/v2/health/live")),
                 new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, questions::kept),
                 new Probe("ServerLive", HEALTH_MILLIS, true, questions::grpcLive),
-                new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> Questions.fresh(adminPort, "/live")),
+                new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> ProbeRequests.fresh(adminPort, "/live")),
                 new Probe("infer, REST to gRPC", INFERENCE_MILLIS, false, questions::restEcho),
                 new Probe("infer, gRPC to gRPC", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo")),
                 new Probe("infer, gRPC to REST", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo-rest")));

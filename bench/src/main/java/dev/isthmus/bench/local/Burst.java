@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * queued requests. The first request of a burst blocks the thread until all others are queued.
  */
 final class Burst implements InferCallback {
-    private final Question question;
+    private final RepeatedRequest question;
     private final Histogram nanos = Latency.histogram();
     private final AtomicInteger open = new AtomicInteger();
     private final Semaphore ended = new Semaphore(0);
@@ -24,7 +24,7 @@ final class Burst implements InferCallback {
     private long last;
     private volatile @Nullable OipException failure;
 
-    Burst(Question question) {
+    Burst(RepeatedRequest question) {
         this.question = question;
     }
 

@@ -25,7 +25,7 @@ final class GrpcWire implements WireClient {
 
     private GrpcWire(EventLoop loop, int port, Case testCase) {
         this.loop = loop;
-        this.message = Form.message(testCase);
+        this.message = RequestEncoding.message(testCase);
         this.channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .usePlaintext()
                 .disableRetry()
@@ -40,11 +40,11 @@ final class GrpcWire implements WireClient {
     }
 
     @Override
-    public void start(Tour tour) {
+    public void start(LoopGroup tour) {
         loop.execute(() -> send(tour));
     }
 
-    private void send(Tour tour) {
+    private void send(LoopGroup tour) {
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
         call.start(new Listener(tour, System.nanoTime()), new Metadata());
         call.request(2);
@@ -53,11 +53,11 @@ final class GrpcWire implements WireClient {
     }
 
     @Override
-    public Answer last() {
+    public ServerResponse last() {
         if (last == null) {
             throw new IllegalStateException("no response was received");
         }
-        return new Answer(Form.GRPC, -1, last);
+        return new ServerResponse(RequestEncoding.GRPC, -1, last);
     }
 
     @Override
@@ -66,10 +66,10 @@ final class GrpcWire implements WireClient {
     }
 
     private final class Listener extends ClientCall.Listener<byte[]> {
-        private final Tour tour;
+        private final LoopGroup tour;
         private final long sent;
 
-        Listener(Tour tour, long sent) {
+        Listener(LoopGroup tour, long sent) {
             this.tour = tour;
             this.sent = sent;
         }

@@ -101,7 +101,7 @@ public final class LocalBench implements Callable<Integer> {
         Python peer = Python.start(children, python, script, inputs, Case.ALL, plain::onnx);
         Table table =
                 new Table(out, List.of(48, 18, 18, 10, 12, 7), "measure", "Isthmus", "Python or bare", "ratio", "goal");
-        new InProcess(rounds(5, 1), plain, batching, peer, table).run();
+        new InProcessComparison(rounds(5, 1), plain, batching, peer, table).run();
         growth(children, plain, table);
         out.println("ONNX Runtime " + OrtEnvironment.getEnvironment().getVersion() + " here, " + peer.version()
                 + " in Python");
@@ -133,7 +133,7 @@ public final class LocalBench implements Callable<Integer> {
                     "MLServer, ms p50 / p99",
                     "ratio",
                     "goal");
-            new Wires(rounds(3, 2), ours, theirs, loops.next(), table).run();
+            new NetworkComparison(rounds(3, 2), ours, theirs, loops.next(), table).run();
             return table;
         } finally {
             loops.shutdownGracefully();

@@ -31,7 +31,7 @@ final class LocalReloads {
      * @throws java.util.concurrent.ExecutionException if a load fails
      */
     void run(Case reloaded) throws Exception {
-        try (Question question = Question.of(backend, reloaded)) {
+        try (RepeatedRequest question = RepeatedRequest.of(backend, reloaded)) {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {
                 threads.add(Thread.ofPlatform().name("bench-asker-" + i).start(() -> ask(question)));
@@ -66,7 +66,7 @@ final class LocalReloads {
         loaded.get();
     }
 
-    private void ask(Question question) {
+    private void ask(RepeatedRequest question) {
         Semaphore answers = new Semaphore(0);
         InferCallback callback = new InferCallback() {
             @Override

@@ -9,14 +9,14 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** A closed loop without its own threads: each response triggers the next request, as on an event loop. */
 final class Loop implements InferCallback {
-    private final Question question;
+    private final RepeatedRequest question;
     private final long endNanos;
     private final LongAdder answers;
     private final CountDownLatch ended;
     private final AtomicReference<OipException> failure;
 
     private Loop(
-            Question question,
+            RepeatedRequest question,
             long endNanos,
             LongAdder answers,
             CountDownLatch ended,
@@ -29,7 +29,7 @@ final class Loop implements InferCallback {
     }
 
     /** Requests per second with this many in flight. */
-    static double perSecond(Question question, int inFlight, double seconds) throws InterruptedException {
+    static double perSecond(RepeatedRequest question, int inFlight, double seconds) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(seconds * 1e9);
         LongAdder answers = new LongAdder();

@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
 final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> implements WireClient {
     private static final int MAX_BYTES = 16 * 1024 * 1024;
 
-    private final Form form;
+    private final RequestEncoding form;
     private final FullHttpRequest request;
     private final Channel channel;
-    private @Nullable Tour tour;
-    private @Nullable Answer last;
+    private @Nullable LoopGroup tour;
+    private @Nullable ServerResponse last;
     private long sent;
 
-    private RestWire(EventLoop loop, int port, Form form, Case testCase) {
+    private RestWire(EventLoop loop, int port, RequestEncoding form, Case testCase) {
         this.form = form;
         this.request = form.request(testCase);
         this.channel = new Bootstrap()
@@ -46,12 +46,12 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
                 .channel();
     }
 
-    static RestWire connect(EventLoop loop, int port, Form form, Case testCase) {
+    static RestWire connect(EventLoop loop, int port, RequestEncoding form, Case testCase) {
         return new RestWire(loop, port, form, testCase);
     }
 
     @Override
-    public void start(Tour begun) {
+    public void start(LoopGroup begun) {
         channel.eventLoop().execute(() -> {
             tour = begun;
             send();
@@ -75,8 +75,8 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
         if (tour.next(sent)) {
             send();
         } else {
-            last = new Answer(
-                    form, response.headers().getInt(Form.HEAD_LENGTH, -1), ByteBufUtil.getBytes(response.content()));
+            last = new ServerResponse(
+                    form, response.headers().getInt(RequestEncoding.HEAD_LENGTH, -1), ByteBufUtil.getBytes(response.content()));
         }
     }
 
@@ -96,7 +96,7 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
     }
 
     @Override
-    public Answer last() {
+    public ServerResponse last() {
         if (last == null) {
             throw new IllegalStateException("no response was received");
         }

@@ -29,20 +29,20 @@ final class RssProbe {
      */
     public static void main(String[] arguments) throws Exception {
         try (LocalBackend backend = new Repository(Path.of(arguments[0])).open(2)) {
-            List<Question> questions = new ArrayList<>();
+            List<RepeatedRequest> questions = new ArrayList<>();
             for (Case testCase : CASES) {
-                questions.add(Question.of(backend, testCase));
+                questions.add(RepeatedRequest.of(backend, testCase));
             }
             ask(questions, WARM_UP);
             long before = kibibytes();
             ask(questions, REQUESTS);
             System.out.println(SAYS + before + " " + kibibytes());
-            questions.forEach(Question::close);
+            questions.forEach(RepeatedRequest::close);
         }
     }
 
-    private static void ask(List<Question> questions, int times) {
-        List<Caller> callers = questions.stream().map(Caller::new).toList();
+    private static void ask(List<RepeatedRequest> questions, int times) {
+        List<ClosedLoopClient> callers = questions.stream().map(ClosedLoopClient::new).toList();
         for (int done = 0; done < times; done += 100 * callers.size()) {
             callers.forEach(caller -> caller.run(100));
         }

@@ -58,7 +58,7 @@ record Server(String name, int httpPort, int grpcPort) {
                 {"host": "127.0.0.1", "http_port": %d, "grpc_port": %d, "metrics_port": %d, "metrics_endpoint": null,
                  "parallel_workers": %d, "gzip_enabled": false, "debug": false, "use_structured_logging": false}
                 """.formatted(server.httpPort, server.grpcPort, freePort(), workers));
-        for (Case testCase : Wires.CASES) {
+        for (Case testCase : NetworkComparison.CASES) {
             Path model = Files.createDirectories(folder.resolve(testCase.model()));
             Files.writeString(
                     model.resolve("model-settings.json"), """

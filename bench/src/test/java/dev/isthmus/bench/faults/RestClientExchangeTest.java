@@ -90,7 +90,7 @@ class RestClientExchangeTest {
     }
 
     private void ask(int id) {
-        Limited limited = new Limited(channel.eventLoop(), LIMIT_MILLIS, outcomes::add, channel::close);
+        PendingRequest limited = new PendingRequest(channel.eventLoop(), LIMIT_MILLIS, outcomes::add, channel::close);
         exchange.expect(new Request(id, Request.MODEL), limited);
         channel.writeOutbound(RestClient.message(new Request(id, Request.MODEL)));
         channel.releaseOutbound();

@@ -36,9 +36,9 @@ final class AbuseDetector {
     }
 
     /** A response to one of the peer's streams is complete. */
-    void answered() {
+    void streamCompleted() {
         answered++;
-        resetTokens.give(1);
+        resetTokens.refund(1);
     }
 
     /** The peer reset a stream before any response was sent. */

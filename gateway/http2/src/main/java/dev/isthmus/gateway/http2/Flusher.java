@@ -17,7 +17,7 @@ final class Flusher implements Runnable {
     }
 
     /** Schedules a flush: a frame was written, or queued data became sendable. */
-    void touch() {
+    void schedule() {
         if (!dirty) {
             dirty = true;
             if (!reading) {
@@ -27,7 +27,7 @@ final class Flusher implements Runnable {
     }
 
     /** Defers flushes until {@link #readComplete}. */
-    void reading() {
+    void readBegins() {
         reading = true;
     }
 
@@ -40,7 +40,7 @@ final class Flusher implements Runnable {
     public void run() {
         if (dirty) {
             try {
-                sender.pump();
+                sender.writeQueued();
             } finally {
                 // Writes that the flush itself triggers are flushed by a task of their own.
                 dirty = false;

@@ -32,12 +32,12 @@ final class FrameHandler implements FrameSink {
     }
 
     @Override
-    public boolean takes() {
+    public boolean acceptsFrames() {
         return !session.isClosed();
     }
 
     @Override
-    public void begins(int type) {
+    public void frameBegins(int type) {
         if (!settings.seen() && type != FrameType.SETTINGS) {
             throw new Http2Violation(Http2Error.PROTOCOL_ERROR, "the first frame is not SETTINGS");
         }
@@ -50,19 +50,19 @@ final class FrameHandler implements FrameSink {
         Http2Stream stream = session.streams().get(streamId);
         current = stream;
         if (stream == null) {
-            stray(streamId, FrameType.DATA, length < SMALL_DATA);
+            frameOnClosedStream(streamId, FrameType.DATA, length < SMALL_DATA);
             return false;
         }
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
-            session.violated(stream, Http2Error.STREAM_CLOSED, "DATA after the end of the stream");
+            session.streamError(stream, Http2Error.STREAM_CLOSED, "DATA after the end of the stream");
             return false;
         }
         if (!stream.is(StreamFlag.HEAD_SEEN)) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "DATA before the response headers");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "DATA before the response headers");
             return false;
         }
         if (!stream.received(length)) {
-            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window allows");
+            session.streamError(stream, Http2Error.FLOW_CONTROL_ERROR, "more DATA than the stream's window allows");
             return false;
         }
         return true;
@@ -75,13 +75,13 @@ final class FrameHandler implements FrameSink {
         }
         if (unacknowledged >= options.connectionWindow() / 2) {
             session.writer().windowUpdate(0, unacknowledged);
-            session.flusher().touch();
+            session.flusher().schedule();
             unacknowledged = 0;
         }
     }
 
     @Override
-    public void padded(int bytes) {
+    public void padding(int bytes) {
         if (current != null) {
             current.consumed(bytes);
         }
@@ -97,7 +97,7 @@ final class FrameHandler implements FrameSink {
         }
         if (!stream.bodyPart(length, end)) {
             part.release();
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "the body's length differs from its content-length");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "the body's length differs from its content-length");
             return;
         }
         if (length == 0 && !end) {
@@ -116,7 +116,7 @@ final class FrameHandler implements FrameSink {
         try {
             stream.listener().data(part, end);
         } catch (RuntimeException e) {
-            session.failed(stream, e);
+            session.listenerFailed(stream, e);
         }
         if (end) {
             session.remoteEnded(stream);
@@ -133,16 +133,16 @@ final class FrameHandler implements FrameSink {
             request(streamId, block, end);
             if (length > Http2Options.DEFAULT_FRAME_SIZE) {
                 // This request is refused; the connection closes when the other streams have ended.
-                session.farewell().goAway(Http2Error.FRAME_SIZE_ERROR);
+                session.shutdown().goAway(Http2Error.FRAME_SIZE_ERROR);
             }
         } else {
-            stray(streamId, FrameType.HEADERS, true);
+            frameOnClosedStream(streamId, FrameType.HEADERS, true);
         }
     }
 
     private void request(int streamId, HeaderBlock block, boolean end) {
         session.streams().openedByPeer(streamId);
-        if (!session.farewell().takesStreamOfPeer()) {
+        if (!session.shutdown().acceptsPeerStreams()) {
             // The client learns it from the GOAWAY.
             session.streams().rememberReset(streamId);
             session.abuse().control();
@@ -167,7 +167,7 @@ final class FrameHandler implements FrameSink {
         try {
             stream.listener(accept.apply(stream));
         } catch (RuntimeException e) {
-            session.failed(stream, e);
+            session.listenerFailed(stream, e);
         }
         if (!stream.is(StreamFlag.CLOSED)) {
             head(stream, block, end);
@@ -180,20 +180,20 @@ final class FrameHandler implements FrameSink {
         HeaderBlock.MessageKind expected =
                 trailers ? HeaderBlock.MessageKind.TRAILERS : HeaderBlock.MessageKind.RESPONSE;
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
-            session.violated(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
+            session.streamError(stream, Http2Error.STREAM_CLOSED, "HEADERS after the end of the stream");
         } else if (block.use() == HeaderBlock.MessageKind.TOO_LARGE) {
-            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "header fields exceed the limit");
+            session.streamError(stream, Http2Error.ENHANCE_YOUR_CALM, "header fields exceed the limit");
         } else if (block.use() != expected || block.problem() != null) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "malformed or unexpected header fields");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "malformed or unexpected header fields");
         } else if (trailers ? !end : end && block.interim()) {
-            session.violated(
+            session.streamError(
                     stream, Http2Error.PROTOCOL_ERROR, "trailers without END_STREAM, or an interim response with it");
         } else if (trailers && !stream.bodyPart(0, true)) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "the body is shorter than its content-length");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "the body is shorter than its content-length");
         } else if (trailers) {
             deliverHeaders(stream, block, true);
         } else if (block.interim() && !stream.interimResponse()) {
-            session.violated(stream, Http2Error.ENHANCE_YOUR_CALM, "too many interim responses");
+            session.streamError(stream, Http2Error.ENHANCE_YOUR_CALM, "too many interim responses");
         } else if (block.interim()) {
             session.abuse().control();
         } else {
@@ -204,7 +204,7 @@ final class FrameHandler implements FrameSink {
     private void head(Http2Stream stream, HeaderBlock block, boolean end) {
         stream.set(StreamFlag.HEAD_SEEN);
         if (server && end && block.contentLength() > 0) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "a content-length above 0 without a body");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "a content-length above 0 without a body");
             return;
         }
         stream.expect(end ? -1 : block.contentLength());
@@ -218,7 +218,7 @@ final class FrameHandler implements FrameSink {
         try {
             stream.listener().headers(block.headers(), end);
         } catch (RuntimeException e) {
-            session.failed(stream, e);
+            session.listenerFailed(stream, e);
         }
         if (end) {
             session.remoteEnded(stream);
@@ -229,7 +229,7 @@ final class FrameHandler implements FrameSink {
      * A frame on a stream that is not open. Not an error if the peer may not yet know that we reset the stream, nor if
      * a server sends trailers twice, as Triton does when a call's deadline has expired.
      */
-    private void stray(int streamId, int type, boolean cheap) {
+    private void frameOnClosedStream(int streamId, int type, boolean cheap) {
         checkUsed(streamId, type);
         if (server && session.streams().wasResetByPeer(streamId)) {
             session.writeReset(streamId, Http2Error.STREAM_CLOSED.code());
@@ -277,9 +277,9 @@ final class FrameHandler implements FrameSink {
         // Each setting may be costly to apply: the window of every stream, the table of header fields.
         session.abuse().control(1 + length / PeerSettings.BYTES_EACH);
         settings.read(in, length);
-        session.queues();
+        session.countQueuedFrame();
         session.writer().settingsAck();
-        session.flusher().touch();
+        session.flusher().schedule();
         if (first) {
             session.connection().listener().ready();
         } else {
@@ -296,18 +296,18 @@ final class FrameHandler implements FrameSink {
     public void ping(boolean ack, long payload) {
         session.abuse().control();
         if (ack) {
-            session.farewell().pong(payload);
+            session.shutdown().pingAcknowledged(payload);
         } else {
-            session.queues();
+            session.countQueuedFrame();
             session.writer().ping(true, payload);
-            session.flusher().touch();
+            session.flusher().schedule();
         }
     }
 
     @Override
     public void goAway(int lastStreamId, long errorCode) {
         session.abuse().control();
-        session.farewell().peerGoesAway(lastStreamId, errorCode);
+        session.shutdown().goAwayReceived(lastStreamId, errorCode);
     }
 
     @Override
@@ -324,9 +324,9 @@ final class FrameHandler implements FrameSink {
         if (stream == null) {
             checkUsed(streamId, FrameType.WINDOW_UPDATE);
         } else if (increment == 0) {
-            session.violated(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
+            session.streamError(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
         } else if (!session.sender().peerWindow(stream, increment)) {
-            session.violated(stream, Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes a stream's window too large");
+            session.streamError(stream, Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes a stream's window too large");
         }
     }
 

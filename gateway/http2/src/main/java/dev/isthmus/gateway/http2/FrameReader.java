@@ -74,7 +74,7 @@ final class FrameReader {
      * @param in borrowed
      */
     void read(ByteBuf in) {
-        while (in.isReadable() && !turn.over() && sink.takes()) {
+        while (in.isReadable() && !turn.over() && sink.acceptsFrames()) {
             switch (state) {
                 case PREFACE -> preface(in);
                 case HEAD -> head(in);
@@ -92,7 +92,7 @@ final class FrameReader {
     }
 
     /** The number of frames that have begun, without CONTINUATION. */
-    long begun() {
+    long framesBegun() {
         return begun;
     }
 
@@ -128,7 +128,7 @@ final class FrameReader {
                     Http2Error.FRAME_SIZE_ERROR, "a frame of " + head.length + " bytes, the limit is " + maxFrameSize);
         }
         parts.check(head.type, head.streamId);
-        sink.begins(head.type);
+        sink.frameBegins(head.type);
         if (head.type != CONTINUATION) {
             begun++;
         }
@@ -248,7 +248,7 @@ final class FrameReader {
             throw error(Http2Error.PROTOCOL_ERROR, "DATA: more padding than payload");
         }
         if (!dropped) {
-            sink.padded(pad + 1);
+            sink.padding(pad + 1);
         }
         beginBody(head.length - 1 - pad, pad);
     }

@@ -9,10 +9,10 @@ import io.netty.buffer.ByteBuf;
 interface FrameSink {
 
     /** Whether the sink accepts more frames; checked before each. */
-    boolean takes();
+    boolean acceptsFrames();
 
     /** A frame of this type begins. */
-    void begins(int type);
+    void frameBegins(int type);
 
     /**
      * The header of a DATA frame.
@@ -23,7 +23,7 @@ interface FrameSink {
     boolean dataBegins(int streamId, int length);
 
     /** The DATA frame has this many bytes of padding, including the length octet. */
-    void padded(int bytes);
+    void padding(int bytes);
 
     /**
      * A part of the DATA frame that has begun.

@@ -53,7 +53,7 @@ final class FrameTurns {
         if (session.isClosed()) {
             in.release();
         } else if (rest.isEmpty()) {
-            session.flusher().reading();
+            session.flusher().readBegins();
             handle(in);
             if (!rest.isEmpty()) {
                 ctx.channel().config().setAutoRead(false);
@@ -73,7 +73,7 @@ final class FrameTurns {
             return;
         }
         turns++;
-        session.flusher().reading();
+        session.flusher().readBegins();
         try {
             while (!rest.isEmpty() && !turn.over()) {
                 handle(rest.remove());
@@ -93,7 +93,7 @@ final class FrameTurns {
             reader.read(in);
             left = in.isReadable() && !session.isClosed();
         } catch (Http2Violation violation) {
-            session.fail(violation);
+            session.connectionError(violation);
         } finally {
             if (left) {
                 rest.addFirst(in);

@@ -34,12 +34,12 @@ final class GracefulShutdown {
         this.server = server;
     }
 
-    boolean takesStreams() {
+    boolean acceptsNewStreams() {
         return own == ShutdownState.OPEN && !peerGoingAway;
     }
 
     /** Whether a stream that the peer opens is still accepted. */
-    boolean takesStreamOfPeer() {
+    boolean acceptsPeerStreams() {
         return own != ShutdownState.CLOSING;
     }
 
@@ -62,7 +62,7 @@ final class GracefulShutdown {
             own = ShutdownState.CLOSING;
             session.writer().goAway(0, why.code());
         }
-        session.flusher().touch();
+        session.flusher().schedule();
         closeIfDone();
     }
 
@@ -73,15 +73,15 @@ final class GracefulShutdown {
         }
         onPong = whenAnswered;
         session.writer().ping(false, KEEPALIVE);
-        session.flusher().touch();
+        session.flusher().schedule();
         return true;
     }
 
-    void pong(long payload) {
+    void pingAcknowledged(long payload) {
         if (payload == DRAINED && own == ShutdownState.WARNED) {
             own = ShutdownState.CLOSING;
             session.writer().goAway(session.streams().lastOfPeer(), reason.code());
-            session.flusher().touch();
+            session.flusher().schedule();
             closeIfDone();
         } else if (payload == KEEPALIVE && onPong != null) {
             Runnable callback = onPong;
@@ -90,7 +90,7 @@ final class GracefulShutdown {
         }
     }
 
-    void peerGoesAway(int lastStreamId, long errorCode) {
+    void goAwayReceived(int lastStreamId, long errorCode) {
         peerGoingAway = true;
         peerError = errorCode;
         if (server) {

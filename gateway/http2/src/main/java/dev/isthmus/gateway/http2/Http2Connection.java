@@ -82,7 +82,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      * @return false, without effect, while an earlier PING is not acknowledged or the connection is closed
      */
     public boolean ping(Runnable answered) {
-        return session != null && !session.isClosed() && session.farewell().ping(answered);
+        return session != null && !session.isClosed() && session.shutdown().ping(answered);
     }
 
     /**
@@ -92,7 +92,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
      */
     public void goAway() {
         if (session != null && !session.isClosed()) {
-            session.farewell().goAway(Http2Error.NO_ERROR);
+            session.shutdown().goAway(Http2Error.NO_ERROR);
         }
     }
 
@@ -165,7 +165,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     private void sendPreface(Http2Session begun) {
         if (!prefaceSent) {
             prefaceSent = true;
-            begun.hello();
+            begun.sendPreface();
         }
     }
 
@@ -190,7 +190,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
     public void channelWritabilityChanged(ChannelHandlerContext ctx) {
         if (session != null && ctx.channel().isWritable()) {
             session.abuse().drained();
-            session.flusher().touch();
+            session.flusher().schedule();
         }
         ctx.fireChannelWritabilityChanged();
     }
@@ -222,7 +222,7 @@ public final class Http2Connection extends ChannelInboundHandlerAdapter {
         if (frames != null) {
             frames.channelClosed();
         }
-        lost.lost(null);
+        lost.connectionLost(null);
         lost.writer().release();
         if (frames != null) {
             frames.release();

@@ -62,7 +62,7 @@ final class Http2Session {
         return flusher;
     }
 
-    GracefulShutdown farewell() {
+    GracefulShutdown shutdown() {
         return shutdown;
     }
 
@@ -84,7 +84,7 @@ final class Http2Session {
     }
 
     /** The first frames of the connection (RFC 9113, 3.4). */
-    void hello() {
+    void sendPreface() {
         Http2Options options = connection.options();
         boolean server = connection.isServer();
         if (!server) {
@@ -102,11 +102,11 @@ final class Http2Session {
         if (options.connectionWindow() > Http2Options.DEFAULT_WINDOW) {
             writer.windowUpdate(0, options.connectionWindow() - Http2Options.DEFAULT_WINDOW);
         }
-        flusher.touch();
+        flusher.schedule();
     }
 
     boolean takesStreams() {
-        return !closed && ctx.channel().isActive() && shutdown.takesStreams() && streams.mayOpen();
+        return !closed && ctx.channel().isActive() && shutdown.acceptsNewStreams() && streams.mayOpen();
     }
 
     Http2Stream newStream(int id) {
@@ -131,7 +131,7 @@ final class Http2Session {
             return;
         }
         stream.set(StreamFlag.LOCAL_ENDED);
-        abuse.answered();
+        abuse.streamCompleted();
         if (stream.is(StreamFlag.REMOTE_ENDED)) {
             end(stream);
         } else if (connection.isServer()) {
@@ -162,21 +162,21 @@ final class Http2Session {
     }
 
     void writeReset(int streamId, long errorCode) {
-        queues();
+        countQueuedFrame();
         writer.reset(streamId, errorCode);
         streams.rememberReset(streamId);
-        flusher.touch();
+        flusher.schedule();
     }
 
     /** A frame that is not flow-controlled is about to be written. */
-    void queues() {
+    void countQueuedFrame() {
         if (!ctx.channel().isWritable()) {
             abuse.queued();
         }
     }
 
     /** A stream error: resets the stream and reports it to its listener. */
-    void violated(Http2Stream stream, Http2Error error, String message) {
+    void streamError(Http2Stream stream, Http2Error error, String message) {
         writeReset(stream.id(), error.code());
         abort(stream, new StreamEnd(StreamEnd.Cause.VIOLATION, error.code(), new Http2Violation(error, message)));
         abuse.error();
@@ -194,7 +194,7 @@ final class Http2Session {
     }
 
     /** The listener of a stream threw an exception: resets the stream with INTERNAL_ERROR. */
-    void failed(Http2Stream stream, RuntimeException e) {
+    void listenerFailed(Http2Stream stream, RuntimeException e) {
         LOG.error("the listener of a stream failed", e);
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.INTERNAL_ERROR.code());
@@ -207,7 +207,7 @@ final class Http2Session {
         try {
             stream.listener().peerTimedOut(rule);
         } catch (RuntimeException e) {
-            failed(stream, e);
+            listenerFailed(stream, e);
         }
         if (!stream.is(StreamFlag.CLOSED)) {
             writeReset(stream.id(), Http2Error.CANCEL.code());
@@ -219,13 +219,13 @@ final class Http2Session {
         try {
             stream.listener().writabilityChanged();
         } catch (RuntimeException e) {
-            failed(stream, e);
+            listenerFailed(stream, e);
         }
     }
 
     private void end(Http2Stream stream) {
         stream.set(StreamFlag.CLOSED);
-        sender.forget(stream);
+        sender.remove(stream);
         streams.remove(stream);
         stream.listener().ended();
         connection.listener().streamClosed();
@@ -233,7 +233,7 @@ final class Http2Session {
     }
 
     /** A connection error: sends GOAWAY and closes. */
-    void fail(Http2Violation violation) {
+    void connectionError(Http2Violation violation) {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), violation.error().code());
             cause = violation;
@@ -246,7 +246,7 @@ final class Http2Session {
     }
 
     /** Sends GOAWAY and closes, with all open streams. */
-    void leave(Http2Error error) {
+    void closeWithGoAway(Http2Error error) {
         if (!closed) {
             writer.goAway(streams.lastOfPeer(), error.code());
             closeAfterFlush();
@@ -257,19 +257,19 @@ final class Http2Session {
     void closeAfterFlush() {
         if (!closed) {
             writer.flushLast().addListener(LingeringClose.INSTANCE);
-            lost(cause);
+            connectionLost(cause);
         }
     }
 
     void close(@Nullable Throwable why) {
         if (!closed) {
-            lost(why);
+            connectionLost(why);
             ctx.close();
         }
     }
 
     /** The connection is gone: ends all its streams. */
-    void lost(@Nullable Throwable why) {
+    void connectionLost(@Nullable Throwable why) {
         if (closed) {
             return;
         }

@@ -127,7 +127,7 @@ public final class Http2Stream {
             if (unacknowledged >= (window + 1) / 2) {
                 receiveWindow += unacknowledged;
                 session.writer().windowUpdate(id, unacknowledged);
-                session.flusher().touch();
+                session.flusher().schedule();
                 unacknowledged = 0;
             }
         }
@@ -262,7 +262,7 @@ public final class Http2Stream {
         return queue;
     }
 
-    SendQueue startedQueue() {
+    SendQueue queueOrNew() {
         SendQueue started = queue;
         if (started == null) {
             started = new SendQueue();

@@ -50,12 +50,12 @@ final class Http2Timers {
 
     private void end(TimeoutRule rule, Http2Error error, Consumer<TimeoutRule> expired) {
         expired.accept(rule);
-        session.leave(error);
+        session.closeWithGoAway(error);
     }
 
     private boolean incompleteFor(long timeout, long now) {
-        if (!reader.incomplete() || reader.begun() != begun) {
-            begun = reader.begun();
+        if (!reader.incomplete() || reader.framesBegun() != begun) {
+            begun = reader.framesBegun();
             incompleteSince = now;
             return false;
         }
@@ -67,7 +67,7 @@ final class Http2Timers {
             return ConnectionTimeouts.passed(timeouts.keepaliveTimeout(), pingedAt, now);
         }
         if (ConnectionTimeouts.passed(timeouts.keepaliveInterval(), readAt, now)
-                && session.farewell().ping(() -> {})) {
+                && session.shutdown().ping(() -> {})) {
             pinged = true;
             pingedAt = now;
         }
@@ -81,12 +81,12 @@ final class Http2Timers {
             lastStream = last;
             idleSince = now;
         } else if (goAwaySent && ConnectionTimeouts.passed(timeouts.requestHeaders(), idleSince, now)) {
-            session.leave(Http2Error.NO_ERROR);
+            session.closeWithGoAway(Http2Error.NO_ERROR);
         } else if (!goAwaySent && ConnectionTimeouts.passed(timeouts.idle(), idleSince, now)) {
             goAwaySent = true;
             idleSince = now;
             expired.accept(TimeoutRule.IDLE);
-            session.farewell().goAway(Http2Error.NO_ERROR);
+            session.shutdown().goAway(Http2Error.NO_ERROR);
         }
     }
 }

@@ -57,7 +57,7 @@ final class OutboundFlowControl {
                 throw new Http2Violation(
                         Http2Error.FLOW_CONTROL_ERROR, "SETTINGS_INITIAL_WINDOW_SIZE makes a window too large");
             }
-            enlist(stream);
+            addToRing(stream);
         }
     }
 
@@ -67,7 +67,7 @@ final class OutboundFlowControl {
                     Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes the connection's window too large");
         }
         window += increment;
-        session.flusher().touch();
+        session.flusher().schedule();
     }
 
     /** Increases a stream's window; returns false if it would be too large. */
@@ -75,7 +75,7 @@ final class OutboundFlowControl {
         if (!stream.moveSendWindow(increment)) {
             return false;
         }
-        enlist(stream);
+        addToRing(stream);
         return true;
     }
 
@@ -88,9 +88,9 @@ final class OutboundFlowControl {
             queue.end(fields);
             return;
         }
-        session.queues();
+        session.countQueuedFrame();
         writer.headers(stream.id(), fields, end);
-        session.flusher().touch();
+        session.flusher().schedule();
         if (end) {
             session.localEnded(stream);
         }
@@ -121,7 +121,7 @@ final class OutboundFlowControl {
         if (length > 0 || end) {
             frame(stream, length, end);
             writer.payload(data, length);
-            session.flusher().touch();
+            session.flusher().schedule();
         }
         data.release();
         if (end) {
@@ -130,25 +130,25 @@ final class OutboundFlowControl {
     }
 
     private void queue(Http2Stream stream, ByteBuf data, boolean end) {
-        SendQueue queue = stream.startedQueue();
+        SendQueue queue = stream.queueOrNew();
         queue.add(data);
         if (end) {
             queue.end();
         }
-        enlist(stream);
+        addToRing(stream);
     }
 
     /** Adds a stream to the ring if it can send. */
-    private void enlist(Http2Stream stream) {
+    private void addToRing(Http2Stream stream) {
         if (stream.queue() != null && stream.sendWindow() > 0 && !stream.is(StreamFlag.IN_RING)) {
             stream.set(StreamFlag.IN_RING);
             ring.add(stream);
-            session.flusher().touch();
+            session.flusher().schedule();
         }
     }
 
     /** Writes queued data until the ring is empty, the window is exhausted or the channel is not writable. */
-    void pump() {
+    void writeQueued() {
         while (window > 0 && channel.isWritable()) {
             Http2Stream stream = ring.poll();
             if (stream == null) {
@@ -169,7 +169,7 @@ final class OutboundFlowControl {
         frame(stream, length, last && queue.ends());
         queue.write(writer, length);
         if (!last) {
-            enlist(stream);
+            addToRing(stream);
             return;
         }
         stream.dropQueue();
@@ -224,7 +224,7 @@ final class OutboundFlowControl {
     }
 
     /** The stream has ended: drops its queue and its entries in the ring and among the waiting. */
-    void forget(Http2Stream stream) {
+    void remove(Http2Stream stream) {
         stream.dropQueue();
         if (stream.is(StreamFlag.IN_RING)) {
             ring.remove(stream);

@@ -25,14 +25,14 @@ final class TokenBucket {
             return true;
         }
         long now = nanos.getAsLong();
-        give((now - refilledAt) / NANOS_PER_SECOND * limit.perSecond());
+        refund((now - refilledAt) / NANOS_PER_SECOND * limit.perSecond());
         refilledAt = now;
         tokens -= count;
         return tokens >= 0;
     }
 
     /** Returns tokens; the bucket never holds more than the burst. */
-    void give(double count) {
+    void refund(double count) {
         tokens = Math.min(limit.burst(), tokens + count);
     }
 }

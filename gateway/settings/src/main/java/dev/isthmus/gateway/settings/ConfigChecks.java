@@ -31,7 +31,7 @@ final class ConfigChecks {
         this.yaml = yaml;
         this.positions = positions;
         this.config = config;
-        nodes = yaml.soundNodes();
+        nodes = yaml.readableNodes();
         upstreams = new TreeSet<>(config.upstreams().keySet());
         if (config.local() != null) {
             upstreams.add(GatewayConfig.LOCAL);
@@ -42,7 +42,7 @@ final class ConfigChecks {
         listeners();
         new TreeMap<>(config.upstreams()).forEach((name, upstream) -> {
             // A problem in a node shared by several upstreams is reported for the first one only.
-            nodes = yaml.soundNodes();
+            nodes = yaml.readableNodes();
             upstream(name, upstream);
         });
         if (config.local() != null) {
@@ -68,8 +68,8 @@ final class ConfigChecks {
     }
 
     /** Whether a section was read without problems. */
-    boolean sound(Record section) {
-        return nodes.sound(positions.of(section));
+    boolean valid(Record section) {
+        return nodes.valid(positions.of(section));
     }
 
     /** Whether a key's value has the right type; problems inside it do not count. */
@@ -78,12 +78,12 @@ final class ConfigChecks {
     }
 
     /** Whether these keys of a section were read without problems, and none of its keys is unknown. */
-    boolean sound(Record section, String... keys) {
-        return nodes.sound(positions.of(section), Set.of(keys));
+    boolean valid(Record section, String... keys) {
+        return nodes.valid(positions.of(section), Set.of(keys));
     }
 
     private void anythingToServe() {
-        if (!sound(config)) {
+        if (!valid(config)) {
             return;
         }
         if (upstreams.isEmpty()) {
@@ -100,12 +100,12 @@ final class ConfigChecks {
     private void listeners() {
         Set<Listener> addresses = new HashSet<>();
         for (Listener each : config.listeners()) {
-            if (sound(each) && !addresses.add(each) && each.port() != 0) {
+            if (valid(each) && !addresses.add(each) && each.port() != 0) {
                 yaml.problem(positions.of(each), "listener: " + each.host() + ":" + each.port() + " is given twice");
             }
         }
         Admin admin = config.admin();
-        if (admin == null || !sound(admin)) {
+        if (admin == null || !valid(admin)) {
             return;
         }
         if (admin.port() != 0 && addresses.contains(new Listener(admin.host(), admin.port()))) {
@@ -147,7 +147,7 @@ final class ConfigChecks {
     }
 
     private void local(LocalConfig local) {
-        if (!sound(local)) {
+        if (!valid(local)) {
             return;
         }
         Path repository = local.modelRepository();
@@ -176,7 +176,7 @@ final class ConfigChecks {
             yaml.problem(positions.of(upstream), what + ": the name is reserved for the local backend");
         }
         endpoints(what, upstream);
-        if (sound(upstream, "timeout", "try_timeout")
+        if (valid(upstream, "timeout", "try_timeout")
                 && upstream.tryTimeout() != null
                 && upstream.tryTimeout().compareTo(upstream.timeout()) >= 0) {
             yaml.problem(
@@ -187,7 +187,7 @@ final class ConfigChecks {
         balance(what, upstream);
         retry(what, upstream);
         UpstreamConfig.Breaker breaker = upstream.breaker();
-        if (sound(breaker) && breaker.minimumCalls() > breaker.window()) {
+        if (valid(breaker) && breaker.minimumCalls() > breaker.window()) {
             yaml.problem(
                     positions.of(breaker, "minimum_calls"),
                     what + ": breaker: minimum_calls: at most the window of " + breaker.window()
@@ -216,7 +216,7 @@ final class ConfigChecks {
 
     private void balance(String what, UpstreamConfig upstream) {
         ServerDialect dialect = upstream.dialect();
-        if (sound(upstream, "balance", "dialect")
+        if (valid(upstream, "balance", "dialect")
                 && upstream.balance().policy() == BalancePolicy.QUEUE_AWARE
                 && dialect != ServerDialect.AUTO
                 && dialect != ServerDialect.TRITON) {
@@ -228,7 +228,7 @@ final class ConfigChecks {
 
     private void retry(String what, UpstreamConfig upstream) {
         UpstreamConfig.Retry retry = upstream.retry();
-        if (!sound(upstream, "retry", "try_timeout")) {
+        if (!valid(upstream, "retry", "try_timeout")) {
             return;
         }
         if (retry.retries() > 0 && retry.on().isEmpty()) {

@@ -52,7 +52,7 @@ final class ModelConfigChecks {
             rule(what + ": rule", rule);
         }
         ModelConfig.RequestKey sticky = model.sticky();
-        if (sticky != null && checks.sound(sticky) && (sticky.header() == null) == (sticky.parameter() == null)) {
+        if (sticky != null && checks.valid(sticky) && (sticky.header() == null) == (sticky.parameter() == null)) {
             yaml.problem(positions.of(sticky), what + ": sticky: either 'header' or 'parameter' is expected");
         }
         shadows(what, model);
@@ -100,7 +100,7 @@ final class ModelConfigChecks {
     }
 
     private Set<String> targets(String what, ModelConfig model) {
-        if (model.upstream() == null && model.targets().isEmpty() && checks.sound(model, "upstream", "targets")) {
+        if (model.upstream() == null && model.targets().isEmpty() && checks.valid(model, "upstream", "targets")) {
             yaml.problem(positions.of(model), what + ": 'upstream' or 'targets' is expected");
         }
         if (model.upstream() != null) {
@@ -114,14 +114,14 @@ final class ModelConfigChecks {
         Set<String> labels = new TreeSet<>();
         for (TargetConfig target : model.targets()) {
             checks.reference(positions.of(target, "upstream"), what + ": target: upstream", target.upstream());
-            if (!labels.add(target.label()) && checks.sound(target, "name", "upstream")) {
+            if (!labels.add(target.label()) && checks.valid(target, "name", "upstream")) {
                 yaml.problem(
                         positions.of(target),
                         what + ": target: two targets have the name '" + target.label() + "'; give each a 'name'");
             }
         }
         if (!labels.isEmpty()
-                && checks.sound(model, "targets")
+                && checks.valid(model, "targets")
                 && model.targets().stream().allMatch(target -> target.weight() == 0)) {
             yaml.problem(positions.of(model, "targets"), what + ": targets: at least one weight above 0 is expected");
         }
@@ -149,7 +149,7 @@ final class ModelConfigChecks {
         });
         String other = model.defaultVersion();
         if (other != null
-                && checks.sound(model, "versions")
+                && checks.valid(model, "versions")
                 && !other.equals(LATEST)
                 && !model.versions().containsKey(other)
                 && !model.versions().containsValue(other)
@@ -165,8 +165,8 @@ final class ModelConfigChecks {
     /** Whether the targets' names were read without problems. */
     private boolean named(ModelConfig model) {
         return checks.readable(model, "targets")
-                && checks.sound(model, "upstream")
-                && model.targets().stream().allMatch(target -> checks.sound(target, "name", "upstream"));
+                && checks.valid(model, "upstream")
+                && model.targets().stream().allMatch(target -> checks.valid(target, "name", "upstream"));
     }
 
     private void named(Node node, String what, String name, Set<String> labels) {
@@ -176,7 +176,7 @@ final class ModelConfigChecks {
     }
 
     private void rule(String what, RuleConfig rule) {
-        if (checks.sound(rule) && rule.headers().isEmpty() && rule.parameters().isEmpty()) {
+        if (checks.valid(rule) && rule.headers().isEmpty() && rule.parameters().isEmpty()) {
             yaml.problem(positions.of(rule), what + ": 'headers' or 'parameters' is expected");
         }
         rule.headers().forEach((name, value) -> value(rule, "headers", what + ": header", name, value));
@@ -196,7 +196,7 @@ final class ModelConfigChecks {
         Set<String> labels = new HashSet<>();
         for (ShadowConfig shadow : model.shadow()) {
             checks.reference(positions.of(shadow, "upstream"), what + ": shadow: upstream", shadow.upstream());
-            if (!labels.add(shadow.label()) && checks.sound(shadow, "name", "upstream")) {
+            if (!labels.add(shadow.label()) && checks.valid(shadow, "name", "upstream")) {
                 yaml.problem(
                         positions.of(shadow),
                         what + ": shadow: two shadows have the name '" + shadow.label() + "'; give each a 'name'");
@@ -226,8 +226,8 @@ final class ModelConfigChecks {
                 .anyMatch(shadow -> shadow.compare() && shadow.label().equals(ramp.target()));
         if (ramp.maxDifference() != null
                 && !compared
-                && checks.sound(model, "shadow")
-                && checks.sound(ramp, "target")) {
+                && checks.valid(model, "shadow")
+                && checks.valid(ramp, "target")) {
             yaml.problem(
                     positions.of(ramp, "max_difference"),
                     what + ": max_difference: requires a shadow named '" + ramp.target() + "' with 'compare: true'");
@@ -240,7 +240,7 @@ final class ModelConfigChecks {
                 .anyMatch(target -> target.upstream().equals(fallback.upstream())
                         && Objects.equals(target.model(), fallback.model())
                         && Objects.equals(target.version(), fallback.version()));
-        if (itself && checks.sound(fallback) && !fallback.upstream().isEmpty()) {
+        if (itself && checks.valid(fallback) && !fallback.upstream().isEmpty()) {
             yaml.problem(
                     positions.of(fallback),
                     what + ": an upstream, model or version other than the targets' is expected");
@@ -250,11 +250,11 @@ final class ModelConfigChecks {
     private void rates(String what, ModelConfig model) {
         Set<String> headers = new HashSet<>();
         for (Rate rate : model.rates()) {
-            if (checks.sound(rate) && rate.requestsPerSecond() == 0 && rate.bytesPerSecond() == null) {
+            if (checks.valid(rate) && rate.requestsPerSecond() == 0 && rate.bytesPerSecond() == null) {
                 yaml.problem(
                         positions.of(rate), what + ": rate: 'requests_per_second' or 'bytes_per_second' is expected");
             }
-            if (checks.sound(rate) && !headers.add(Objects.requireNonNullElse(rate.header(), ""))) {
+            if (checks.valid(rate) && !headers.add(Objects.requireNonNullElse(rate.header(), ""))) {
                 yaml.problem(
                         positions.of(rate),
                         what + ": rate: two rates are "

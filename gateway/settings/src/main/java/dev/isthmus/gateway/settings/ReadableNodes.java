@@ -26,12 +26,12 @@ final class ReadableNodes {
     }
 
     /** Whether neither the node nor its descendants have a problem. */
-    boolean sound(Node node) {
+    boolean valid(Node node) {
         return soundBelow(node, Collections.newSetFromMap(new IdentityHashMap<>()));
     }
 
     /** Whether neither a section's own keys nor the values of {@code keys} have a problem. */
-    boolean sound(Node section, Set<String> keys) {
+    boolean valid(Node section, Set<String> keys) {
         if (!(section instanceof MappingNode mapping)) {
             return readable(section);
         }
@@ -40,7 +40,7 @@ final class ReadableNodes {
                         .allMatch(tuple -> readable(tuple.getKeyNode())
                                 && (!(tuple.getKeyNode() instanceof ScalarNode key)
                                         || !keys.contains(key.getValue())
-                                        || sound(tuple.getValueNode())));
+                                        || valid(tuple.getValueNode())));
     }
 
     /** @param seen visited nodes: anchors make the document a graph, possibly with cycles */

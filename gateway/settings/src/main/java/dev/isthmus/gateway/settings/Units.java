@@ -66,9 +66,9 @@ public final class Units {
     }
 
     /** Why a text is not a duration: ", which ..."; empty if it is nothing like one. */
-    static String whyNoDuration(String text) {
+    static String durationProblem(String text) {
         if (text.matches(DURATION_OR_ZERO)) {
-            return whyNoDuration(millis(text));
+            return durationProblem(millis(text));
         }
         if (text.matches("-.+")) {
             return ", which is negative";
@@ -79,7 +79,7 @@ public final class Units {
         return text.matches("[0-9.]+[^0-9. ]+") ? ", whose unit is not one of ms, s, m, h, d" : "";
     }
 
-    private static String whyNoDuration(BigDecimal millis) {
+    private static String durationProblem(BigDecimal millis) {
         if (millis.signum() == 0) {
             return ", which is zero: more than zero is expected here";
         }

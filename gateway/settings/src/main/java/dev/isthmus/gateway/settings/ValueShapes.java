@@ -200,7 +200,7 @@ final class ValueShapes {
                 pattern(orZero ? Units.DURATION_OR_ZERO : Units.DURATION),
                 text -> Units.readDuration(text, orZero),
                 value -> Units.written((Duration) value),
-                Units::whyNoDuration);
+                Units::durationProblem);
     }
 
     private static @Nullable String headerPattern(String text) {

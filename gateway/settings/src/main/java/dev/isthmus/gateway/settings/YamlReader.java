@@ -37,7 +37,7 @@ final class YamlReader {
     }
 
     /** A snapshot of the nodes read without problems so far. */
-    ReadableNodes soundNodes() {
+    ReadableNodes readableNodes() {
         return new ReadableNodes(wrong);
     }
 
@@ -52,7 +52,7 @@ final class YamlReader {
     /**
      * As {@link #problem}, but once per node: a node may be read for many sections, by an anchor or as their default.
      */
-    private void wrongForm(Node at, String what) {
+    private void problemOnce(Node at, String what) {
         if (!wrong.contains(at)) {
             problem(at, what);
         }
@@ -109,7 +109,7 @@ final class YamlReader {
         for (NodeTuple tuple : node instanceof MappingNode mapping ? mapping.getValue() : List.<NodeTuple>of()) {
             String key = ((ScalarNode) tuple.getKeyNode()).getValue();
             if (!known.contains(key)) {
-                wrongForm(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
+                problemOnce(tuple.getKeyNode(), "unknown key '" + key + "' in " + what + suggestion(key, known));
             }
         }
         return members;
@@ -120,16 +120,16 @@ final class YamlReader {
         Map<String, Node> members = new LinkedHashMap<>();
         if (!(node instanceof MappingNode mapping)) {
             if (!isNull(node)) {
-                wrongForm(node, what + ": an object is expected, got " + shown(node));
+                problemOnce(node, what + ": an object is expected, got " + shown(node));
             }
             return members;
         }
         for (NodeTuple tuple : List.copyOf(mapping.getValue())) {
             if (!(tuple.getKeyNode() instanceof ScalarNode key)) {
-                wrongForm(tuple.getKeyNode(), what + ": a key must be plain text");
+                problemOnce(tuple.getKeyNode(), what + ": a key must be plain text");
                 mapping.getValue().remove(tuple);
             } else if (members.putIfAbsent(key.getValue(), tuple.getValueNode()) != null) {
-                wrongForm(key, "key '" + key.getValue() + "' is given twice in " + what);
+                problemOnce(key, "key '" + key.getValue() + "' is given twice in " + what);
             }
         }
         return members;
@@ -139,11 +139,11 @@ final class YamlReader {
     List<Object> list(Node node, String what, boolean notEmpty, Function<Node, @Nullable Object> item) {
         List<Object> items = new ArrayList<>();
         if (!(node instanceof SequenceNode sequence)) {
-            wrongForm(node, what + ": a list is expected, got " + shown(node));
+            problemOnce(node, what + ": a list is expected, got " + shown(node));
             return items;
         }
         if (notEmpty && sequence.getValue().isEmpty()) {
-            wrongForm(node, what + ": at least one entry is expected");
+            problemOnce(node, what + ": at least one entry is expected");
         }
         for (Node each : sequence.getValue()) {
             Object value = item.apply(each);
@@ -161,7 +161,7 @@ final class YamlReader {
         Object value = text == null ? null : shape.read().apply(text);
         if (value == null) {
             String why = text == null ? "" : shape.why().apply(text);
-            wrongForm(
+            problemOnce(
                     node,
                     what + ": " + shape.expectation() + " is expected, got " + shown(node) + why + unexpanded(node));
         }
@@ -173,7 +173,7 @@ final class YamlReader {
         String got = node instanceof ScalarNode scalar ? scalar.getValue() : "";
         int index = names.indexOf(got);
         if (index < 0) {
-            wrongForm(
+            problemOnce(
                     node,
                     what + ": one of " + String.join(", ", names) + " is expected, got " + shown(node)
                             + suggestion(got, names));

@@ -4,7 +4,7 @@ import java.math.BigDecimal;
 import java.util.SplittableRandom;
 
 /** Kinds of number texts, including those that are hard to parse. */
-enum Sample {
+enum NumberKind {
     /** Any finite float. */
     FLOAT_BITS,
     DOUBLE_BITS,

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** The protocol and encoding of a request over the network. */
-enum Form {
+enum RequestEncoding {
     JSON,
     BINARY,
     GRPC;

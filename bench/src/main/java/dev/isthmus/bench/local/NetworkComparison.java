@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Compares the gateway with MLServer, with the same models, in turn and over the network, by closed loops of clients.
  */
-final class Wires {
+final class NetworkComparison {
     static final List<Case> CASES = List.of(Case.DIGITS, Case.CLASSIFIER);
 
     private static final int[] CLIENTS = {1, 8, 32};
@@ -26,7 +26,7 @@ final class Wires {
     private final EventLoop loop;
     private final Table table;
 
-    Wires(Rounds rounds, Server gateway, Server mlserver, EventLoop loop, Table table) {
+    NetworkComparison(Rounds rounds, Server gateway, Server mlserver, EventLoop loop, Table table) {
         this.rounds = rounds;
         this.gateway = gateway;
         this.mlserver = mlserver;
@@ -36,7 +36,7 @@ final class Wires {
 
     void run() throws Exception {
         for (Case testCase : CASES) {
-            for (Form form : Form.values()) {
+            for (RequestEncoding form : RequestEncoding.values()) {
                 warm(testCase, form);
                 for (int clients : CLIENTS) {
                     measure(testCase, form, clients);
@@ -46,20 +46,20 @@ final class Wires {
     }
 
     /** Warms up both servers for longer than a measurement. */
-    private void warm(Case testCase, Form form) throws Exception {
-        for (Server server : form == Form.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
+    private void warm(Case testCase, RequestEncoding form) throws Exception {
+        for (Server server : form == RequestEncoding.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
             try (Crowd crowd = new Crowd(server, form, testCase, WARM_CLIENTS)) {
                 crowd.tour(WARM_TIMES * rounds.seconds());
             }
         }
     }
 
-    private void measure(Case testCase, Form form, int clients) throws Exception {
-        List<Tour.Figures> here = new ArrayList<>();
-        List<Tour.Figures> there = new ArrayList<>();
+    private void measure(Case testCase, RequestEncoding form, int clients) throws Exception {
+        List<LoopGroup.Figures> here = new ArrayList<>();
+        List<LoopGroup.Figures> there = new ArrayList<>();
         String measure =
                 testCase.model() + ", " + form.text() + ", " + clients + (clients == 1 ? " client" : " clients");
-        if (form == Form.BINARY) {
+        if (form == RequestEncoding.BINARY) {
             // MLServer does not support the binary tensor data extension.
             try (Crowd mine = new Crowd(gateway, form, testCase, clients)) {
                 rounds.run(() -> here.add(mine.tour()));
@@ -85,44 +85,44 @@ final class Wires {
                 "> 1 x, < 1 x");
     }
 
-    private String text(List<Tour.Figures> figures) {
+    private String text(List<LoopGroup.Figures> figures) {
         Latency micros = latency(figures);
         return brief(rate(figures)) + " /s, " + new Latency(micros.p50() / 1_000, micros.p99() / 1_000).text();
     }
 
-    private double rate(List<Tour.Figures> figures) {
-        return Latency.median(rounds.counted(figures), Tour.Figures::perSecond);
+    private double rate(List<LoopGroup.Figures> figures) {
+        return Latency.median(rounds.counted(figures), LoopGroup.Figures::perSecond);
     }
 
-    private Latency latency(List<Tour.Figures> figures) {
+    private Latency latency(List<LoopGroup.Figures> figures) {
         return Latency.median(
-                rounds.counted(figures).stream().map(Tour.Figures::latency).toList());
+                rounds.counted(figures).stream().map(LoopGroup.Figures::latency).toList());
     }
 
     /** The clients of one server. */
     private final class Crowd implements AutoCloseable {
         private final List<WireClient> clients = new ArrayList<>();
 
-        Crowd(Server server, Form form, Case testCase, int count) {
+        Crowd(Server server, RequestEncoding form, Case testCase, int count) {
             for (int i = 0; i < count; i++) {
                 clients.add(
-                        form == Form.GRPC
+                        form == RequestEncoding.GRPC
                                 ? GrpcWire.connect(loop, server.grpcPort(), testCase)
                                 : RestWire.connect(loop, server.httpPort(), form, testCase));
             }
         }
 
-        Tour.Figures tour() throws Exception {
+        LoopGroup.Figures tour() throws Exception {
             return tour(rounds.seconds());
         }
 
-        Tour.Figures tour(double seconds) throws Exception {
-            Tour tour = new Tour(clients.size(), seconds);
+        LoopGroup.Figures tour(double seconds) throws Exception {
+            LoopGroup tour = new LoopGroup(clients.size(), seconds);
             clients.forEach(client -> client.start(tour));
             return tour.ended().get(SLACK_SECONDS, TimeUnit.SECONDS);
         }
 
-        Answer last() {
+        ServerResponse last() {
             return clients.getFirst().last();
         }
 

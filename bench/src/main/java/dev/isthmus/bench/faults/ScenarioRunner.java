@@ -7,11 +7,11 @@ import io.netty.channel.EventLoop;
 import java.io.IOException;
 
 /** Runs scenarios, each with its own fleet. */
-record Play(Options options, EventLoop loop) {
+record ScenarioRunner(Options options, EventLoop loop) {
     private static final int WARM_SECONDS = 3;
     private static final int WARM_LIMIT_SECONDS = 20;
 
-    Row play(Scenario scenario, Front front) throws IOException, InterruptedException {
+    Row play(Scenario scenario, ClientProtocol front) throws IOException, InterruptedException {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
             Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
@@ -19,7 +19,7 @@ record Play(Options options, EventLoop loop) {
             try (Client client = front.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
                 warm(client);
                 Tally tally = new Tally();
-                Verdict verdict = scenario.play(new Stage(options, fleet, client, tally));
+                Verdict verdict = scenario.play(new ScenarioContext(options, fleet, client, tally));
                 return Row.played(scenario.name(), front, tally, fleet.ledgers(), verdict);
             }
         } catch (BenchException e) {

@@ -15,7 +15,7 @@ import java.util.Arrays;
  * @param head length of the JSON before binary data in bytes, -1 without binary data
  */
 @SuppressWarnings("ArrayRecordComponent") // responses are compared by same
-record Answer(Form form, int head, byte[] body) {
+record ServerResponse(RequestEncoding form, int head, byte[] body) {
     private static final double TOLERANCE = 1e-6;
 
     /** The elements of the first FP32 output. */
@@ -67,7 +67,7 @@ record Answer(Form form, int head, byte[] body) {
     }
 
     /** Whether another server's response has the same values, within the tolerance. */
-    boolean same(Answer other) throws IOException {
+    boolean same(ServerResponse other) throws IOException {
         float[] mine = floats();
         float[] theirs = other.floats();
         boolean same = mine.length == theirs.length;

@@ -5,7 +5,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 
 /** The environment of a scenario: a running, warm fleet and a client of its gateway. */
-record Stage(Options options, Fleet fleet, Client client, Tally tally) {
+record ScenarioContext(Options options, Fleet fleet, Client client, Tally tally) {
     /** A fault in the fleet while the load runs. May block. */
     interface Fault {
         void inject() throws Exception;

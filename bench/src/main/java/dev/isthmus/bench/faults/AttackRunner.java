@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** Runs attacks one after the other on one gateway, so that each meets the effects of the earlier ones. */
-final class AttackPlay {
+final class AttackRunner {
     private static final Duration LIMIT = Duration.ofMinutes(2);
     private static final List<String> ATTACKER_FLAGS =
             List.of("-XX:+UseSerialGC", "-Xmx768m", "-XX:TieredStopAtLevel=1");
@@ -40,7 +40,7 @@ final class AttackPlay {
      *
      * @param windowMillis duration of the bystander's measurement before each attack, and its minimum during the attack
      */
-    AttackPlay(Path home, EventLoop loop, boolean brief, int windowMillis, PrintWriter out) {
+    AttackRunner(Path home, EventLoop loop, boolean brief, int windowMillis, PrintWriter out) {
         this.home = home;
         this.loop = loop;
         this.brief = brief;
@@ -49,7 +49,7 @@ final class AttackPlay {
     }
 
     /** Runs the attacks and prints their rows; returns false if a limit was missed. */
-    boolean play(Defender defender, List<Attack> attacks) throws IOException, InterruptedException {
+    boolean play(AttackedProxy defender, List<Attack> attacks) throws IOException, InterruptedException {
         boolean met = true;
         int next = 0;
         while (next < attacks.size()) {

@@ -6,7 +6,7 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 
 /** Slow reference implementation of the two 16-bit floats in exact arithmetic: a table of all non-negative values. */
-enum Half {
+enum HalfFloatReference {
     FP16(10, 15),
     BF16(7, 127);
 
@@ -14,7 +14,7 @@ enum Half {
     @SuppressWarnings("ImmutableEnumChecker")
     private final double[] values;
 
-    Half(int fractionBits, int bias) {
+    HalfFloatReference(int fractionBits, int bias) {
         values = new double[((2 * bias + 1) << fractionBits) + 1];
         int one = 1 << fractionBits;
         for (int bits = 0; bits < values.length; bits++) {
@@ -25,7 +25,7 @@ enum Half {
         }
     }
 
-    static Half of(DataType type) {
+    static HalfFloatReference of(DataType type) {
         return type == DataType.FP16 ? FP16 : BF16;
     }
 

@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A request in flight. It ends exactly once, at the latest with the client's timeout. */
-final class Limited {
+final class PendingRequest {
     private final Client.Ended ended;
     private final AtomicBoolean over = new AtomicBoolean();
     private final Future<?> timeout;
@@ -16,7 +16,7 @@ final class Limited {
      *
      * @param abandon run on the loop when the timeout expires
      */
-    Limited(EventLoop loop, long limitMillis, Client.Ended ended, Runnable abandon) {
+    PendingRequest(EventLoop loop, long limitMillis, Client.Ended ended, Runnable abandon) {
         this.ended = ended;
         this.timeout = loop.schedule(
                 () -> {

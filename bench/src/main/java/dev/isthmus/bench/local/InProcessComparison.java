@@ -10,7 +10,7 @@ import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
 /** Compares the local backend with Python, each in its own process and in turn in every round. */
-final class InProcess {
+final class InProcessComparison {
     private static final int CALLERS = 8;
     private static final int CLIENTS = 32;
     private static final double WARM_SECONDS = 4;
@@ -27,7 +27,7 @@ final class InProcess {
     private final Python python;
     private final Table table;
 
-    InProcess(Rounds rounds, Repository models, Repository batching, Python python, Table table) {
+    InProcessComparison(Rounds rounds, Repository models, Repository batching, Python python, Table table) {
         this.rounds = rounds;
         this.models = models;
         this.batching = batching;
@@ -54,7 +54,7 @@ final class InProcess {
     /** Runs until JIT compilation has finished, so that it does not distort the first measurement. */
     private static void warm(LocalBackend one) throws Exception {
         for (Case testCase : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
-            try (Question question = Question.of(one, testCase)) {
+            try (RepeatedRequest question = RepeatedRequest.of(one, testCase)) {
                 new Burst(question).run(burst(testCase), WARM_SECONDS);
                 Loop.perSecond(question, CALLERS, WARM_SECONDS);
             }
@@ -64,7 +64,7 @@ final class InProcess {
     private void latency(LocalBackend one, Case testCase) throws Exception {
         List<Latency> here = new ArrayList<>();
         List<Latency> there = new ArrayList<>();
-        try (Question question = Question.of(one, testCase)) {
+        try (RepeatedRequest question = RepeatedRequest.of(one, testCase)) {
             rounds.run(
                     () -> here.add(new Burst(question).run(burst(testCase), rounds.seconds())),
                     () -> there.add(python.latency(testCase, rounds.seconds())));
@@ -90,7 +90,7 @@ final class InProcess {
         List<Double> waiting = new ArrayList<>();
         List<Double> going = new ArrayList<>();
         List<Double> there = new ArrayList<>();
-        try (Question question = Question.of(backend, Case.DIGITS)) {
+        try (RepeatedRequest question = RepeatedRequest.of(backend, Case.DIGITS)) {
             rounds.run(
                     () -> waiting.add(threads(question)),
                     () -> going.add(Loop.perSecond(question, CALLERS, rounds.seconds())),
@@ -106,13 +106,13 @@ final class InProcess {
         table.goal(ratio >= LEAST_THROUGHPUT, measure, brief(mine), brief(theirs), times(ratio), ">= 1.3 x");
     }
 
-    private double threads(Question question) throws InterruptedException {
+    private double threads(RepeatedRequest question) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(rounds.seconds() * 1e9);
-        List<Caller> callers = new ArrayList<>();
+        List<ClosedLoopClient> callers = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < CALLERS; i++) {
-            Caller caller = new Caller(question);
+            ClosedLoopClient caller = new ClosedLoopClient(question);
             callers.add(caller);
             threads.add(Thread.ofPlatform().name("bench-caller-" + i).start(() -> caller.run(end)));
         }
@@ -128,7 +128,7 @@ final class InProcess {
         List<Latency> whole = new ArrayList<>();
         List<Latency> bare = new ArrayList<>();
         byte[] onnx = Files.readAllBytes(models.onnx(testCase.model()));
-        try (Question question = Question.of(backend, testCase);
+        try (RepeatedRequest question = RepeatedRequest.of(backend, testCase);
                 RawSession raw = new RawSession(onnx, testCase)) {
             rounds.run(() -> whole.add(caller(question)), () -> bare.add(raw(raw)));
             Latency mine = Latency.median(rounds.counted(whole));
@@ -141,7 +141,7 @@ final class InProcess {
                     theirs.text(),
                     "+" + brief(above) + " µs",
                     "<= 20 µs");
-            double heap = Heap.of(new Caller(question)::run, HEAP_TIMES);
+            double heap = Heap.of(new ClosedLoopClient(question)::run, HEAP_TIMES);
             double least = Heap.of(times -> repeat(raw, times), HEAP_TIMES);
             table.goal(
                     heap <= MOST_HEAP,
@@ -159,8 +159,8 @@ final class InProcess {
         }
     }
 
-    private Latency caller(Question question) {
-        Caller caller = new Caller(question);
+    private Latency caller(RepeatedRequest question) {
+        ClosedLoopClient caller = new ClosedLoopClient(question);
         caller.run(System.nanoTime() + Math.round(rounds.seconds() * 1e9));
         return Latency.of(caller.nanos());
     }
@@ -175,8 +175,8 @@ final class InProcess {
         List<Double> with = new ArrayList<>();
         List<Double> without = new ArrayList<>();
         try (LocalBackend batched = batching.open(Runtime.getRuntime().availableProcessors());
-                Question one = Question.of(backend, Case.DIGITS);
-                Question many = Question.of(batched, Case.DIGITS)) {
+                RepeatedRequest one = RepeatedRequest.of(backend, Case.DIGITS);
+                RepeatedRequest many = RepeatedRequest.of(batched, Case.DIGITS)) {
             rounds.run(
                     () -> without.add(Loop.perSecond(one, CLIENTS, rounds.seconds())),
                     () -> with.add(Loop.perSecond(many, CLIENTS, rounds.seconds())));

@@ -3,7 +3,7 @@ package dev.isthmus.bench.faults;
 import io.netty.channel.EventLoop;
 
 /** The protocol between clients and the gateway. */
-enum Front {
+enum ClientProtocol {
     GRPC,
     REST;
 

@@ -30,7 +30,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The requests of the health probes. Each waits for its response for a limited time. */
-final class Questions implements AutoCloseable {
+final class ProbeRequests implements AutoCloseable {
     private static final int LIMIT_MILLIS = 20_000;
     private static final int BYTES = 64;
     private static final Set<Status.Code> REFUSED = Set.of(Status.Code.RESOURCE_EXHAUSTED, Status.Code.UNAVAILABLE);
@@ -39,7 +39,7 @@ final class Questions implements AutoCloseable {
     private final ManagedChannel channel;
     private @Nullable Kept kept;
 
-    Questions(int port) {
+    ProbeRequests(int port) {
         this.port = port;
         channel = NettyChannelBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
                 .usePlaintext()

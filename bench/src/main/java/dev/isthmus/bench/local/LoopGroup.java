@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The closed loops of several clients on one event loop: their end time, the latencies of their requests, and failures.
  */
-final class Tour {
+final class LoopGroup {
     private final long begunNanos = System.nanoTime();
     private final long endNanos;
     private final Histogram nanos = Latency.histogram();
@@ -21,7 +21,7 @@ final class Tour {
      */
     record Figures(double perSecond, Latency latency) {}
 
-    Tour(int clients, double seconds) {
+    LoopGroup(int clients, double seconds) {
         this.clients = clients;
         this.endNanos = begunNanos + Math.round(seconds * 1e9);
     }

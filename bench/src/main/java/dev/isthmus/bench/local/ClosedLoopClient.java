@@ -8,14 +8,14 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /** A closed-loop client: sends a request and waits for its response, repeatedly. */
-final class Caller implements InferCallback {
-    private final Question question;
+final class ClosedLoopClient implements InferCallback {
+    private final RepeatedRequest question;
     private final Histogram nanos = Latency.histogram();
     private @Nullable Thread waiting;
     private volatile long ended;
     private volatile @Nullable OipException failure;
 
-    Caller(Question question) {
+    ClosedLoopClient(RepeatedRequest question) {
         this.question = question;
     }
 

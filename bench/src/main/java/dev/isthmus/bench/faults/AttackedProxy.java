@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 /**
  * The attacked proxies. All have timeouts of 2 s for a request head and 3 s without progress of a body or a response.
  */
-enum Defender {
+enum AttackedProxy {
     /** The gateway with the memory of a small container. */
     SMALL("-Xmx256m -XX:MaxDirectMemorySize=256m"),
     /** The gateway with the JVM's defaults. */
@@ -27,13 +27,13 @@ enum Defender {
     private final String file;
     private final List<String> command;
 
-    Defender(String options) {
+    AttackedProxy(String options) {
         this.options = options;
         this.file = "";
         this.command = List.of();
     }
 
-    Defender(String file, String... command) {
+    AttackedProxy(String file, String... command) {
         this.options = "";
         this.file = file;
         this.command = List.of(command);

@@ -6,9 +6,9 @@ import dev.isthmus.oip.InferRequest;
 import io.netty.buffer.PooledByteBufAllocator;
 
 /** A request that is sent repeatedly, by any threads and without allocations of its own. */
-record Question(LocalBackend backend, InferRequest request) implements AutoCloseable {
-    static Question of(LocalBackend backend, Case testCase) {
-        return new Question(backend, testCase.request());
+record RepeatedRequest(LocalBackend backend, InferRequest request) implements AutoCloseable {
+    static RepeatedRequest of(LocalBackend backend, Case testCase) {
+        return new RepeatedRequest(backend, testCase.request());
     }
 
     /** Sends the request once. */

@@ -44,10 +44,10 @@ public final class Rest {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
             socket.setSoTimeout(LIMIT_MILLIS);
             socket.getOutputStream().write(request);
-            ByteArrayOutputStream answer = new ByteArrayOutputStream();
+            ByteArrayOutputStream response = new ByteArrayOutputStream();
             InputStream in = socket.getInputStream();
-            in.transferTo(answer);
-            String text = answer.toString(StandardCharsets.ISO_8859_1);
+            in.transferTo(response);
+            String text = response.toString(StandardCharsets.ISO_8859_1);
             return text.length() > 12 ? text.substring(9, 12) : "closed";
         }
     }

@@ -83,13 +83,13 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
 
     private void asked(ChannelHandlerContext context) throws IOException {
         if (!method.equals("ModelInfer")) {
-            MessageLite answer = method.equals("ServerMetadata")
+            MessageLite response = method.equals("ServerMetadata")
                     ? ServerMetadataResponse.newBuilder()
                             .setName("stub")
                             .setVersion("1")
                             .build()
                     : ModelReadyResponse.newBuilder().setReady(true).build();
-            write(context, framed(answer));
+            write(context, framed(response));
             return;
         }
         String[] modelAndId = {"", ""};
@@ -101,7 +101,7 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
             connection.close();
             return;
         }
-        ByteBuf answer = modelAndId[0].equals("big")
+        ByteBuf response = modelAndId[0].equals("big")
                 ? BIG.retainedDuplicate()
                 : framed(answer(modelAndId[0], modelAndId[1], new byte[16]));
         context.executor()
@@ -110,7 +110,7 @@ final class AttackStubGrpc extends ChannelInboundHandlerAdapter {
                             if (counted) {
                                 ledger.completed();
                             }
-                            write(context, answer);
+                            write(context, response);
                         },
                         Options.SERVICE_MICROS,
                         TimeUnit.MICROSECONDS);

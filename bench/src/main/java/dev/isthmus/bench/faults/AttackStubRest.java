@@ -96,9 +96,9 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
             ledger.completed();
         }
         if (big) {
-            FullHttpResponse answer = answer(BIG.retainedDuplicate(), "application/octet-stream");
-            answer.headers().set(BINARY, BIG_HEAD.length());
-            context.writeAndFlush(answer);
+            FullHttpResponse response = answer(BIG.retainedDuplicate(), "application/octet-stream");
+            response.headers().set(BINARY, BIG_HEAD.length());
+            context.writeAndFlush(response);
             return;
         }
         String text = "{\"model_name\":\"m\",\"model_version\":\"1\",\"id\":\"" + (id < 0 ? "warm" : id)
@@ -110,9 +110,9 @@ final class AttackStubRest extends SimpleChannelInboundHandler<HttpObject> {
     }
 
     private static FullHttpResponse answer(ByteBuf body, String type) {
-        FullHttpResponse answer = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, body);
-        answer.headers().set("Content-Type", type).set("Content-Length", body.readableBytes());
-        return answer;
+        FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK, body);
+        response.headers().set("Content-Type", type).set("Content-Length", body.readableBytes());
+        return response;
     }
 
     /** Sends interim responses as fast as the socket accepts them, until the connection closes. */

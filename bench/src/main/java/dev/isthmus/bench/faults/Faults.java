@@ -65,7 +65,7 @@ public final class Faults implements Callable<Integer> {
     private boolean brief;
 
     @Option(names = "--front", paramLabel = "grpc|rest", description = "Protocol of clients; both in turn by default.")
-    private List<ClientProtocol> fronts = List.of(ClientProtocol.values());
+    private List<ClientProtocol> protocols = List.of(ClientProtocol.values());
 
     @Option(
             names = "--on",
@@ -120,13 +120,14 @@ public final class Faults implements Callable<Integer> {
         }
     }
 
-    private boolean play(ScenarioRunner play, List<Scenario> chosen, PrintWriter out) throws IOException, InterruptedException {
+    private boolean play(ScenarioRunner play, List<Scenario> chosen, PrintWriter out)
+            throws IOException, InterruptedException {
         out.print(Row.heading());
         boolean met = true;
         for (Scenario scenario : chosen) {
-            for (ClientProtocol front : fronts) {
+            for (ClientProtocol protocol : protocols) {
                 out.flush();
-                Row row = play.play(scenario, front);
+                Row row = play.play(scenario, protocol);
                 out.print(row.line());
                 met &= row.verdict().result() != Verdict.Result.MISSED;
             }

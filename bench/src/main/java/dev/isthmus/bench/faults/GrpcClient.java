@@ -52,8 +52,9 @@ final class GrpcClient implements Client {
     public void send(Request request, Ended ended) {
         ManagedChannel channel = channels.get(Math.floorMod(turn.getAndIncrement(), channels.size()));
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
-        PendingRequest limited = new PendingRequest(loop, limitMillis, ended, () -> call.cancel("no response in time", null));
-        call.start(new Answer(request, limited), new Metadata());
+        PendingRequest pending =
+                new PendingRequest(loop, limitMillis, ended, () -> call.cancel("no response in time", null));
+        call.start(new Answer(request, pending), new Metadata());
         call.request(2);
         call.sendMessage(request.protobuf());
         call.halfClose();
@@ -90,12 +91,12 @@ final class GrpcClient implements Client {
 
     private static final class Answer extends ClientCall.Listener<byte[]> {
         private final Request request;
-        private final PendingRequest limited;
+        private final PendingRequest pending;
         private byte @Nullable [] message;
 
-        Answer(Request request, PendingRequest limited) {
+        Answer(Request request, PendingRequest pending) {
             this.request = request;
-            this.limited = limited;
+            this.pending = pending;
         }
 
         @Override
@@ -105,7 +106,7 @@ final class GrpcClient implements Client {
 
         @Override
         public void onClose(Status status, Metadata trailers) {
-            limited.end(outcome(status, request, message));
+            pending.end(outcome(status, request, message));
         }
     }
 }

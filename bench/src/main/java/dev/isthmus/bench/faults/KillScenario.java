@@ -27,11 +27,11 @@ record KillScenario(boolean retried) implements Scenario {
     }
 
     @Override
-    public Verdict play(ScenarioContext stage) throws IOException, BenchException, InterruptedException {
+    public Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException {
         Death death = new Death();
-        stage.open(() -> killAndRestart(stage, death));
-        int[] survivor = stage.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
-        int strays = strays(stage.tally().failures(), death, survivor);
+        context.open(() -> killAndRestart(context, death));
+        int[] survivor = context.fleet().ledgers().executions(Fleet.STUBS.get(1 - VICTIM));
+        int strays = strays(context.tally().failures(), death, survivor);
         boolean back = death.backMillis >= 0;
         String returned = back
                 ? "requests again " + death.backMillis + " ms after it listened"
@@ -39,9 +39,9 @@ record KillScenario(boolean retried) implements Scenario {
         String lost = death.inFlight + " in service on the dead host, which was gone after "
                 + TimeUnit.NANOSECONDS.toMillis(death.goneNanos - death.killedNanos) + " ms";
         if (retried) {
-            return Verdict.of(stage.failed() == 0 && back, lost, returned);
+            return Verdict.of(context.failed() == 0 && back, lost, returned);
         }
-        int twice = stage.fleet().ledgers().duplicates();
+        int twice = context.fleet().ledgers().duplicates();
         return Verdict.of(
                 strays == 0 && twice == 0 && back, lost, strays + " failed that were not in flight there", returned);
     }
@@ -54,17 +54,17 @@ record KillScenario(boolean retried) implements Scenario {
         long backMillis = -1;
     }
 
-    private static void killAndRestart(ScenarioContext stage, Death death)
+    private static void killAndRestart(ScenarioContext context, Death death)
             throws IOException, BenchException, InterruptedException {
-        Fleet fleet = stage.fleet();
+        Fleet fleet = context.fleet();
         long end = System.nanoTime()
-                + TimeUnit.MILLISECONDS.toNanos(stage.options().millis(1));
-        Thread.sleep(stage.options().millis(0.2));
+                + TimeUnit.MILLISECONDS.toNanos(context.options().millis(1));
+        Thread.sleep(context.options().millis(0.2));
         death.killedNanos = System.nanoTime();
         fleet.kill(VICTIM);
         death.goneNanos = System.nanoTime();
         death.inFlight = fleet.ledgers().of(Fleet.STUBS.get(VICTIM)).inFlight();
-        Thread.sleep(Math.min(5_000, stage.options().millis(0.25)));
+        Thread.sleep(Math.min(5_000, context.options().millis(0.25)));
         fleet.restart(VICTIM);
         long listening = System.nanoTime();
         long before = arrivals(fleet);

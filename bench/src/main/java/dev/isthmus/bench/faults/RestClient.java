@@ -81,8 +81,8 @@ final class RestClient implements Client {
     }
 
     private void write(Channel channel, Request request, Ended ended) {
-        PendingRequest limited = new PendingRequest(loop, limitMillis, ended, channel::close);
-        channel.pipeline().get(RestClientExchange.class).expect(request, limited);
+        PendingRequest pending = new PendingRequest(loop, limitMillis, ended, channel::close);
+        channel.pipeline().get(RestClientExchange.class).expect(request, pending);
         channel.writeAndFlush(message(request));
     }
 

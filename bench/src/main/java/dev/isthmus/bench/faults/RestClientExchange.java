@@ -19,7 +19,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     private final Consumer<Channel> idle;
     private final StringBuilder body = new StringBuilder();
     private Request request = new Request(-1, Request.MODEL);
-    private @Nullable PendingRequest limited;
+    private @Nullable PendingRequest pending;
     private @Nullable HttpResponse head;
 
     /** Passes the channel to {@code idle} whenever it can send another request. */
@@ -30,7 +30,7 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
     /** The next response belongs to this request. */
     void expect(Request asked, PendingRequest asking) {
         request = asked;
-        limited = asking;
+        pending = asking;
         head = null;
         body.setLength(0);
     }
@@ -47,13 +47,13 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
         if (part instanceof HttpContent content && body.length() < MAX_KEPT) {
             body.append(content.content().toString(StandardCharsets.UTF_8));
         }
-        if (part instanceof LastHttpContent && head != null && limited != null) {
-            finish(context.channel(), head, limited);
+        if (part instanceof LastHttpContent && head != null && pending != null) {
+            finish(context.channel(), head, pending);
         }
     }
 
     private void finish(Channel channel, HttpResponse response, PendingRequest ending) {
-        limited = null;
+        pending = null;
         if (HttpUtil.isKeepAlive(response) && !ending.over()) {
             idle.accept(channel);
         } else {
@@ -72,9 +72,9 @@ final class RestClientExchange extends SimpleChannelInboundHandler<HttpObject> {
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
-        if (limited != null) {
-            limited.end(head == null ? Outcome.RESET : Outcome.TRUNCATED);
-            limited = null;
+        if (pending != null) {
+            pending.end(head == null ? Outcome.RESET : Outcome.TRUNCATED);
+            pending = null;
         }
     }
 

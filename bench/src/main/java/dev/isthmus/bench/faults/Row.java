@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /** A scenario's row in the report. */
-record Row(String scenario, ClientProtocol front, List<String> cells, Verdict verdict) {
+record Row(String scenario, ClientProtocol protocol, List<String> cells, Verdict verdict) {
     private static final String FORM =
             "| %-12s | %-5s | %7s | %7s | %-26s | %7s | %7s | %7s | %8s | %6s | %-8s | %s |%n";
 
@@ -17,7 +17,8 @@ record Row(String scenario, ClientProtocol front, List<String> cells, Verdict ve
     }
 
     /** The row of a completed scenario. */
-    static Row played(String scenario, ClientProtocol front, Tally tally, Ledgers ledgers, Verdict verdict) throws IOException {
+    static Row played(String scenario, ClientProtocol protocol, Tally tally, Ledgers ledgers, Verdict verdict)
+            throws IOException {
         List<String> cells = new ArrayList<>();
         cells.add(Long.toString(tally.offeredCount()));
         cells.add(Long.toString(tally.okCount()));
@@ -28,14 +29,14 @@ record Row(String scenario, ClientProtocol front, List<String> cells, Verdict ve
         cells.add(String.format(
                 Locale.ROOT, "%.3f", (double) ledgers.all().arrivals() / Math.max(1, tally.offeredCount())));
         cells.add(Integer.toString(ledgers.duplicates()));
-        return new Row(scenario, front, cells, verdict);
+        return new Row(scenario, protocol, cells, verdict);
     }
 
     /** The row of a scenario that could not be run. */
-    static Row unplayed(String scenario, ClientProtocol front, String problem) {
+    static Row unplayed(String scenario, ClientProtocol protocol, String problem) {
         return new Row(
                 scenario,
-                front,
+                protocol,
                 List.of("", "", "", "", "", "", "", ""),
                 Verdict.of(false, problem.replaceAll("\\s*\\R\\s*", "; ")));
     }
@@ -70,7 +71,7 @@ record Row(String scenario, ClientProtocol front, List<String> cells, Verdict ve
     }
 
     String line() {
-        List<Object> all = new ArrayList<>(List.of(scenario, front.name().toLowerCase(Locale.ROOT)));
+        List<Object> all = new ArrayList<>(List.of(scenario, protocol.name().toLowerCase(Locale.ROOT)));
         all.addAll(cells);
         all.add(verdict.result().name().toLowerCase(Locale.ROOT));
         all.add(String.join("; ", verdict.notes()));

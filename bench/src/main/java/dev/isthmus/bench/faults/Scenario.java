@@ -11,7 +11,7 @@ interface Scenario {
     String config(GatewayConfigs configs);
 
     /** Runs the load with the fault and checks the results against the limit. */
-    Verdict play(ScenarioContext stage) throws IOException, BenchException, InterruptedException;
+    Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException;
 
     /** Service time of a stub in microseconds. */
     default int serviceMicros() {

@@ -11,19 +11,19 @@ record ScenarioRunner(Options options, EventLoop loop) {
     private static final int WARM_SECONDS = 3;
     private static final int WARM_LIMIT_SECONDS = 20;
 
-    Row play(Scenario scenario, ClientProtocol front) throws IOException, InterruptedException {
+    Row play(Scenario scenario, ClientProtocol protocol) throws IOException, InterruptedException {
         try (Scratch scratch = new Scratch();
                 Children children = new Children()) {
             Fleet fleet = new Fleet(children, scratch.folder(), scenario.serviceMicros());
             fleet.startGateway(options.home(), scenario.config(fleet.configs()));
-            try (Client client = front.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
+            try (Client client = protocol.client(loop, fleet.configs().port(), Options.CLIENT_LIMIT_MILLIS)) {
                 warm(client);
                 Tally tally = new Tally();
                 Verdict verdict = scenario.play(new ScenarioContext(options, fleet, client, tally));
-                return Row.played(scenario.name(), front, tally, fleet.ledgers(), verdict);
+                return Row.played(scenario.name(), protocol, tally, fleet.ledgers(), verdict);
             }
         } catch (BenchException e) {
-            return Row.unplayed(scenario.name(), front, String.valueOf(e.getMessage()));
+            return Row.unplayed(scenario.name(), protocol, String.valueOf(e.getMessage()));
         }
     }
 

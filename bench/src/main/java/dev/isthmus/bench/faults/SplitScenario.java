@@ -31,14 +31,14 @@ record SplitScenario() implements Scenario {
     }
 
     @Override
-    public Verdict play(ScenarioContext stage) throws IOException, InterruptedException {
-        boolean brief = stage.options().brief();
-        stage.closed(brief ? BRIEF_REQUESTS : REQUESTS, CONCURRENCY);
-        long first = stage.fleet().ledgers().of(Fleet.STUBS.get(0)).arrivals();
-        double share = 100.0 * first / Math.max(1, stage.fleet().ledgers().all().arrivals());
+    public Verdict play(ScenarioContext context) throws IOException, InterruptedException {
+        boolean brief = context.options().brief();
+        context.closed(brief ? BRIEF_REQUESTS : REQUESTS, CONCURRENCY);
+        long first = context.fleet().ledgers().of(Fleet.STUBS.get(0)).arrivals();
+        double share = 100.0 * first / Math.max(1, context.fleet().ledgers().all().arrivals());
         double tolerance = brief ? BRIEF_TOLERANCE : TOLERANCE;
         return Verdict.of(
-                stage.failed() == 0 && Math.abs(share - WANTED) <= tolerance,
+                context.failed() == 0 && Math.abs(share - WANTED) <= tolerance,
                 String.format(
                         Locale.ROOT,
                         "%.2f %% went to the first, within %.1f of %.0f wanted",

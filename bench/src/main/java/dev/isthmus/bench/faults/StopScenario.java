@@ -26,16 +26,16 @@ record StopScenario(boolean guarded) implements Scenario {
     }
 
     @Override
-    public Verdict play(ScenarioContext stage) throws IOException, BenchException, InterruptedException {
-        long stopped = Math.min(3_000, stage.options().millis(0.4));
-        stage.open(() -> {
-            Thread.sleep(stage.options().millis(0.2));
-            Child victim = stage.fleet().stub(VICTIM);
+    public Verdict play(ScenarioContext context) throws IOException, BenchException, InterruptedException {
+        long stopped = Math.min(3_000, context.options().millis(0.4));
+        context.open(() -> {
+            Thread.sleep(context.options().millis(0.2));
+            Child victim = context.fleet().stub(VICTIM);
             victim.signal("STOP");
             Thread.sleep(stopped);
             victim.signal("CONT");
         });
-        Verdict verdict = Verdict.of(stage.failed() <= MAX_FAILED, "stopped for " + stopped + " ms");
+        Verdict verdict = Verdict.of(context.failed() <= MAX_FAILED, "stopped for " + stopped + " ms");
         return guarded ? verdict : new Verdict(Verdict.Result.REPORTED, verdict.notes());
     }
 }

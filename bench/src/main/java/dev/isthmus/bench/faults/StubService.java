@@ -169,8 +169,8 @@ final class StubService {
                 .build();
     }
 
-    private static ServerCallHandler<byte[], byte[]> answering(MessageLite answer) {
-        return (call, headers) -> listen(call, (asked, message) -> answer(asked, answer));
+    private static ServerCallHandler<byte[], byte[]> answering(MessageLite response) {
+        return (call, headers) -> listen(call, (asked, message) -> answer(asked, response));
     }
 
     /** Handles the message of a call. */
@@ -192,10 +192,10 @@ final class StubService {
         };
     }
 
-    private static void answer(ServerCall<byte[], byte[]> call, MessageLite answer) {
+    private static void answer(ServerCall<byte[], byte[]> call, MessageLite response) {
         if (!call.isCancelled()) {
             call.sendHeaders(new Metadata());
-            call.sendMessage(answer.toByteArray());
+            call.sendMessage(response.toByteArray());
             close(call, Status.OK);
         }
     }

@@ -20,7 +20,7 @@ final class HealthProbes implements AutoCloseable {
     private static final int CONTROL_MILLIS = 50;
 
     private final int patienceMillis;
-    private final ProbeRequests questions;
+    private final ProbeRequests requests;
     private final ServerSocket echo = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     private final List<Probe> probes;
     private final Probe control;
@@ -42,19 +42,19 @@ final class HealthProbes implements AutoCloseable {
     HealthProbes(int port, int adminPort, long pid, int patienceMillis) throws IOException {
         this.patienceMillis = patienceMillis;
         waits = new SchedulingDelay(pid);
-        questions = new ProbeRequests(port);
+        requests = new ProbeRequests(port);
         probes = List.of(
                 new Probe(
                         "GET /v2/health/live, fresh",
                         HEALTH_MILLIS,
                         true,
                         () -> ProbeRequests.fresh(port, "/v2/health/live")),
-                new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, questions::kept),
-                new Probe("ServerLive", HEALTH_MILLIS, true, questions::grpcLive),
+                new Probe("GET /v2/health/live, kept", HEALTH_MILLIS, true, requests::kept),
+                new Probe("ServerLive", HEALTH_MILLIS, true, requests::grpcLive),
                 new Probe("GET /live, admin", HEALTH_MILLIS, true, () -> ProbeRequests.fresh(adminPort, "/live")),
-                new Probe("infer, REST to gRPC", INFERENCE_MILLIS, false, questions::restEcho),
-                new Probe("infer, gRPC to gRPC", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo")),
-                new Probe("infer, gRPC to REST", INFERENCE_MILLIS, false, () -> questions.grpcEcho("echo-rest")));
+                new Probe("infer, REST to gRPC", INFERENCE_MILLIS, false, requests::restEcho),
+                new Probe("infer, gRPC to gRPC", INFERENCE_MILLIS, false, () -> requests.grpcEcho("echo")),
+                new Probe("infer, gRPC to REST", INFERENCE_MILLIS, false, () -> requests.grpcEcho("echo-rest")));
         Thread.ofPlatform().daemon().name("fuzz-echo").start(this::echo);
         Socket socket = new Socket(InetAddress.getLoopbackAddress(), echo.getLocalPort());
         socket.setTcpNoDelay(true);
@@ -144,7 +144,7 @@ final class HealthProbes implements AutoCloseable {
         for (Thread thread : threads) {
             ThreadJoin.join(thread, 1_000);
         }
-        questions.close();
+        requests.close();
         echo.close();
     }
 }

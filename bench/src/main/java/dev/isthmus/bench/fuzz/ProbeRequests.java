@@ -72,8 +72,8 @@ final class ProbeRequests implements AutoCloseable {
                     length = Integer.parseInt(field.substring(15).strip());
                 }
             }
-            byte[] answer = in.readNBytes(length);
-            return status.substring(Math.min(9, status.length())) + "\n" + new String(answer, StandardCharsets.UTF_8);
+            byte[] response = in.readNBytes(length);
+            return status.substring(Math.min(9, status.length())) + "\n" + new String(response, StandardCharsets.UTF_8);
         }
 
         private String line() throws IOException {
@@ -100,9 +100,9 @@ final class ProbeRequests implements AutoCloseable {
         }
     }
 
-    private static boolean ok(String answer) throws IOException {
-        if (!answer.startsWith("200 ")) {
-            throw new IOException("200 is expected, got " + answer);
+    private static boolean ok(String response) throws IOException {
+        if (!response.startsWith("200 ")) {
+            throw new IOException("200 is expected, got " + response);
         }
         return true;
     }
@@ -117,8 +117,8 @@ final class ProbeRequests implements AutoCloseable {
 
     /** The gRPC method ServerLive. */
     boolean grpcLive() throws IOException {
-        ServerLiveResponse answer = ServerLiveResponse.parseFrom(call("ServerLive", new byte[0]));
-        if (!answer.getLive()) {
+        ServerLiveResponse response = ServerLiveResponse.parseFrom(call("ServerLive", new byte[0]));
+        if (!response.getLive()) {
             throw new IOException("ServerLive returned false");
         }
         return true;
@@ -127,7 +127,7 @@ final class ProbeRequests implements AutoCloseable {
     private byte[] call(String method, byte[] message) {
         ClientCall<byte[], byte[]> call = channel.newCall(
                 RawMethods.of(method), CallOptions.DEFAULT.withDeadlineAfter(LIMIT_MILLIS, TimeUnit.MILLISECONDS));
-        CompletableFuture<byte[]> answer = new CompletableFuture<>();
+        CompletableFuture<byte[]> response = new CompletableFuture<>();
         call.start(
                 new ClientCall.Listener<>() {
                     private byte[] received = new byte[0];
@@ -140,9 +140,9 @@ final class ProbeRequests implements AutoCloseable {
                     @Override
                     public void onClose(Status status, Metadata trailers) {
                         if (status.isOk()) {
-                            answer.complete(received);
+                            response.complete(received);
                         } else {
-                            answer.completeExceptionally(status.asRuntimeException());
+                            response.completeExceptionally(status.asRuntimeException());
                         }
                     }
                 },
@@ -150,7 +150,7 @@ final class ProbeRequests implements AutoCloseable {
         call.request(2);
         call.sendMessage(message);
         call.halfClose();
-        return answer.join();
+        return response.join();
     }
 
     /** A gRPC inference with random bytes, which the response must repeat. */
@@ -184,14 +184,14 @@ final class ProbeRequests implements AutoCloseable {
     boolean restEcho() throws IOException {
         int number = ThreadLocalRandom.current().nextInt();
         try (Kept connection = new Kept(port)) {
-            String answer = connection.ask(
+            String response = connection.ask(
                     "POST /v2/models/echo/infer",
                     "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"INT32\",\"shape\":[1],\"data\":[" + number + "]}]}");
-            if (answer.startsWith("503 ")) {
+            if (response.startsWith("503 ")) {
                 return false;
             }
-            if (!answer.startsWith("200 ") || !answer.contains("\"data\":[" + number + "]")) {
-                throw new IOException("echo answered to " + number + ": " + answer);
+            if (!response.startsWith("200 ") || !response.contains("\"data\":[" + number + "]")) {
+                throw new IOException("echo answered to " + number + ": " + response);
             }
             return true;
         }

@@ -194,8 +194,8 @@ final class WildGrpcServer extends WildServer {
             }
             byte[] trailers = trailers(choices.pick("0", "0", "3", "8", "13", "14", "99", "x", ""));
             byte[] head = choices.chance(0.9) ? head("200") : odd(choices);
-            List<byte[]> answer = frames.answer(stream, head, body, trailers);
-            for (byte[] part : answer) {
+            List<byte[]> response = frames.answer(stream, head, body, trailers);
+            for (byte[] part : response) {
                 out.write(choices.chance(0.97) ? part : choices.spoil(part));
                 if (choices.chance(0.01)) {
                     Thread.sleep(choices.below(50));

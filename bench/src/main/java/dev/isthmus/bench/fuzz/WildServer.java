@@ -21,7 +21,7 @@ abstract class WildServer implements Closeable {
     private final long seed;
     private final ServerSocket listening = new ServerSocket(0, BACKLOG, InetAddress.getLoopbackAddress());
     private final Set<Socket> open = ConcurrentHashMap.newKeySet();
-    private final AtomicLong questions = new AtomicLong();
+    private final AtomicLong requests = new AtomicLong();
 
     WildServer(long seed) throws IOException {
         this.seed = seed;
@@ -66,7 +66,7 @@ abstract class WildServer implements Closeable {
 
     /** Choices for the response to a request: for an inference always the same, otherwise different each time. */
     final SeededChoices choices(String path, int question, boolean inference) {
-        long number = inference ? question : questions.incrementAndGet();
+        long number = inference ? question : requests.incrementAndGet();
         return new SeededChoices(SeededChoices.mix(SeededChoices.mix(seed, path.hashCode()), number));
     }
 

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * queued requests. The first request of a burst blocks the thread until all others are queued.
  */
 final class Burst implements InferCallback {
-    private final RepeatedRequest question;
+    private final RepeatedRequest request;
     private final Histogram nanos = Latency.histogram();
     private final AtomicInteger open = new AtomicInteger();
     private final Semaphore ended = new Semaphore(0);
@@ -24,8 +24,8 @@ final class Burst implements InferCallback {
     private long last;
     private volatile @Nullable OipException failure;
 
-    Burst(RepeatedRequest question) {
-        this.question = question;
+    Burst(RepeatedRequest request) {
+        this.request = request;
     }
 
     /** Runs bursts of {@code size} requests for this many seconds. */
@@ -42,10 +42,10 @@ final class Burst implements InferCallback {
         open.set(size + 1);
         queued = new CountDownLatch(1);
         held = new CountDownLatch(1);
-        question.ask(this);
+        request.ask(this);
         held.await();
         for (int i = 0; i < size; i++) {
-            question.ask(this);
+            request.ask(this);
         }
         queued.countDown();
         ended.acquire();

@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 
 /** A closed-loop client: sends a request and waits for its response, repeatedly. */
 final class ClosedLoopClient implements InferCallback {
-    private final RepeatedRequest question;
+    private final RepeatedRequest request;
     private final Histogram nanos = Latency.histogram();
     private @Nullable Thread waiting;
     private volatile long ended;
     private volatile @Nullable OipException failure;
 
-    ClosedLoopClient(RepeatedRequest question) {
-        this.question = question;
+    ClosedLoopClient(RepeatedRequest request) {
+        this.request = request;
     }
 
     /**
@@ -42,7 +42,7 @@ final class ClosedLoopClient implements InferCallback {
 
     private void once(long begun) {
         ended = 0;
-        question.ask(this);
+        request.ask(this);
         while (ended == 0) {
             LockSupport.park(this);
         }

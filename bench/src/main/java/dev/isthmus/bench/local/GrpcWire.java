@@ -40,13 +40,13 @@ final class GrpcWire implements WireClient {
     }
 
     @Override
-    public void start(LoopGroup tour) {
-        loop.execute(() -> send(tour));
+    public void start(LoopGroup group) {
+        loop.execute(() -> send(group));
     }
 
-    private void send(LoopGroup tour) {
+    private void send(LoopGroup group) {
         ClientCall<byte[], byte[]> call = channel.newCall(INFER, CallOptions.DEFAULT);
-        call.start(new Listener(tour, System.nanoTime()), new Metadata());
+        call.start(new Listener(group, System.nanoTime()), new Metadata());
         call.request(2);
         call.sendMessage(message);
         call.halfClose();
@@ -66,11 +66,11 @@ final class GrpcWire implements WireClient {
     }
 
     private final class Listener extends ClientCall.Listener<byte[]> {
-        private final LoopGroup tour;
+        private final LoopGroup group;
         private final long sent;
 
-        Listener(LoopGroup tour, long sent) {
-            this.tour = tour;
+        Listener(LoopGroup group, long sent) {
+            this.group = group;
             this.sent = sent;
         }
 
@@ -82,9 +82,9 @@ final class GrpcWire implements WireClient {
         @Override
         public void onClose(Status status, Metadata trailers) {
             if (!status.isOk()) {
-                tour.failed(status.toString(), status.getCause());
-            } else if (tour.next(sent)) {
-                send(tour);
+                group.failed(status.toString(), status.getCause());
+            } else if (group.next(sent)) {
+                send(group);
             }
         }
     }

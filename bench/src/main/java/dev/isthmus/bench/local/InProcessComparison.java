@@ -54,9 +54,9 @@ final class InProcessComparison {
     /** Runs until JIT compilation has finished, so that it does not distort the first measurement. */
     private static void warm(LocalBackend one) throws Exception {
         for (Case testCase : List.of(Case.DIGITS, Case.SILERO, Case.MEBIBYTE)) {
-            try (RepeatedRequest question = RepeatedRequest.of(one, testCase)) {
-                new Burst(question).run(burst(testCase), WARM_SECONDS);
-                Loop.perSecond(question, CALLERS, WARM_SECONDS);
+            try (RepeatedRequest request = RepeatedRequest.of(one, testCase)) {
+                new Burst(request).run(burst(testCase), WARM_SECONDS);
+                Loop.perSecond(request, CALLERS, WARM_SECONDS);
             }
         }
     }
@@ -64,9 +64,9 @@ final class InProcessComparison {
     private void latency(LocalBackend one, Case testCase) throws Exception {
         List<Latency> here = new ArrayList<>();
         List<Latency> there = new ArrayList<>();
-        try (RepeatedRequest question = RepeatedRequest.of(one, testCase)) {
+        try (RepeatedRequest request = RepeatedRequest.of(one, testCase)) {
             rounds.run(
-                    () -> here.add(new Burst(question).run(burst(testCase), rounds.seconds())),
+                    () -> here.add(new Burst(request).run(burst(testCase), rounds.seconds())),
                     () -> there.add(python.latency(testCase, rounds.seconds())));
         }
         Latency mine = Latency.median(rounds.counted(here));
@@ -90,10 +90,10 @@ final class InProcessComparison {
         List<Double> waiting = new ArrayList<>();
         List<Double> going = new ArrayList<>();
         List<Double> there = new ArrayList<>();
-        try (RepeatedRequest question = RepeatedRequest.of(backend, Case.DIGITS)) {
+        try (RepeatedRequest request = RepeatedRequest.of(backend, Case.DIGITS)) {
             rounds.run(
-                    () -> waiting.add(threads(question)),
-                    () -> going.add(Loop.perSecond(question, CALLERS, rounds.seconds())),
+                    () -> waiting.add(threads(request)),
+                    () -> going.add(Loop.perSecond(request, CALLERS, rounds.seconds())),
                     () -> there.add(python.perSecond(Case.DIGITS, CALLERS, rounds.seconds())));
         }
         double theirs = rounds.median(there);
@@ -106,31 +106,31 @@ final class InProcessComparison {
         table.goal(ratio >= LEAST_THROUGHPUT, measure, brief(mine), brief(theirs), times(ratio), ">= 1.3 x");
     }
 
-    private double threads(RepeatedRequest question) throws InterruptedException {
+    private double threads(RepeatedRequest request) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(rounds.seconds() * 1e9);
         List<ClosedLoopClient> callers = new ArrayList<>();
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < CALLERS; i++) {
-            ClosedLoopClient caller = new ClosedLoopClient(question);
+            ClosedLoopClient caller = new ClosedLoopClient(request);
             callers.add(caller);
             threads.add(Thread.ofPlatform().name("bench-caller-" + i).start(() -> caller.run(end)));
         }
         for (Thread thread : threads) {
             thread.join();
         }
-        long answers =
+        long responses =
                 callers.stream().mapToLong(each -> each.nanos().getTotalCount()).sum();
-        return answers / ((System.nanoTime() - begun) / 1e9);
+        return responses / ((System.nanoTime() - begun) / 1e9);
     }
 
     private void overhead(LocalBackend backend, Case testCase) throws Exception {
         List<Latency> whole = new ArrayList<>();
         List<Latency> bare = new ArrayList<>();
         byte[] onnx = Files.readAllBytes(models.onnx(testCase.model()));
-        try (RepeatedRequest question = RepeatedRequest.of(backend, testCase);
+        try (RepeatedRequest request = RepeatedRequest.of(backend, testCase);
                 RawSession raw = new RawSession(onnx, testCase)) {
-            rounds.run(() -> whole.add(caller(question)), () -> bare.add(raw(raw)));
+            rounds.run(() -> whole.add(caller(request)), () -> bare.add(raw(raw)));
             Latency mine = Latency.median(rounds.counted(whole));
             Latency theirs = Latency.median(rounds.counted(bare));
             double above = mine.p50() - theirs.p50();
@@ -141,7 +141,7 @@ final class InProcessComparison {
                     theirs.text(),
                     "+" + brief(above) + " µs",
                     "<= 20 µs");
-            double heap = Heap.of(new ClosedLoopClient(question)::run, HEAP_TIMES);
+            double heap = Heap.of(new ClosedLoopClient(request)::run, HEAP_TIMES);
             double least = Heap.of(times -> repeat(raw, times), HEAP_TIMES);
             table.goal(
                     heap <= MOST_HEAP,
@@ -159,8 +159,8 @@ final class InProcessComparison {
         }
     }
 
-    private Latency caller(RepeatedRequest question) {
-        ClosedLoopClient caller = new ClosedLoopClient(question);
+    private Latency caller(RepeatedRequest request) {
+        ClosedLoopClient caller = new ClosedLoopClient(request);
         caller.run(System.nanoTime() + Math.round(rounds.seconds() * 1e9));
         return Latency.of(caller.nanos());
     }

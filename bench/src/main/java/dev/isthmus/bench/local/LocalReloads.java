@@ -31,10 +31,10 @@ final class LocalReloads {
      * @throws java.util.concurrent.ExecutionException if a load fails
      */
     void run(Case reloaded) throws Exception {
-        try (RepeatedRequest question = RepeatedRequest.of(backend, reloaded)) {
+        try (RepeatedRequest request = RepeatedRequest.of(backend, reloaded)) {
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {
-                threads.add(Thread.ofPlatform().name("bench-asker-" + i).start(() -> ask(question)));
+                threads.add(Thread.ofPlatform().name("bench-asker-" + i).start(() -> ask(request)));
             }
             for (int i = 0; i < COUNT; i++) {
                 load(reloaded.model());
@@ -66,24 +66,24 @@ final class LocalReloads {
         loaded.get();
     }
 
-    private void ask(RepeatedRequest question) {
-        Semaphore answers = new Semaphore(0);
+    private void ask(RepeatedRequest request) {
+        Semaphore responses = new Semaphore(0);
         InferCallback callback = new InferCallback() {
             @Override
             public void done(InferResponse response) {
                 response.release();
-                answers.release();
+                responses.release();
             }
 
             @Override
             public void failed(OipException failure) {
                 failed.incrementAndGet();
-                answers.release();
+                responses.release();
             }
         };
         while (!over) {
-            question.ask(callback);
-            answers.acquireUninterruptibly();
+            request.ask(callback);
+            responses.acquireUninterruptibly();
             asked.incrementAndGet();
         }
     }

@@ -9,19 +9,19 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** A closed loop without its own threads: each response triggers the next request, as on an event loop. */
 final class Loop implements InferCallback {
-    private final RepeatedRequest question;
+    private final RepeatedRequest request;
     private final long endNanos;
     private final LongAdder answers;
     private final CountDownLatch ended;
     private final AtomicReference<OipException> failure;
 
     private Loop(
-            RepeatedRequest question,
+            RepeatedRequest request,
             long endNanos,
             LongAdder answers,
             CountDownLatch ended,
             AtomicReference<OipException> failure) {
-        this.question = question;
+        this.request = request;
         this.endNanos = endNanos;
         this.answers = answers;
         this.ended = ended;
@@ -29,14 +29,14 @@ final class Loop implements InferCallback {
     }
 
     /** Requests per second with this many in flight. */
-    static double perSecond(RepeatedRequest question, int inFlight, double seconds) throws InterruptedException {
+    static double perSecond(RepeatedRequest request, int inFlight, double seconds) throws InterruptedException {
         long begun = System.nanoTime();
         long end = begun + Math.round(seconds * 1e9);
         LongAdder answers = new LongAdder();
         CountDownLatch ended = new CountDownLatch(inFlight);
         AtomicReference<OipException> failure = new AtomicReference<>();
         for (int i = 0; i < inFlight; i++) {
-            question.ask(new Loop(question, end, answers, ended, failure));
+            request.ask(new Loop(request, end, answers, ended, failure));
         }
         ended.await();
         if (failure.get() != null) {
@@ -50,7 +50,7 @@ final class Loop implements InferCallback {
         response.release();
         answers.increment();
         if (System.nanoTime() - endNanos < 0) {
-            question.ask(this);
+            request.ask(this);
         } else {
             ended.countDown();
         }

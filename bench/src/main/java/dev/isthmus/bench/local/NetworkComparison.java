@@ -36,40 +36,40 @@ final class NetworkComparison {
 
     void run() throws Exception {
         for (Case testCase : CASES) {
-            for (RequestEncoding form : RequestEncoding.values()) {
-                warm(testCase, form);
+            for (RequestEncoding encoding : RequestEncoding.values()) {
+                warm(testCase, encoding);
                 for (int clients : CLIENTS) {
-                    measure(testCase, form, clients);
+                    measure(testCase, encoding, clients);
                 }
             }
         }
     }
 
     /** Warms up both servers for longer than a measurement. */
-    private void warm(Case testCase, RequestEncoding form) throws Exception {
-        for (Server server : form == RequestEncoding.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
-            try (Crowd crowd = new Crowd(server, form, testCase, WARM_CLIENTS)) {
-                crowd.tour(WARM_TIMES * rounds.seconds());
+    private void warm(Case testCase, RequestEncoding encoding) throws Exception {
+        for (Server server : encoding == RequestEncoding.BINARY ? List.of(gateway) : List.of(gateway, mlserver)) {
+            try (Crowd crowd = new Crowd(server, encoding, testCase, WARM_CLIENTS)) {
+                crowd.group(WARM_TIMES * rounds.seconds());
             }
         }
     }
 
-    private void measure(Case testCase, RequestEncoding form, int clients) throws Exception {
+    private void measure(Case testCase, RequestEncoding encoding, int clients) throws Exception {
         List<LoopGroup.Figures> here = new ArrayList<>();
         List<LoopGroup.Figures> there = new ArrayList<>();
         String measure =
-                testCase.model() + ", " + form.text() + ", " + clients + (clients == 1 ? " client" : " clients");
-        if (form == RequestEncoding.BINARY) {
+                testCase.model() + ", " + encoding.text() + ", " + clients + (clients == 1 ? " client" : " clients");
+        if (encoding == RequestEncoding.BINARY) {
             // MLServer does not support the binary tensor data extension.
-            try (Crowd mine = new Crowd(gateway, form, testCase, clients)) {
-                rounds.run(() -> here.add(mine.tour()));
+            try (Crowd mine = new Crowd(gateway, encoding, testCase, clients)) {
+                rounds.run(() -> here.add(mine.group()));
             }
             table.told(measure, text(here), "", "", "");
             return;
         }
-        try (Crowd mine = new Crowd(gateway, form, testCase, clients);
-                Crowd theirs = new Crowd(mlserver, form, testCase, clients)) {
-            rounds.run(() -> here.add(mine.tour()), () -> there.add(theirs.tour()));
+        try (Crowd mine = new Crowd(gateway, encoding, testCase, clients);
+                Crowd theirs = new Crowd(mlserver, encoding, testCase, clients)) {
+            rounds.run(() -> here.add(mine.group()), () -> there.add(theirs.group()));
             if (!mine.last().same(theirs.last())) {
                 throw new BenchException(measure + ": " + mine.last() + " is not " + theirs.last());
             }
@@ -103,23 +103,23 @@ final class NetworkComparison {
     private final class Crowd implements AutoCloseable {
         private final List<WireClient> clients = new ArrayList<>();
 
-        Crowd(Server server, RequestEncoding form, Case testCase, int count) {
+        Crowd(Server server, RequestEncoding encoding, Case testCase, int count) {
             for (int i = 0; i < count; i++) {
                 clients.add(
-                        form == RequestEncoding.GRPC
+                        encoding == RequestEncoding.GRPC
                                 ? GrpcWire.connect(loop, server.grpcPort(), testCase)
-                                : RestWire.connect(loop, server.httpPort(), form, testCase));
+                                : RestWire.connect(loop, server.httpPort(), encoding, testCase));
             }
         }
 
-        LoopGroup.Figures tour() throws Exception {
-            return tour(rounds.seconds());
+        LoopGroup.Figures group() throws Exception {
+            return group(rounds.seconds());
         }
 
-        LoopGroup.Figures tour(double seconds) throws Exception {
-            LoopGroup tour = new LoopGroup(clients.size(), seconds);
-            clients.forEach(client -> client.start(tour));
-            return tour.ended().get(SLACK_SECONDS, TimeUnit.SECONDS);
+        LoopGroup.Figures group(double seconds) throws Exception {
+            LoopGroup group = new LoopGroup(clients.size(), seconds);
+            clients.forEach(client -> client.start(group));
+            return group.ended().get(SLACK_SECONDS, TimeUnit.SECONDS);
         }
 
         ServerResponse last() {

@@ -75,8 +75,8 @@ final class Python {
 
     private double[] ask(String line, double seconds) throws IOException, BenchException, InterruptedException {
         process.tell(line);
-        String answer = process.await("= ", SLACK.plusMillis(Math.round(seconds * 1_000)));
-        String[] parts = answer.toLowerCase(Locale.ROOT).trim().split(" ", -1);
+        String response = process.await("= ", SLACK.plusMillis(Math.round(seconds * 1_000)));
+        String[] parts = response.toLowerCase(Locale.ROOT).trim().split(" ", -1);
         double[] figures = new double[parts.length];
         for (int i = 0; i < parts.length; i++) {
             figures[i] = Double.parseDouble(parts[i]);

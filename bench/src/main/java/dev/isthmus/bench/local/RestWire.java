@@ -20,16 +20,16 @@ import org.jspecify.annotations.Nullable;
 final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> implements WireClient {
     private static final int MAX_BYTES = 16 * 1024 * 1024;
 
-    private final RequestEncoding form;
+    private final RequestEncoding encoding;
     private final FullHttpRequest request;
     private final Channel channel;
-    private @Nullable LoopGroup tour;
+    private @Nullable LoopGroup group;
     private @Nullable ServerResponse last;
     private long sent;
 
-    private RestWire(EventLoop loop, int port, RequestEncoding form, Case testCase) {
-        this.form = form;
-        this.request = form.request(testCase);
+    private RestWire(EventLoop loop, int port, RequestEncoding encoding, Case testCase) {
+        this.encoding = encoding;
+        this.request = encoding.request(testCase);
         this.channel = new Bootstrap()
                 .group(loop)
                 .channel(Transport.of(loop).clientChannel())
@@ -46,14 +46,14 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
                 .channel();
     }
 
-    static RestWire connect(EventLoop loop, int port, RequestEncoding form, Case testCase) {
-        return new RestWire(loop, port, form, testCase);
+    static RestWire connect(EventLoop loop, int port, RequestEncoding encoding, Case testCase) {
+        return new RestWire(loop, port, encoding, testCase);
     }
 
     @Override
     public void start(LoopGroup begun) {
         channel.eventLoop().execute(() -> {
-            tour = begun;
+            group = begun;
             send();
         });
     }
@@ -65,32 +65,34 @@ final class RestWire extends SimpleChannelInboundHandler<FullHttpResponse> imple
 
     @Override
     protected void channelRead0(ChannelHandlerContext context, FullHttpResponse response) {
-        if (tour == null) {
+        if (group == null) {
             return;
         }
         if (response.status().code() != 200) {
-            tour.failed(response.status() + " " + response.content().toString(StandardCharsets.UTF_8), null);
+            group.failed(response.status() + " " + response.content().toString(StandardCharsets.UTF_8), null);
             return;
         }
-        if (tour.next(sent)) {
+        if (group.next(sent)) {
             send();
         } else {
             last = new ServerResponse(
-                    form, response.headers().getInt(RequestEncoding.HEAD_LENGTH, -1), ByteBufUtil.getBytes(response.content()));
+                    encoding,
+                    response.headers().getInt(RequestEncoding.HEAD_LENGTH, -1),
+                    ByteBufUtil.getBytes(response.content()));
         }
     }
 
     @Override
     public void channelInactive(ChannelHandlerContext context) {
-        if (tour != null) {
-            tour.failed("the server has closed the connection", null);
+        if (group != null) {
+            group.failed("the server has closed the connection", null);
         }
     }
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-        if (tour != null) {
-            tour.failed("the connection failed", cause);
+        if (group != null) {
+            group.failed("the connection failed", cause);
         }
         context.close();
     }

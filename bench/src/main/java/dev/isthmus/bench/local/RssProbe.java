@@ -29,20 +29,20 @@ final class RssProbe {
      */
     public static void main(String[] arguments) throws Exception {
         try (LocalBackend backend = new Repository(Path.of(arguments[0])).open(2)) {
-            List<RepeatedRequest> questions = new ArrayList<>();
+            List<RepeatedRequest> requests = new ArrayList<>();
             for (Case testCase : CASES) {
-                questions.add(RepeatedRequest.of(backend, testCase));
+                requests.add(RepeatedRequest.of(backend, testCase));
             }
-            ask(questions, WARM_UP);
+            ask(requests, WARM_UP);
             long before = kibibytes();
-            ask(questions, REQUESTS);
+            ask(requests, REQUESTS);
             System.out.println(SAYS + before + " " + kibibytes());
-            questions.forEach(RepeatedRequest::close);
+            requests.forEach(RepeatedRequest::close);
         }
     }
 
-    private static void ask(List<RepeatedRequest> questions, int times) {
-        List<ClosedLoopClient> callers = questions.stream().map(ClosedLoopClient::new).toList();
+    private static void ask(List<RepeatedRequest> requests, int times) {
+        List<ClosedLoopClient> callers = requests.stream().map(ClosedLoopClient::new).toList();
         for (int done = 0; done < times; done += 100 * callers.size()) {
             callers.forEach(caller -> caller.run(100));
         }

@@ -15,12 +15,12 @@ import java.util.Arrays;
  * @param head length of the JSON before binary data in bytes, -1 without binary data
  */
 @SuppressWarnings("ArrayRecordComponent") // responses are compared by same
-record ServerResponse(RequestEncoding form, int head, byte[] body) {
+record ServerResponse(RequestEncoding encoding, int head, byte[] body) {
     private static final double TOLERANCE = 1e-6;
 
     /** The elements of the first FP32 output. */
     float[] floats() throws IOException {
-        return switch (form) {
+        return switch (encoding) {
             case JSON -> json(body, body.length);
             case BINARY -> json(body, head);
             case GRPC -> grpc();
@@ -80,9 +80,9 @@ record ServerResponse(RequestEncoding form, int head, byte[] body) {
     @Override
     public String toString() {
         try {
-            return form + " " + Arrays.toString(floats());
+            return encoding + " " + Arrays.toString(floats());
         } catch (IOException e) {
-            return form + ": " + e.getMessage();
+            return encoding + ": " + e.getMessage();
         }
     }
 }

@@ -326,7 +326,8 @@ final class FrameHandler implements FrameSink {
         } else if (increment == 0) {
             session.streamError(stream, Http2Error.PROTOCOL_ERROR, "WINDOW_UPDATE with an increment of 0");
         } else if (!session.sender().peerWindow(stream, increment)) {
-            session.streamError(stream, Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes a stream's window too large");
+            session.streamError(
+                    stream, Http2Error.FLOW_CONTROL_ERROR, "WINDOW_UPDATE makes a stream's window too large");
         }
     }
 

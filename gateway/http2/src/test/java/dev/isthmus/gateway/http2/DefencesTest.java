@@ -79,7 +79,7 @@ class DefencesTest {
         "6, 0, 0, 00000000000000, 6", // 6.7 PING of 7 bytes
         "7, 0, 1, 0000000000000000, 1", // 6.8 GOAWAY on a stream
         "7, 0, 0, 00000000000000, 6", // 6.8 GOAWAY of 7 bytes
-        "8, 0, 0, 00000000, 1", // 6.9 WINDOW_UPDATE by 0
+        "8, 0, 0, 00000000, 1", // 6.9 WINDOW_UPDATE with increment 0
         "8, 0, 0, 000000, 6", // 6.9 WINDOW_UPDATE of 3 bytes
         "8, 0, 0, 7fffffff, 3", // 6.9.1 the connection's window beyond 2^31 - 1
         "8, 0, 3, 00000001, 1", // 5.1 WINDOW_UPDATE on an idle stream
@@ -478,7 +478,7 @@ class DefencesTest {
     @CsvSource({
         "1, 4, 838684, 1", // HEADERS without END_STREAM
         "1, 5, 838684, 1", // pseudo-header fields in trailers
-        "8, 0, 00000000, 1", // WINDOW_UPDATE by 0
+        "8, 0, 00000000, 1", // WINDOW_UPDATE with increment 0
         "8, 0, 7fffffff, 3", // a window beyond 2^31 - 1
     })
     void answerBeforeTheEndOfTheRequest_isFollowedByAnError(int type, int flags, String payload, int code) {

@@ -64,7 +64,7 @@ final class NetworkComparison {
             try (Crowd mine = new Crowd(gateway, encoding, testCase, clients)) {
                 rounds.run(() -> here.add(mine.group()));
             }
-            table.told(measure, text(here), "", "", "");
+            table.row(measure, text(here), "", "", "");
             return;
         }
         try (Crowd mine = new Crowd(gateway, encoding, testCase, clients);

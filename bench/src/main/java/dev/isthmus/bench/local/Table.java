@@ -29,7 +29,7 @@ final class Table {
     }
 
     /** A row without a goal. */
-    void told(String... cells) {
+    void row(String... cells) {
         print("", cells);
     }
 

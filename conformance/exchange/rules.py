@@ -1,7 +1,8 @@
-"""What may differ between a server's recorded answer and the gateway's: the named normalisations.
+"""The allowed differences between a server's recorded response and the gateway's: the named normalisations.
 
-A rule covers a difference only in the cases that it lists, and only in the form that its test describes. A listed case
-that did not need its rule is reported, so that the table cannot rot. Rn are the protocol rules, "docs" is docs/reference/protocol.md.
+A rule covers a difference only in the cases that it lists, and only in the form that its predicate accepts. A listed case
+that did not need its rule is reported, so that the table stays up to date. Rn are the protocol rules, "docs" is
+docs/reference/protocol.md.
 """
 import re
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Rule:
 
 
 def refusal(id, why, message, modes=("straight", "cross"), **cases):
-    """We refuse before the server sees it: 400 / INVALID_ARGUMENT, for the reason that the message names."""
+    """The gateway refuses the request itself: 400 / INVALID_ARGUMENT, with the reason in the message."""
     pattern = re.compile(message)
     return Rule(id, why, lambda x, d: forms.refused(x, pattern), {k.replace("_", " "): v for k, v in cases.items()}, modes)
 

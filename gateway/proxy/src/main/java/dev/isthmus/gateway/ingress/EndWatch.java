@@ -4,14 +4,14 @@ import io.netty.channel.ChannelHandlerContext;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Notices that a client has gone whose next requests wait behind one that is not answered. The end of its connection is
- * behind what it sent, and the socket is not read meanwhile: so every second a little more is read, up to a bound.
+ * Detects that a client has disconnected while its pipelined requests wait for a response. The end of the connection
+ * comes after the bytes already sent, and reading is paused: so a little more is read every second, up to a bound.
  */
 final class EndWatch {
-    /** Nothing more is read where as many bytes wait. */
-    static final int MOST = 256 << 10;
+    /** Reading stops when this many bytes are buffered. */
+    static final int MAX_BUFFERED = 256 << 10;
 
-    private static final long MILLIS = 1_000;
+    private static final long INTERVAL_MILLIS = 1_000;
 
     private final PausingDecoder decoder;
     private boolean scheduled;
@@ -20,18 +20,18 @@ final class EndWatch {
         this.decoder = decoder;
     }
 
-    /** Something was read. */
+    /** Schedules the next check after a read. */
     void readComplete(ChannelHandlerContext ctx) {
-        if (decoder.waits() && !scheduled && decoder.undecoded() < MOST) {
+        if (decoder.waits() && !scheduled && decoder.undecoded() < MAX_BUFFERED) {
             scheduled = true;
-            ctx.executor().schedule(() -> look(ctx), MILLIS, TimeUnit.MILLISECONDS);
+            ctx.executor().schedule(() -> check(ctx), INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    private void look(ChannelHandlerContext ctx) {
+    private void check(ChannelHandlerContext ctx) {
         scheduled = false;
         if (ctx.channel().isActive() && decoder.waits()) {
-            // Its completion comes back here, where there was anything.
+            // Its completion calls readComplete again if there was anything.
             ctx.read();
         }
     }

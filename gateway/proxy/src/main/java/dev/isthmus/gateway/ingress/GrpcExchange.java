@@ -26,7 +26,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** One gRPC call on one HTTP/2 stream: unary, or a stream of requests and answers. */
+/** One gRPC call on one HTTP/2 stream: unary or bidirectional streaming. */
 final class GrpcExchange implements Http2Exchange, Reply {
     private final Http2Stream stream;
     private final Channel channel;
@@ -38,16 +38,16 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private @Nullable RequestSink sink;
     private Map<String, String> returned = Map.of();
     private int withheld;
-    /** Messages of a stream that have no answer yet, as far as each has one. */
-    private int unanswered;
+    /** Requests of a stream without a response yet, assuming one response each. */
+    private int pendingRequests;
 
     private boolean headersSent;
     private boolean ended;
 
     /**
-     * What is known once the headers are read.
+     * The state of a call whose headers were accepted.
      *
-     * @param said what they say
+     * @param said the values of the headers
      */
     private record OpenedCall(
             Http2Head head,
@@ -67,7 +67,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** @param calls takes the call, or the refusal of the request */
+    /** @param calls receives the call, or the rejection of the request */
     GrpcExchange(Http2Stream stream, Channel channel, IngressSettings settings, CallContext context, Service calls) {
         this.stream = stream;
         this.channel = channel;
@@ -81,14 +81,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
             GrpcRequestHead said = head.call();
-            StreamMessageForm asked = said.form();
+            StreamMessageForm requestedForm = said.form();
             GrpcDeframer deframer =
                     new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
             OpenedCall call = new OpenedCall(
                     head,
                     said,
                     said.deadline(),
-                    asked == null ? settings.streamForm() : asked,
+                    requestedForm == null ? settings.streamForm() : requestedForm,
                     deframer,
                     new UnaryRequest(deframer, said.method().inference(), channel.alloc()));
             opened = call;
@@ -105,7 +105,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 new Call(operation, call.deadline(), call.head().forwarded(settings.forwarded()), context), this);
     }
 
-    /** Refuses the request before it is a call. */
+    /** Rejects the request before it becomes a call. */
     void reject(OipException refusal) {
         calls.reject(context, refusal, this);
     }
@@ -136,13 +136,13 @@ final class GrpcExchange implements Http2Exchange, Reply {
         RequestSink to = sink;
         ByteBuf message = to == null ? null : call.deframer().next();
         while (to != null && message != null) {
-            unanswered++;
+            pendingRequests++;
             to.data(message);
             message = ended ? null : call.deframer().next();
         }
     }
 
-    /** A message is dispatched when it is complete; a large one when its head is. */
+    /** Dispatches a message when it is complete; a large one when its head is. */
     private void unary(OpenedCall call) {
         call.request().read();
         RequestSink to = sink;
@@ -173,7 +173,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         if (call.stream()) {
             boolean half = call.deframer().partial();
-            return half ? PeerWait.BODY : unanswered > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
+            return half ? PeerWait.BODY : pendingRequests > 0 ? PeerWait.NOTHING : PeerWait.ANYTHING;
         }
         return stream.bodyBegan() ? PeerWait.BODY : PeerWait.ANYTHING;
     }
@@ -206,7 +206,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         RequestSink to = sink;
         if (call.deframer().partial() || (!call.stream() && !call.request().complete())) {
-            stop(new OipException(ErrorCode.INTERNAL, "gRPC: the call ended before its message was complete"));
+            stop(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
         } else if (to != null) {
             to.end();
         } else {
@@ -248,7 +248,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** The call cannot go on: ends what is under way for it and answers. */
+    /** Fails the call: cancels what is in flight and responds. */
     private void stop(OipException failure) {
         if (ended) {
             return;
@@ -290,14 +290,14 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     @Override
-    public void message(ReplyMessage answer) {
+    public void message(ReplyMessage message) {
         OpenedCall call = opened;
         if (ended || call == null) {
-            answer.release();
+            message.release();
             return;
         }
-        unanswered = Math.max(0, unanswered - 1);
-        if (answer instanceof ReplyMessage.StreamError error) {
+        pendingRequests = Math.max(0, pendingRequests - 1);
+        if (message instanceof ReplyMessage.StreamError error) {
             if (call.form() == StreamMessageForm.OIP || call.said().statusOfErrors()) {
                 stop(error.failure());
             } else {
@@ -305,19 +305,19 @@ final class GrpcExchange implements Http2Exchange, Reply {
             }
             return;
         }
-        if (answer instanceof ReplyMessage.Part part) {
-            pass(call, part);
+        if (message instanceof ReplyMessage.Part part) {
+            forward(call, part);
             return;
         }
-        ByteBuf message = GrpcResponses.encode(answer);
+        ByteBuf encoded = GrpcResponses.encode(message);
         send(
                 call,
                 call.stream() && call.form() == StreamMessageForm.TRITON
-                        ? StreamEnvelope.wrap(channel.alloc(), message)
-                        : message);
+                        ? StreamEnvelope.wrap(channel.alloc(), encoded)
+                        : encoded);
     }
 
-    /** Takes the message. */
+    /** Sends the message (taken). */
     private void send(OpenedCall call, ByteBuf message) {
         boolean small = message.readableBytes() <= ContentCoding.MOST_COMPRESSED;
         ContentCoding coding = small ? call.coding() : null;
@@ -325,7 +325,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         write(call, out);
     }
 
-    /** Takes the bytes. A call for whose answer there is no memory fails. */
+    /** Writes the bytes (taken). Fails the call if there is no memory for them. */
     private void write(OpenedCall call, ByteBuf out) {
         try {
             memory.answer(stream.queued() + out.readableBytes());
@@ -346,8 +346,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
     }
 
-    /** Takes the part. */
-    private void pass(OpenedCall call, ReplyMessage.Part part) {
+    /** Forwards the part (taken). */
+    private void forward(OpenedCall call, ReplyMessage.Part part) {
         ByteBuf bytes = part.bytes();
         write(call, headersSent ? bytes : MessagePrefix.before(bytes, part.length(), channel.alloc()));
     }
@@ -359,7 +359,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         return channel.alloc().compositeBuffer(2).addComponents(true, prefix, packed);
     }
 
-    /** What the upstream says beside its messages: in the headers as far as it is known by then, else in the trailers. */
+    /** The upstream's headers: sent in the response headers if received by then, else in the trailers. */
     private Map<String, String> takeReturned() {
         Map<String, String> taken = returned;
         returned = Map.of();
@@ -373,7 +373,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             return;
         }
         if (!headersSent && !call.stream()) {
-            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's answer has no message"));
+            fail(new OipException(ErrorCode.BAD_UPSTREAM_ANSWER, "the upstream's response has no message"));
             return;
         }
         ended = true;

@@ -4,11 +4,11 @@ import io.netty.handler.codec.http2.Http2Headers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The last heads of one connection. A client sends the same fields again and again, which the connection then gives as the
- * same object: nothing is read out of them twice.
+ * The last heads of one connection. The connection returns the same object for a repeated field block, so its values
+ * are parsed once.
  */
 final class Http2HeadCache {
-    /** A client asks little else than this many things in turn. */
+    /** Few clients alternate between more than this many distinct requests. */
     private static final int KEPT = 4;
 
     private final @Nullable Http2Head[] kept = new Http2Head[KEPT];

@@ -40,7 +40,7 @@ final class Http2RestExchange implements Http2Exchange, ResponseWriter {
         exchange.open(head, channel);
     }
 
-    /** Refuses the request before it is a call. */
+    /** Rejects the request before it becomes a call. */
     void reject(OipException refusal) {
         exchange.reject(refusal);
     }

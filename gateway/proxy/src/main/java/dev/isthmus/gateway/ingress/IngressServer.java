@@ -22,7 +22,7 @@ public final class IngressServer implements AutoCloseable {
      * Binds and accepts. Blocks until the port is bound.
      *
      * @param allocator of the connections' buffers
-     * @throws Exception when the port cannot be bound
+     * @throws Exception if the port cannot be bound
      */
     public static IngressServer listen(
             Transport transport,
@@ -49,7 +49,7 @@ public final class IngressServer implements AutoCloseable {
         return (InetSocketAddress) channel.localAddress();
     }
 
-    /** Accepts no more; connections go on. */
+    /** Stops accepting; open connections stay. */
     @Override
     public void close() {
         channel.close().syncUninterruptibly();

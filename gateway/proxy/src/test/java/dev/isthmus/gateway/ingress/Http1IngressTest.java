@@ -163,7 +163,7 @@ class Http1IngressTest {
         Ingress.Response response = client.post(INFER, "x".repeat(MAX_BODY + 1)).read();
         assertThat(response.status()).isEqualTo(413);
         assertThat(response.body())
-                .isEqualTo("{\"error\":\"request body: at most 1000 bytes are taken, got 1001 bytes\"}");
+                .isEqualTo("{\"error\":\"request body: at most 1000 bytes are accepted, got 1001 bytes\"}");
         assertThat(client.post(INFER, "next").read().body()).isEqualTo("next");
     }
 

@@ -40,7 +40,7 @@ class AllocationProbeTest {
         allocator.exhausted = true;
         assertThat(check.failure()).isNull();
         assertThat(check.failure()).isNull();
-        assertThat(check.failure()).isEqualTo("no memory outside the heap is left: none is left");
+        assertThat(check.failure()).isEqualTo("direct memory is exhausted: none is left");
         allocator.exhausted = false;
         assertThat(check.failure()).isNull();
     }

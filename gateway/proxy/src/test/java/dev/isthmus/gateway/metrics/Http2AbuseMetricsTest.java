@@ -45,7 +45,7 @@ class Http2AbuseMetricsTest {
         now += 1_000_000_000L;
         listener.abused(peer, AbuseRule.HEADER_BLOCK, "much");
         assertThat(told.list).hasSize(101);
-        assertThat(told.list.getLast().getFormattedMessage()).endsWith("much (150 such lines were left out before)");
+        assertThat(told.list.getLast().getFormattedMessage()).endsWith("much (150 similar lines were suppressed)");
         assertThat(registry.get("isthmus.http2.abuse").counter().count()).isEqualTo(251);
     }
 }

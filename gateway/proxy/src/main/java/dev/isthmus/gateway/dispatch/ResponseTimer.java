@@ -2,7 +2,7 @@ package dev.isthmus.gateway.dispatch;
 
 import java.util.function.LongSupplier;
 
-/** How long a target takes to answer: until the answer is there, or begins to be passed on. */
+/** Measures a target's response time: until the response is complete, or starts to be forwarded. */
 final class ResponseTimer {
     private static final long NOT_YET = -1;
 
@@ -15,14 +15,14 @@ final class ResponseTimer {
         this.nanoTime = nanoTime;
     }
 
-    /** The request goes out. */
+    /** The request is sent. */
     void sending() {
         sentAt = nanoTime.getAsLong();
         nanos = NOT_YET;
         running = true;
     }
 
-    /** The answer comes; only the first time since the request went out counts. */
+    /** The response is received; only the first call since the request was sent counts. */
     void answered() {
         if (running) {
             running = false;
@@ -30,7 +30,7 @@ final class ResponseTimer {
         }
     }
 
-    /** Whether the answer has come since the request went out. */
+    /** Whether the response has been received since the request was sent. */
     boolean known() {
         return nanos >= 0;
     }

@@ -41,7 +41,7 @@ final class AdmissionControl implements Service {
         }
         boolean stream = call.operation() instanceof Operation.InferStream;
         AdmittedReply admitted = new AdmittedReply(admission, stream, call.memory(), reply);
-        return admitted.around(next.open(call, admitted));
+        return admitted.wrap(next.open(call, admitted));
     }
 
     private static boolean needsPermit(Operation operation) {
@@ -77,7 +77,7 @@ final class AdmissionControl implements Service {
         }
 
         /** Wraps the call's request, which was opened with this as its reply. */
-        RequestSink around(RequestSink opened) {
+        RequestSink wrap(RequestSink opened) {
             request = opened;
             return new AdmittedSink(opened);
         }

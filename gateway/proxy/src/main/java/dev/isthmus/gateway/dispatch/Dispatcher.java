@@ -108,10 +108,10 @@ final class Dispatcher implements Service {
 
     private RequestSink generate(Call call, Operation.Generate generate, Route route, Reply reply) {
         RouteCall routed = new RouteCall(call, route, generate.model(), policies);
-        TargetSelection pick = routed.pick(new RequestAttributes(call.client(), Map.of(), ""));
-        Target target = pick.target();
+        TargetSelection selection = routed.pick(new RequestAttributes(call.client(), Map.of(), ""));
+        Target target = selection.target();
         Operation.Generate forTarget = new Operation.Generate(target.model(), generate.stream());
-        Call withAffinity = call.withAffinity(pick.affinity());
+        Call withAffinity = call.withAffinity(selection.affinity());
         return new PassThroughBody(call.allocator(), JsonCheck.passed(rules.limits()), reply, body -> {
             routed.received(body.readableBytes());
             try {

@@ -84,16 +84,16 @@ final class InferCall implements Reply {
     @Nullable
     RequestUpload pass(TargetSelection selection, StreamedRequest streamed) {
         Target target = selection.target();
-        StreamedRequest.StreamedMessage begun = streamed.start(target.upstream().peer(), target.model());
-        if (begun == null) {
+        StreamedRequest.StreamedMessage started = streamed.start(target.upstream().peer(), target.model());
+        if (started == null) {
             return null;
         }
         applyAffinity(selection);
-        form = begun.form();
+        form = started.form();
         routed.sending();
         RequestUpload upload = new RequestUpload(streamed, this);
         inFlight = upload;
-        upload.open(call, target, begun.length());
+        upload.open(call, target, started.length());
         return upload;
     }
 
@@ -125,14 +125,14 @@ final class InferCall implements Reply {
             Subscription started = infer.stream()
                     ? upstream.inferEvents(call, target.model(), prepared.message(), this)
                     : upstream.infer(call, target.model(), prepared.message(), this);
-            started(started, first);
+            inferStarted(started, first);
         } catch (RuntimeException | OutOfMemoryError e) {
             fail(failure(e));
         }
     }
 
     /** The request was sent; before this it may have completed, or failed over to the fallback. */
-    private void started(Subscription started, boolean first) {
+    private void inferStarted(Subscription started, boolean first) {
         if (callEnded) {
             releaseIfUnused();
         } else if (!first) {
@@ -239,7 +239,7 @@ final class InferCall implements Reply {
             return;
         }
         if (!callEnded && message instanceof ReplyMessage.Part part) {
-            begun();
+            responseStarted();
             routed.answering();
             part(part);
             return;
@@ -249,13 +249,13 @@ final class InferCall implements Reply {
             return;
         }
         routed.answered(inference.message());
-        begun();
+        responseStarted();
         try {
             if (infer.stream() || !Transcoder.writesText(inference.message(), form)) {
-                InferMessage answered =
+                InferMessage response =
                         transcoder.response(call.allocator(), inference.message(), form, call.memory()::source);
                 call.memory().source(0);
-                client.message(new ReplyMessage.Inference(answered));
+                client.message(new ReplyMessage.Inference(response));
             } else {
                 respond(transcoder.text(call.allocator(), inference.message(), form, call.memory()::source));
             }
@@ -310,7 +310,7 @@ final class InferCall implements Reply {
     }
 
     /** The response has started: neither the request nor the fallback is needed any more. */
-    private void begun() {
+    private void responseStarted() {
         fallback = null;
         releaseIfUnused();
     }

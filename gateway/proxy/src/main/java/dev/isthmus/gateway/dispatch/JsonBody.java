@@ -176,10 +176,10 @@ final class JsonBody implements RequestBody {
             if (peer.wire() != Wire.PROTOBUF) {
                 return null;
             }
-            RestParts begun = transcoder.parts(allocator, head.request().withModel(model), text.inParts(), peer);
-            message = begun;
+            RestParts started = transcoder.parts(allocator, head.request().withModel(model), text.inParts(), peer);
+            message = started;
             return new StreamedMessage(
-                    begun.length(), form(head, model, head.outputForms().with(nonFinite), false));
+                    started.length(), form(head, model, head.outputForms().with(nonFinite), false));
         }
 
         @Override

@@ -15,7 +15,7 @@ final class JsonResponseWriter {
     /** A client that consumes a part at once calls back before the part's write has returned. */
     private boolean writing;
 
-    private boolean written;
+    private boolean finished;
 
     /** @param text taken */
     JsonResponseWriter(JsonResponseText text, MemoryBudget.MemoryReservation memory, Reply client) {
@@ -40,7 +40,7 @@ final class JsonResponseWriter {
             return;
         }
         writing = true;
-        while (!written && client.isReady()) {
+        while (!finished && client.isReady()) {
             ByteBuf part = text.next();
             if (part == null) {
                 release();
@@ -53,13 +53,13 @@ final class JsonResponseWriter {
 
     /** Whether all of it was written. */
     boolean written() {
-        return written;
+        return finished;
     }
 
     /** Releases everything. Idempotent. */
     void release() {
-        if (!written) {
-            written = true;
+        if (!finished) {
+            finished = true;
             text.release();
             memory.source(0);
         }

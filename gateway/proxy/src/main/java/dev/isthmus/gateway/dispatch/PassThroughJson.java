@@ -24,7 +24,7 @@ final class PassThroughJson {
     private final MemoryBudget.MemoryReservation memory;
     private final boolean holds;
     private long jsonLength;
-    private boolean begun;
+    private boolean started;
     private @Nullable ByteBuf held;
 
     /**
@@ -66,11 +66,11 @@ final class PassThroughJson {
             held = held == null ? part.bytes() : SmallParts.join(allocator, held, part.bytes());
             return null;
         }
-        if (!begun && reader.complete() && reader.binarySize() == 0) {
+        if (!started && reader.complete() && reader.binarySize() == 0) {
             // KServe sends the length of its JSON even if no binary data follows.
             jsonLength = RestBody.ALL_JSON;
         }
-        begun = true;
+        started = true;
         ByteBuf before = held;
         held = null;
         ByteBuf bytes =

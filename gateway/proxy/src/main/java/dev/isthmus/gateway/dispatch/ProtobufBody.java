@@ -153,7 +153,7 @@ final class ProtobufBody implements RequestBody {
     private final class MessagePartsRequest implements StreamedRequest {
         private final RawRequest raw;
         private final BufferCollector gathered = new BufferCollector(allocator);
-        private boolean begun;
+        private boolean headAdded;
         private boolean started;
 
         MessagePartsRequest(RawRequest raw) {
@@ -163,12 +163,12 @@ final class ProtobufBody implements RequestBody {
         /** Adds the part (taken). */
         void add(ByteBuf part) {
             try {
-                raw.check(begun ? part : part.slice(part.readerIndex() + raw.headLength(), beyondHead(part)));
+                raw.check(headAdded ? part : part.slice(part.readerIndex() + raw.headLength(), beyondHead(part)));
             } catch (RuntimeException e) {
                 part.release();
                 throw e;
             }
-            begun = true;
+            headAdded = true;
             gather(part);
         }
 

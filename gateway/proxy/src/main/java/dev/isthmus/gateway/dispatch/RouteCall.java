@@ -78,11 +78,11 @@ final class RouteCall {
     }
 
     TargetSelection pick(RequestAttributes attributes) {
-        TargetSelection pick = route.pick(model, attributes);
-        target = pick.target();
+        TargetSelection selection = route.pick(model, attributes);
+        target = selection.target();
         arm = target.arm();
         call.sentTo(target.upstream().name(), target.model());
-        return pick;
+        return selection;
     }
 
     /** The last part of a request is sent: the time that its client took to send it is not the target's. */

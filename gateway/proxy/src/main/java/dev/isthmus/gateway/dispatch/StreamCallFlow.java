@@ -137,7 +137,7 @@ final class StreamCallFlow implements RequestSink {
     private record StreamTarget(Target target, Object server, String asked) {
         /** The model name to set in responses; null for the server's. */
         @Nullable
-        String answered() {
+        String responseModel() {
             return target.model().name().equals(asked) ? null : asked;
         }
     }
@@ -250,7 +250,7 @@ final class StreamCallFlow implements RequestSink {
                         false,
                         Map.of(),
                         inference.id(),
-                        key.answered());
+                        key.responseModel());
                 client.message(
                         new ReplyMessage.Inference(transcoder.response(call.allocator(), inference.message(), form)));
             } catch (OipException e) {

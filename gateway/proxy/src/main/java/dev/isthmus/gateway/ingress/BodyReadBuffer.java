@@ -40,9 +40,9 @@ final class BodyReadBuffer {
     /** Size of the body being read; 0 for none. */
     private long size;
     /** Bytes of it that have not been passed on. */
-    private long left;
+    private long remaining;
     /** Size of the last body that was received completely. */
-    private int proven;
+    private int completedSize;
 
     BodyReadBuffer(ReadSizes sizes, ReadAheadBudget ahead) {
         this.sizes = sizes;
@@ -60,14 +60,14 @@ final class BodyReadBuffer {
     /** Starts a body whose parts are passed through {@link #place}. */
     void begin(long bodySize) {
         size = bodySize;
-        left = bodySize;
+        remaining = bodySize;
     }
 
     /** Ends reading of large bodies: releases the memory. */
     void end() {
         size = 0;
-        left = 0;
-        proven = 0;
+        remaining = 0;
+        completedSize = 0;
         drop();
     }
 
@@ -75,7 +75,9 @@ final class BodyReadBuffer {
     @Nullable
     ByteBuf space(ByteBufAllocator allocator) {
         ByteBuf to = memory;
-        if (to != null && (filled == to.capacity() || (left > 0 && left == size && size > to.capacity() - filled))) {
+        if (to != null
+                && (filled == to.capacity()
+                        || (remaining > 0 && remaining == size && size > to.capacity() - filled))) {
             // Full, or too small for this body: the head in it has been parsed.
             drop();
             to = null;
@@ -87,27 +89,27 @@ final class BodyReadBuffer {
             return null;
         }
         int available = to.capacity() - filled;
-        int length = left > 0 ? (int) Math.min(left, available) : available;
+        int length = remaining > 0 ? (int) Math.min(remaining, available) : available;
         // The slice shares the memory's reference count, so that the count shows whether anyone else holds the memory.
         return to.slice(filled, length).setIndex(0, 0).retain();
     }
 
     private @Nullable ByteBuf acquire(ByteBufAllocator allocator) {
         int capacity = 0;
-        if (left > 0) {
-            capacity = (int)
-                    Math.min(left, Math.max(Math.max(sizes.unproven(), proven), Math.min(sizes.most(), size - left)));
-        } else if (proven > 0) {
-            capacity = proven + HEAD;
+        if (remaining > 0) {
+            long atLeast = Math.max(sizes.unproven(), completedSize);
+            capacity = (int) Math.min(remaining, Math.max(atLeast, Math.min(sizes.most(), size - remaining)));
+        } else if (completedSize > 0) {
+            capacity = completedSize + HEAD;
         }
         if (capacity == 0 || !ahead.reserve(capacity)) {
             return null;
         }
         try {
-            ByteBuf fresh = allocator.directBuffer(capacity, capacity);
-            memory = fresh;
+            ByteBuf allocated = allocator.directBuffer(capacity, capacity);
+            memory = allocated;
             filled = 0;
-            return fresh;
+            return allocated;
         } catch (OutOfMemoryError none) {
             // No contiguous memory of this size; there may still be enough for one read.
             ahead.release(capacity);
@@ -123,7 +125,7 @@ final class BodyReadBuffer {
 
     /** All read bytes have been decoded. The memory is kept only for the rest of a head or of a body. */
     void readComplete() {
-        if (left == 0 && filled == 0) {
+        if (remaining == 0 && filled == 0) {
             drop();
         }
     }
@@ -136,23 +138,23 @@ final class BodyReadBuffer {
      */
     ByteBuf place(ByteBuf part, ByteBufAllocator allocator) {
         int length = part.readableBytes();
-        if (left == 0 || length == 0) {
+        if (remaining == 0 || length == 0) {
             return part;
         }
         int at = indexOf(part);
-        if (left == size && length <= sizes.copied() && !fits(at)) {
+        if (remaining == size && length <= sizes.copied() && !fits(at)) {
             drop();
             at = copied(part, allocator);
         }
-        left -= length;
+        remaining -= length;
         ByteBuf whole = memory;
         ByteBuf placed = part;
         if (at >= 0 && whole != null) {
             placed = whole.retainedDuplicate().setIndex(at, at + length);
             part.release();
         }
-        if (left == 0) {
-            proven = (int) Math.min(size, sizes.most());
+        if (remaining == 0) {
+            completedSize = (int) Math.min(size, sizes.most());
             drop();
         }
         return placed;

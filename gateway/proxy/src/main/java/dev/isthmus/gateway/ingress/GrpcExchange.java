@@ -47,23 +47,23 @@ final class GrpcExchange implements Http2Exchange, Reply {
     /**
      * The state of a call whose headers were accepted.
      *
-     * @param said the values of the headers
+     * @param requestHead the values of the headers
      */
     private record OpenedCall(
             Http2Head head,
-            GrpcRequestHead said,
+            GrpcRequestHead requestHead,
             long deadline,
             StreamMessageForm form,
             GrpcDeframer deframer,
             UnaryRequest request) {
 
         boolean stream() {
-            return said.method().streams();
+            return requestHead.method().streams();
         }
 
         @Nullable
         ContentCoding coding() {
-            return said.coding();
+            return requestHead.coding();
         }
     }
 
@@ -80,17 +80,17 @@ final class GrpcExchange implements Http2Exchange, Reply {
     void open(Http2Head head) {
         try {
             HopCount.check(head.forwarded(settings.forwarded()), settings.maxHops());
-            GrpcRequestHead said = head.call();
-            StreamMessageForm requestedForm = said.form();
-            GrpcDeframer deframer =
-                    new GrpcDeframer(channel.alloc(), said.method().limits(settings.bodies()), said.coding());
+            GrpcRequestHead requestHead = head.call();
+            StreamMessageForm requestedForm = requestHead.form();
+            GrpcDeframer deframer = new GrpcDeframer(
+                    channel.alloc(), requestHead.method().limits(settings.bodies()), requestHead.coding());
             OpenedCall call = new OpenedCall(
                     head,
-                    said,
-                    said.deadline(),
+                    requestHead,
+                    requestHead.deadline(),
                     requestedForm == null ? settings.streamForm() : requestedForm,
                     deframer,
-                    new UnaryRequest(deframer, said.method().inference(), channel.alloc()));
+                    new UnaryRequest(deframer, requestHead.method().inference(), channel.alloc()));
             opened = call;
             if (call.stream()) {
                 sink = start(call, new Operation.InferStream(call.form() == StreamMessageForm.TRITON));
@@ -128,7 +128,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
                 memory.gathered(call.request().bytes());
             }
         } catch (OipException failure) {
-            stop(failure);
+            failCall(failure);
         }
     }
 
@@ -180,7 +180,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
 
     @Override
     public void timedOut(TimeoutRule rule) {
-        stop(new OipException(
+        failCall(new OipException(
                 ErrorCode.REQUEST_TIMEOUT, settings.connections().timeouts().describe(rule)));
     }
 
@@ -206,7 +206,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         RequestSink to = sink;
         if (call.deframer().partial() || (!call.stream() && !call.request().complete())) {
-            stop(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
+            failCall(new OipException(ErrorCode.INTERNAL, "gRPC: the request ended before its message was complete"));
         } else if (to != null) {
             to.end();
         } else {
@@ -217,7 +217,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     private void dispatch(OpenedCall call, ByteBuf message) {
         Operation operation;
         try {
-            operation = call.said().method().operation(message);
+            operation = call.requestHead().method().operation(message);
         } catch (OipException failure) {
             message.release();
             reject(failure);
@@ -249,7 +249,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
     }
 
     /** Fails the call: cancels what is in flight and responds. */
-    private void stop(OipException failure) {
+    private void failCall(OipException failure) {
         if (ended) {
             return;
         }
@@ -298,8 +298,8 @@ final class GrpcExchange implements Http2Exchange, Reply {
         }
         pendingRequests = Math.max(0, pendingRequests - 1);
         if (message instanceof ReplyMessage.StreamError error) {
-            if (call.form() == StreamMessageForm.OIP || call.said().statusOfErrors()) {
-                stop(error.failure());
+            if (call.form() == StreamMessageForm.OIP || call.requestHead().statusOfErrors()) {
+                failCall(error.failure());
             } else {
                 send(call, StreamEnvelope.error(channel.alloc(), error.failure().message(), error.id()));
             }
@@ -331,7 +331,7 @@ final class GrpcExchange implements Http2Exchange, Reply {
             memory.answer(stream.queued() + out.readableBytes());
         } catch (OipException refused) {
             out.release();
-            stop(refused);
+            failCall(refused);
             return;
         }
         head(call);

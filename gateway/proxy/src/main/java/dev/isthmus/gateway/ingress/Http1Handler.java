@@ -49,7 +49,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private static final String CONTENT_LENGTH = HttpHeaderNames.CONTENT_LENGTH.toString();
 
-    private final ListenerContext entry;
+    private final ListenerContext listener;
     private final BodyReadBuffer bodyBuffer;
     private final Turn turn;
     private final TimedRequestDecoder decoder = new TimedRequestDecoder(this::isReady);
@@ -66,8 +66,8 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
 
     private long discarded;
 
-    Http1Handler(Channel channel, ListenerContext entry, BodyReadBuffer bodyBuffer) {
-        this.entry = entry;
+    Http1Handler(Channel channel, ListenerContext listener, BodyReadBuffer bodyBuffer) {
+        this.listener = listener;
         this.bodyBuffer = bodyBuffer;
         this.turn = new Turn(channel.eventLoop(), () -> resume(channel));
         decoder.setCumulator(BodyReadBuffer::cumulate);
@@ -192,42 +192,42 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
         OipException refusal = Http1Rules.refusal(request);
         // Nothing more of a malformed request is read.
         Http1Head head = refusal == null ? new Http1Head(request) : null;
-        RestExchange started = exchange(ctx, head == null ? HeaderFields.NONE : head);
-        exchange = started;
+        RestExchange opened = exchange(ctx, head == null ? HeaderFields.NONE : head);
+        exchange = opened;
         bodyEnded = false;
         discarded = 0;
         http10 = request.protocolVersion().equals(HttpVersion.HTTP_1_0);
         keepAlive = HttpUtil.isKeepAlive(request) && refusal == null;
         if (head != null) {
-            open(ctx, started, request, head);
+            open(ctx, opened, request, head);
         } else {
             bodyEnded = true;
-            started.reject(Objects.requireNonNull(refusal));
+            opened.reject(Objects.requireNonNull(refusal));
         }
     }
 
     private RestExchange exchange(ChannelHandlerContext ctx, HeaderFields head) {
         return new RestExchange(
                 new Http1ResponseWriter(ctx),
-                entry.settings().get(),
-                entry.context(ClientProtocol.REST, head, ctx.channel()),
-                entry.calls());
+                listener.settings().get(),
+                listener.context(ClientProtocol.REST, head, ctx.channel()),
+                listener.calls());
     }
 
-    private void open(ChannelHandlerContext ctx, RestExchange started, HttpRequest request, RequestHead head) {
+    private void open(ChannelHandlerContext ctx, RestExchange opened, HttpRequest request, RequestHead head) {
         long length = head.contentLength();
         boolean persistent = keepAlive;
         boolean expectsContinue = HttpUtil.is100ContinueExpected(request);
         // A client that got its response does not send its body: there is nothing to discard, and if it sent the body
         // anyway, the start of the next request could not be found.
         keepAlive = persistent && !expectsContinue;
-        started.open(head, ctx.channel());
-        if (!started.answered() && bodyBuffer.worth(head, length) && started.inOnePiece()) {
+        opened.open(head, ctx.channel());
+        if (!opened.answered() && bodyBuffer.worth(head, length) && opened.inOnePiece()) {
             bodyBuffer.begin(length);
         } else {
             bodyBuffer.end();
         }
-        if (expectsContinue && !started.answered()) {
+        if (expectsContinue && !opened.answered()) {
             keepAlive = persistent;
             ctx.writeAndFlush(new DefaultFullHttpResponse(
                     HttpVersion.HTTP_1_1, HttpResponseStatus.CONTINUE, Unpooled.EMPTY_BUFFER));
@@ -263,7 +263,7 @@ final class Http1Handler extends ChannelInboundHandlerAdapter {
             bodyEnded = true;
             current.end();
         } else if (current.answered()
-                && discarded > entry.settings().get().bodies().maxBytes()) {
+                && discarded > listener.settings().get().bodies().maxBytes()) {
             closeAfter(ctx, ctx.writeAndFlush(Unpooled.EMPTY_BUFFER));
         }
     }

@@ -51,24 +51,24 @@ final class Http2Head extends RequestHead {
      * @throws dev.isthmus.oip.OipException if the request cannot be served
      */
     GrpcRequestHead call() {
-        GrpcRequestHead known = call;
-        if (known == null) {
+        GrpcRequestHead cached = call;
+        if (cached == null) {
             requireOneAuthority();
-            known = GrpcRequestHead.of(this);
-            call = known;
+            cached = GrpcRequestHead.of(this);
+            call = cached;
         }
-        return known;
+        return cached;
     }
 
     @Override
     PathRoute route() {
-        PathRoute known = route;
-        if (known == null) {
+        PathRoute cached = route;
+        if (cached == null) {
             requireOneAuthority();
-            known = super.route();
-            route = known;
+            cached = super.route();
+            route = cached;
         }
-        return known;
+        return cached;
     }
 
     /** A Host field that differs from {@code :authority} would be ambiguous (RFC 9113, 8.3.1). */

@@ -9,20 +9,20 @@ import org.jspecify.annotations.Nullable;
  */
 final class Http2HeadCache {
     /** Few clients alternate between more than this many distinct requests. */
-    private static final int KEPT = 4;
+    private static final int MAX_CACHED = 4;
 
-    private final @Nullable Http2Head[] kept = new Http2Head[KEPT];
+    private final @Nullable Http2Head[] cached = new Http2Head[MAX_CACHED];
     private int next;
 
     Http2Head of(Http2Headers headers) {
-        for (Http2Head each : kept) {
+        for (Http2Head each : cached) {
             if (each != null && each.of(headers)) {
                 return each;
             }
         }
         Http2Head head = new Http2Head(headers);
-        kept[next] = head;
-        next = (next + 1) % KEPT;
+        cached[next] = head;
+        next = (next + 1) % MAX_CACHED;
         return head;
     }
 }

@@ -33,28 +33,28 @@ final class Http2Ingress {
     private static final Duration SOON = Duration.ofSeconds(1);
 
     private final Channel channel;
-    private final ListenerContext entry;
+    private final ListenerContext listener;
     private final Http2HeadCache heads = new Http2HeadCache();
     /** Requests that have not ended. */
     private int unended;
 
-    private Http2Ingress(Channel channel, ListenerContext entry) {
+    private Http2Ingress(Channel channel, ListenerContext listener) {
         this.channel = channel;
-        this.entry = entry;
+        this.listener = listener;
     }
 
     private void requestBegins() {
         unended++;
-        entry.connections().requestBegins();
+        listener.connections().requestBegins();
     }
 
     private void requestEnds() {
         unended--;
-        entry.connections().requestEnds();
+        listener.connections().requestEnds();
     }
 
     private @Nullable OipException refusal(Http2Stream stream, Http2Head head, IngressSettings settings) {
-        if (entry.connections().tooManyUnended(unended, settings.connections())) {
+        if (listener.connections().tooManyUnended(unended, settings.connections())) {
             return OipException.refused(
                     ErrorCode.UNAVAILABLE,
                     "too many incomplete requests (limit " + settings.connections().mostUnended()
@@ -65,9 +65,9 @@ final class Http2Ingress {
     }
 
     /** Creates the handler of a connection. */
-    static Http2Connection connection(Channel channel, ListenerContext entry) {
-        Http2Ingress ingress = new Http2Ingress(channel, entry);
-        IngressSettings settings = entry.settings().get();
+    static Http2Connection connection(Channel channel, ListenerContext listener) {
+        Http2Ingress ingress = new Http2Ingress(channel, listener);
+        IngressSettings settings = listener.settings().get();
         Http2Options options = new Http2Options(
                 STREAM_WINDOW,
                 CONNECTION_WINDOW,
@@ -93,11 +93,11 @@ final class Http2Ingress {
 
     private Http2Exchange begin(Http2Stream stream, Http2Headers headers) {
         Http2Head head = stream.headTooLarge() ? new Http2Head(headers) : heads.of(headers);
-        IngressSettings settings = entry.settings().get();
+        IngressSettings settings = listener.settings().get();
         OipException refusal = refusal(stream, head, settings);
         if (head.grpc()) {
-            CallContext context = entry.context(ClientProtocol.GRPC, head, channel);
-            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, entry.calls());
+            CallContext context = listener.context(ClientProtocol.GRPC, head, channel);
+            GrpcExchange exchange = new GrpcExchange(stream, channel, settings, context, listener.calls());
             if (refusal == null) {
                 exchange.open(head);
             } else {
@@ -105,8 +105,8 @@ final class Http2Ingress {
             }
             return exchange;
         }
-        CallContext context = entry.context(ClientProtocol.REST, head, channel);
-        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, entry.calls());
+        CallContext context = listener.context(ClientProtocol.REST, head, channel);
+        Http2RestExchange exchange = new Http2RestExchange(stream, channel, settings, context, listener.calls());
         if (refusal == null) {
             exchange.open(head);
         } else {

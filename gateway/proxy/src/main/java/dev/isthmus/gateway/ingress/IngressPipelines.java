@@ -20,30 +20,30 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
     /** Read-ahead limit of all connections of a listener, in bytes. */
     private static final long MAX_READ_AHEAD = 64L << 20;
 
-    private final ListenerContext entry;
+    private final ListenerContext listener;
     private final ReadAheadBudget ahead = new ReadAheadBudget(MAX_READ_AHEAD);
 
-    IngressPipelines(ListenerContext entry) {
-        this.entry = entry;
+    IngressPipelines(ListenerContext listener) {
+        this.listener = listener;
     }
 
     @Override
     protected void initChannel(Channel channel) {
-        ConnectionPolicy policy = entry.settings().get().connections();
+        ConnectionPolicy policy = listener.settings().get().connections();
         if (!accepted(channel, policy)) {
             return;
         }
         BodyReadBuffer bodyBuffer = new BodyReadBuffer(BodyReadBuffer.ReadSizes.DEFAULT, ahead);
         channel.config().setRecvByteBufAllocator(new BodyReadAllocator(READS, bodyBuffer));
-        ConnectionTimer timer = new ConnectionTimer(policy, entry.connections());
+        ConnectionTimer timer = new ConnectionTimer(policy, listener.connections());
         channel.pipeline().addLast(timer).addLast(new ProtocolDetector(this, timer, bodyBuffer));
     }
 
     /** Accepts a connection, or closes it if it exceeds a limit. */
     private boolean accepted(Channel channel, ConnectionPolicy policy) {
         SocketAddress peer = channel.remoteAddress();
-        OpenConnections.ConnectionLimit exceeded = entry.connections().enter(peer, policy);
-        channel.closeFuture().addListener(closed -> entry.connections().leave(peer));
+        OpenConnections.ConnectionLimit exceeded = listener.connections().enter(peer, policy);
+        channel.closeFuture().addListener(closed -> listener.connections().leave(peer));
         if (exceeded != null) {
             policy.events().refused(exceeded);
             channel.close();
@@ -57,13 +57,13 @@ final class IngressPipelines extends ChannelInitializer<Channel> {
 
     /** Sets up HTTP/1.1; the connection reads as {@code bodyBuffer} requests. */
     void http1(ChannelPipeline pipeline, ConnectionTimer timer, BodyReadBuffer bodyBuffer) {
-        Http1Handler handler = new Http1Handler(pipeline.channel(), entry, bodyBuffer);
+        Http1Handler handler = new Http1Handler(pipeline.channel(), listener, bodyBuffer);
         pipeline.addLast(handler.decoder(), new HttpResponseEncoder(), handler);
         timer.watch(new Http1Timers(handler.decoder(), handler, pipeline.context(handler)));
     }
 
     void http2(ChannelPipeline pipeline, ConnectionTimer timer) {
-        Http2Connection connection = Http2Ingress.connection(pipeline.channel(), entry);
+        Http2Connection connection = Http2Ingress.connection(pipeline.channel(), listener);
         pipeline.addLast(connection);
         timer.watch(connection::checkTime);
     }

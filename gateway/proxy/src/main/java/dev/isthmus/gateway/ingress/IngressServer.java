@@ -29,7 +29,7 @@ public final class IngressServer implements AutoCloseable {
             EventLoopGroup loops,
             ByteBufAllocator allocator,
             InetSocketAddress address,
-            ListenerContext entry)
+            ListenerContext listener)
             throws Exception {
         Channel channel = new ServerBootstrap()
                 .group(loops)
@@ -38,7 +38,7 @@ public final class IngressServer implements AutoCloseable {
                 .option(ChannelOption.SO_REUSEADDR, true)
                 .childOption(ChannelOption.TCP_NODELAY, true)
                 .childOption(ChannelOption.ALLOCATOR, allocator)
-                .childHandler(new IngressPipelines(entry))
+                .childHandler(new IngressPipelines(listener))
                 .bind(address)
                 .sync()
                 .channel();

@@ -41,7 +41,7 @@ final class RestExchange implements Reply {
     private Map<String, String> returned = Map.of();
     private long bodyBytes;
     private boolean headOnly;
-    private boolean begun;
+    private boolean headWritten;
     private boolean forwarding;
     private boolean answered;
     /** The request's body is complete. */
@@ -283,7 +283,7 @@ final class RestExchange implements Reply {
 
     @Override
     public void headers(Map<String, String> headers) {
-        if (!answered && !begun && !headers.isEmpty()) {
+        if (!answered && !headWritten && !headers.isEmpty()) {
             returned = returned.isEmpty() ? new LinkedHashMap<>() : returned;
             returned.putAll(headers);
         }
@@ -340,7 +340,7 @@ final class RestExchange implements Reply {
                 part(events.content());
             }
             case ReplyMessage.StreamError error -> {
-                if (begun) {
+                if (headWritten) {
                     writer.part(errorEvent(request, error.failure()));
                 } else {
                     cancelWith(error.failure());
@@ -356,8 +356,8 @@ final class RestExchange implements Reply {
     }
 
     private void begin(RestResponse head) {
-        if (!begun) {
-            begun = true;
+        if (!headWritten) {
+            headWritten = true;
             writer.begin(head.with(returned));
         }
     }
@@ -411,7 +411,7 @@ final class RestExchange implements Reply {
         if (forwarding) {
             writer.abort();
             memory.giveBack();
-        } else if (begun && request != null) {
+        } else if (headWritten && request != null) {
             writer.part(errorEvent(request, failure));
             writer.endBody();
         } else {

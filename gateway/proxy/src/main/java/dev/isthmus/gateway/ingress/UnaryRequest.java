@@ -85,17 +85,17 @@ final class UnaryRequest {
     /** The operation of a message that can be passed on in parts, once its head is complete; null before that. */
     @Nullable
     Operation early() {
-        ByteBuf begun = received;
+        ByteBuf partial = received;
         HeadEnd end = head;
-        if (length < 0 || complete || begun == null || end == null) {
+        if (length < 0 || complete || partial == null || end == null) {
             return null;
         }
-        int headLength = end.in(begun);
+        int headLength = end.in(partial);
         if (headLength == HeadEnd.NOT_YET) {
             return null;
         }
         head = null;
-        return headLength == HeadEnd.NONE ? null : operation(begun.slice(begun.readerIndex(), headLength));
+        return headLength == HeadEnd.NONE ? null : operation(partial.slice(partial.readerIndex(), headLength));
     }
 
     private @Nullable Operation operation(ByteBuf wholeHead) {

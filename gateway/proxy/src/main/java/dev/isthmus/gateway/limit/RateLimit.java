@@ -89,12 +89,12 @@ final class RateLimit implements AutoCloseable {
     }
 
     private OipException refused(String limit, String what, long nanos) {
-        String whose = rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
+        String scope = rate.header() == null ? "" : " for each value of header '" + rate.header() + "'";
         Duration wait = Duration.ofNanos(nanos);
         long seconds = Math.max(1, wait.plusMillis(999).toSeconds());
         return OipException.refused(
                 ErrorCode.RESOURCE_EXHAUSTED,
-                "rate limit of model '" + model + "' reached (" + limit + " per second" + whose + "): " + what
+                "rate limit of model '" + model + "' reached (" + limit + " per second" + scope + "): " + what
                         + " is admitted in " + seconds + " s",
                 wait);
     }

@@ -138,7 +138,7 @@ public final class MemoryBudget {
         private final @Nullable MemoryBudget budget;
         private long gathered;
         private long request;
-        private long answer;
+        private long response;
         private long source;
         private boolean released;
 
@@ -166,8 +166,8 @@ public final class MemoryBudget {
 
         /** Sets the bytes of the response that were received and not written. */
         public void answer(long bytes) {
-            add(bytes - answer, true);
-            answer = bytes;
+            add(bytes - response, true);
+            response = bytes;
         }
 
         /** Sets the bytes of what is read out of the response to be checked or written. */
@@ -184,16 +184,16 @@ public final class MemoryBudget {
          */
         public void written(long bytes) {
             long held = Math.max(source, bytes);
-            add(held - source - answer, true);
+            add(held - source - response, true);
             source = held;
-            answer = 0;
+            response = 0;
         }
 
         private void add(long more, boolean executed) {
             if (budget == null || released || more == 0) {
                 return;
             }
-            long total = gathered + request + answer + source + more;
+            long total = gathered + request + response + source + more;
             if (more < 0) {
                 budget.used.addAndGet(more);
             } else if (!budget.reserved(more, total, executed ? more <= SMALL_RESPONSE : total < SmallParts.SMALL)) {
@@ -205,7 +205,7 @@ public final class MemoryBudget {
 
         /** Releases everything; later calls have no effect. Idempotent. */
         public void giveBack() {
-            add(-gathered - request - answer - source, true);
+            add(-gathered - request - response - source, true);
             released = budget != null;
         }
     }

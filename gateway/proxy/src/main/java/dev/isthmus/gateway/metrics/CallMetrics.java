@@ -85,13 +85,13 @@ public final class CallMetrics implements CallObserver {
      */
     public void retain(Set<String> keys) {
         routes.entrySet().removeIf(each -> {
-            boolean gone = !keys.contains(each.getKey())
+            boolean removed = !keys.contains(each.getKey())
                     && !named.contains(each.getKey())
                     && !each.getKey().equals(CallContext.NO_ROUTE);
-            if (gone) {
+            if (removed) {
                 each.getValue().close();
             }
-            return gone;
+            return removed;
         });
     }
 }

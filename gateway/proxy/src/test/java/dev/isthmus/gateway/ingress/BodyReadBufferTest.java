@@ -38,7 +38,7 @@ class BodyReadBufferTest {
         return String.join("", requests).getBytes(ISO_8859_1);
     }
 
-    /** The bodies of the answers. */
+    /** The bodies of the responses. */
     private static List<String> bodies(SplitConnection connection) {
         String all = new String(connection.sent(), ISO_8859_1);
         List<String> bodies = new java.util.ArrayList<>();
@@ -57,7 +57,7 @@ class BodyReadBufferTest {
         return bodies;
     }
 
-    /** Requests of all kinds, one directly behind the other, and their bodies. */
+    /** Pipelined requests of all kinds, and their bodies. */
     private record Conversation(String text, List<String> bodies) {
         byte[] bytes() {
             return text.getBytes(ISO_8859_1);
@@ -131,7 +131,9 @@ class BodyReadBufferTest {
         }
     }
 
-    /** Its size is not shown yet, and what came with its head is moved to where the rest lands. */
+    /**
+     * Its size is not known to the connection yet, and the bytes read with its head are copied in front of the rest.
+     */
     @Test
     void firstBody_withinWhatIsUnproven_isOnePiece() {
         String request = binary(body(60, 1));
@@ -180,7 +182,7 @@ class BodyReadBufferTest {
         }
     }
 
-    /** What comes while an answer is awaited is read already, and kept. */
+    /** Bytes that arrive while a response is pending have been read already, and stay buffered. */
     @Test
     void bodies_behindOneThatIsNotAnsweredYet_areWhatWasSent() {
         Conversation said = Conversation.mixed();
@@ -286,7 +288,7 @@ class BodyReadBufferTest {
         }
     }
 
-    /** What is decoded as it comes is not held in one piece. */
+    /** A body that is decoded while it arrives need not be contiguous. */
     @ParameterizedTest
     @ValueSource(strings = {"", "Inference-Header-Content-Length: 2\r\nContent-Encoding: gzip\r\n"})
     void bodyThatIsDecodedAsItComes_takesNoMemoryAhead(String fields) {

@@ -88,7 +88,7 @@ class Http1IngressTest {
         assertThat(get.headers()).containsEntry("allow", "POST");
     }
 
-    /** What follows a HEAD response is the next response: a body in between would be taken for it. */
+    /** A body after the response to HEAD would be parsed as the next response. */
     @Test
     void head_isAnsweredWithoutABody() throws Exception {
         client.send("HEAD /v2/health/live HTTP/1.1\r\nHost: a\r\n\r\n");

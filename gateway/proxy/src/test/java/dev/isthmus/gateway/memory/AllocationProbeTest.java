@@ -8,7 +8,7 @@ import io.netty.buffer.Unpooled;
 import org.junit.jupiter.api.Test;
 
 class AllocationProbeTest {
-    /** Gives nothing outside the heap once it is exhausted. */
+    /** An allocator that can be exhausted of direct memory. */
     private static final class Exhaustible extends AbstractByteBufAllocator {
         private boolean exhausted;
 

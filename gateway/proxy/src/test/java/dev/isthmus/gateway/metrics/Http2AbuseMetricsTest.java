@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Whoever opens a connection after the other to have it closed does not fill the log. */
+/** A peer that opens connection after connection to have them closed does not flood the log. */
 class Http2AbuseMetricsTest {
     private final Logger log = (Logger) LoggerFactory.getLogger(Http2AbuseMetrics.class);
     private final ListAppender<ILoggingEvent> told = new ListAppender<>();

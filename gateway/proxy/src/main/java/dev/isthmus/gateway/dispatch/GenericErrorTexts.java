@@ -106,15 +106,15 @@ final class GenericErrorTexts implements Service {
         }
 
         private GenericEventErrors events() {
-            GenericEventErrors known = events;
-            if (known == null) {
-                known = new GenericEventErrors(
+            GenericEventErrors existing = events;
+            if (existing == null) {
+                existing = new GenericEventErrors(
                         call.allocator(),
                         text -> generic(new OipException(ErrorCode.UNKNOWN, text), "")
                                 .message());
-                events = known;
+                events = existing;
             }
-            return known;
+            return existing;
         }
 
         @Override

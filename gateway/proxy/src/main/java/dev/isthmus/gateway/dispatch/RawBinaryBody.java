@@ -58,8 +58,8 @@ final class RawBinaryBody implements RequestBody {
     }
 
     @Override
-    public void describe(ModelMetadata known) {
-        metadata = known;
+    public void describe(ModelMetadata model) {
+        metadata = model;
     }
 
     @Override
@@ -125,15 +125,15 @@ final class RawBinaryBody implements RequestBody {
     }
 
     private ModelMetadata.TensorMetadata input() {
-        ModelMetadata known = metadata;
-        if (known == null) {
+        ModelMetadata model = metadata;
+        if (model == null) {
             throw new IllegalStateException("the model's metadata is not known");
         }
-        if (known.inputs().size() != 1) {
-            throw OipException.invalid("raw binary request: a model with one input is expected, '" + known.name()
-                    + "' has " + known.inputs().size());
+        if (model.inputs().size() != 1) {
+            throw OipException.invalid("raw binary request: a model with one input is expected, '" + model.name()
+                    + "' has " + model.inputs().size());
         }
-        return known.inputs().get(0);
+        return model.inputs().get(0);
     }
 
     private static long elements(ModelMetadata.TensorMetadata input, DataType type, ByteBuf body) {

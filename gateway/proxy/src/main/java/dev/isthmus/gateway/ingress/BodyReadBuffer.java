@@ -20,13 +20,13 @@ final class BodyReadBuffer {
     /**
      * The sizes that control how bodies are read.
      *
-     * @param worth bodies up to this size are read as they arrive, because one read contains most of them
-     * @param unproven the maximum memory for a body larger than any that the connection has completed
-     * @param most the maximum memory for any body
-     * @param copied the maximum number of bytes copied: those that were read together with the head of a connection's
-     *     first large body
+     * @param minBody bodies up to this size are read as they arrive, because one read contains most of them
+     * @param maxInitial the maximum memory for a body larger than any that the connection has completed
+     * @param max the maximum memory for any body
+     * @param maxCopied the maximum number of bytes copied: those that were read together with the head of a
+     *     connection's first large body
      */
-    record ReadSizes(int worth, int unproven, int most, int copied) {
+    record ReadSizes(int minBody, int maxInitial, int max, int maxCopied) {
         static final ReadSizes DEFAULT = new ReadSizes(64 << 10, (1 << 20) + (64 << 10), 16 << 20, 64 << 10);
     }
 
@@ -54,7 +54,7 @@ final class BodyReadBuffer {
      * contiguous.
      */
     boolean worth(RequestHead head, long bodySize) {
-        return bodySize > sizes.worth() && head.field(HeaderAllowList.JSON_LENGTH) != null && !head.compressed();
+        return bodySize > sizes.minBody() && head.field(HeaderAllowList.JSON_LENGTH) != null && !head.compressed();
     }
 
     /** Starts a body whose parts are passed through {@link #place}. */
@@ -97,8 +97,8 @@ final class BodyReadBuffer {
     private @Nullable ByteBuf acquire(ByteBufAllocator allocator) {
         int capacity = 0;
         if (remaining > 0) {
-            long atLeast = Math.max(sizes.unproven(), completedSize);
-            capacity = (int) Math.min(remaining, Math.max(atLeast, Math.min(sizes.most(), size - remaining)));
+            long atLeast = Math.max(sizes.maxInitial(), completedSize);
+            capacity = (int) Math.min(remaining, Math.max(atLeast, Math.min(sizes.max(), size - remaining)));
         } else if (completedSize > 0) {
             capacity = completedSize + HEAD;
         }
@@ -142,7 +142,7 @@ final class BodyReadBuffer {
             return part;
         }
         int at = indexOf(part);
-        if (remaining == size && length <= sizes.copied() && !fits(at)) {
+        if (remaining == size && length <= sizes.maxCopied() && !fits(at)) {
             drop();
             at = copied(part, allocator);
         }
@@ -154,7 +154,7 @@ final class BodyReadBuffer {
             part.release();
         }
         if (remaining == 0) {
-            completedSize = (int) Math.min(size, sizes.most());
+            completedSize = (int) Math.min(size, sizes.max());
             drop();
         }
         return placed;

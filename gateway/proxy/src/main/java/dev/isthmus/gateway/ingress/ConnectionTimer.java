@@ -80,12 +80,12 @@ final class ConnectionTimer extends ChannelInboundHandlerAdapter {
         if (connections.crowded(policy)) {
             timeouts = timeouts.crowded();
         }
-        TimedPeer known = protocol;
+        TimedPeer peer = protocol;
         if (writes.stalled(channel.unsafe().outboundBuffer(), now, timeouts)) {
             expired(channel, TimeoutRule.WRITE);
             channel.close();
-        } else if (known != null) {
-            known.checkTime(now, timeouts, rule -> expired(channel, rule));
+        } else if (peer != null) {
+            peer.checkTime(now, timeouts, rule -> expired(channel, rule));
         } else if (ConnectionTimeouts.passed(timeouts.requestHeaders(), openedAt, now)) {
             expired(channel, TimeoutRule.REQUEST_HEADERS);
             channel.close();

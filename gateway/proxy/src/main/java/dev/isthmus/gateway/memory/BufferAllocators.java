@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  */
 public final class BufferAllocators {
     private static final int PAGE = 8 * 1024;
-    /** Gives chunks of 4 MiB. */
+    /** Chunks have a size of {@code PAGE << ORDER}, 4 MiB. */
     private static final int ORDER = 9;
     /** Minimum number of chunks per arena that direct memory must have space for. */
     private static final int CHUNKS = 8;

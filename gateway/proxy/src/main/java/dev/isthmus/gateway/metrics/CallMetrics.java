@@ -61,8 +61,8 @@ public final class CallMetrics implements CallObserver {
     }
 
     private RouteMeters route(String key) {
-        RouteMeters known = routes.get(key);
-        return known == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : known;
+        RouteMeters existing = routes.get(key);
+        return existing == null ? routes.computeIfAbsent(key, each -> new RouteMeters(registry, each)) : existing;
     }
 
     /**

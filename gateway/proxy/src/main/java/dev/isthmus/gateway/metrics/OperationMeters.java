@@ -112,8 +112,8 @@ final class OperationMeters {
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enum
     private @Nullable Timer timer(@Nullable ErrorCode code) {
         int index = code == null ? OK : code.ordinal();
-        Timer known = byCode.get(index);
-        return known == null ? register(index, code) : known;
+        Timer existing = byCode.get(index);
+        return existing == null ? register(index, code) : existing;
     }
 
     private synchronized @Nullable Timer register(int index, @Nullable ErrorCode code) {

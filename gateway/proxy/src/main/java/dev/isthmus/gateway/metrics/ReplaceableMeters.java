@@ -36,9 +36,9 @@ public final class ReplaceableMeters implements AutoCloseable {
             // computed first.
             Meter.Id id = register.apply(new CompositeMeterRegistry()).getId();
             if (own.containsKey(id)) {
-                M known = register.apply(registry);
-                if (isOwn(known)) {
-                    return known;
+                M existing = register.apply(registry);
+                if (isOwn(existing)) {
+                    return existing;
                 }
             }
             registry.remove(id);

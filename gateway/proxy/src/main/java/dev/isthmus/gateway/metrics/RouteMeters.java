@@ -23,25 +23,25 @@ final class RouteMeters {
     @SuppressWarnings("EnumOrdinal") // indexes an array that lives as long as the enums
     OperationMeters of(ClientProtocol protocol, OperationKind kind) {
         int index = protocol.ordinal() * KINDS + kind.ordinal();
-        OperationMeters known = meters.get(index);
-        return known == null ? make(index, protocol, kind) : known;
+        OperationMeters existing = meters.get(index);
+        return existing == null ? make(index, protocol, kind) : existing;
     }
 
     private synchronized OperationMeters make(int index, ClientProtocol protocol, OperationKind kind) {
-        OperationMeters known = meters.get(index);
-        if (known == null) {
-            known = new OperationMeters(
+        OperationMeters existing = meters.get(index);
+        if (existing == null) {
+            existing = new OperationMeters(
                     registry, Tags.of("protocol", protocol.label(), "operation", kind.label(), "model", route));
-            meters.set(index, known);
+            meters.set(index, existing);
         }
-        return known;
+        return existing;
     }
 
     synchronized void close() {
         for (int i = 0; i < meters.length(); i++) {
-            OperationMeters known = meters.get(i);
-            if (known != null) {
-                known.close();
+            OperationMeters existing = meters.get(i);
+            if (existing != null) {
+                existing.close();
             }
         }
     }

@@ -13,7 +13,7 @@ public sealed interface BodyForm {
      *
      * @param jsonLength as in {@link dev.isthmus.transcoder.rest.RestBody#jsonLength()}; 0 for a raw binary request,
      *     whose body is the data of its one input
-     * @param bodyLength length in bytes of the whole body before decompression; -1 if it is unknown until the body ends
+     * @param bodyLength length in bytes of the whole body, decompressed; -1 if it is unknown until the body ends
      * @param nonFinite how the client wants NaN and the infinities in JSON; null for the configured default
      */
     record RestForm(

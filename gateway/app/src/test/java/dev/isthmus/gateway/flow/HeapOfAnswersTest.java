@@ -67,7 +67,7 @@ class HeapOfAnswersTest {
                     "te",
                     "trailers");
             assertThat(call.trailers().get("grpc-status")).hasToString("8");
-            assertThat(call.trailers().get("grpc-message").toString()).startsWith("memory: ");
+            assertThat(call.trailers().get("grpc-message").toString()).startsWith("memory limit of ");
             await().until(() -> used(stage) == 0);
         }
     }

@@ -101,7 +101,7 @@ class MemoryOfCallsTest {
         }
         Http2Client.Response refused = half("ModelInfer");
         assertThat(refused.trailers().get("grpc-status")).hasToString("8");
-        assertThat(refused.trailers().get("grpc-message").toString()).startsWith("memory: ");
+        assertThat(refused.trailers().get("grpc-message").toString()).startsWith("memory limit of ");
         awaitUsed(BUDGET, BUDGET);
         calls.forEach(Http2Client.Response::cancel);
         awaitUsed(0, 0);
@@ -142,7 +142,7 @@ class MemoryOfCallsTest {
         byte[] json = members.toString().getBytes(StandardCharsets.US_ASCII);
         call.data(json, 0, json.length, false);
         assertThat(call.head().status()).hasToString("503");
-        assertThat(call.body()).contains("memory: ");
+        assertThat(call.body()).contains("memory limit of ");
         awaitUsed(0, 0);
     }
 
@@ -197,7 +197,7 @@ class MemoryOfCallsTest {
         server.next().head().data(answer, 0, answer.length);
         assertThat(call.head().status()).hasToString("503");
         assertThat(call.head().get("retry-after")).hasToString("1");
-        assertThat(call.body()).contains("memory: ");
+        assertThat(call.body()).contains("memory limit of ");
         awaitUsed(0, 0);
         assertThat(server.inferences).isEmpty();
         Http2Client.Response next = client.post(REST, JSON);

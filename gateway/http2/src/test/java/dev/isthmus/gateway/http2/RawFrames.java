@@ -43,7 +43,11 @@ public final class RawFrames {
         return Http2CodecUtil.connectionPrefaceBuf();
     }
 
-    /** @param identifiersAndValues in turn */
+    /**
+     * A SETTINGS frame.
+     *
+     * @param identifiersAndValues in turn
+     */
     public static ByteBuf settings(int... identifiersAndValues) {
         ByteBuf payload = Unpooled.buffer(identifiersAndValues.length * 3);
         for (int i = 0; i < identifiersAndValues.length; i += 2) {

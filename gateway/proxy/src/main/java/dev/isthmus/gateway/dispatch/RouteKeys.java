@@ -8,6 +8,10 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface RouteKeys {
 
-    /** @param route the model's route; null if no upstream serves it */
+    /**
+     * The name of a route.
+     *
+     * @param route the model's route; null if no upstream serves it
+     */
     String of(@Nullable Route route, ModelRef model);
 }

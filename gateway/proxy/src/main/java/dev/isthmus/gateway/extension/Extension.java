@@ -38,6 +38,7 @@ import java.util.stream.Stream;
  * everything that distinguishes them. Routes, upstream clients, fan-out and server metadata read this table; only the
  * code that handles an operation refers to it by name.
  */
+@SuppressWarnings("ImmutableEnumChecker") // records of values and templates, which nobody changes
 public enum Extension {
     MODEL_CONFIG(
             "model_configuration",
@@ -344,7 +345,7 @@ public enum Extension {
 
     /** Whether its request may contain the files of a model, and so be large. */
     public boolean carriesFiles() {
-        return body.request == JsonForm.FILES;
+        return body.request.equals(JsonForm.FILES);
     }
 
     /** Whether it concerns memory that client and server share. */

@@ -27,7 +27,11 @@ record JsonForm(FormReader reader, FormWriter writer) {
     /** Reads JSON into a message. */
     @FunctionalInterface
     interface FormReader {
-        /** @throws IOException for JSON that is not of this form */
+        /**
+         * Reads a document.
+         *
+         * @throws IOException for JSON that is not of this form
+         */
         void read(JsonNode json, Message.Builder into) throws IOException;
     }
 

@@ -62,11 +62,11 @@ public final class ManagementJson {
         }
         JsonForm form = extension.requestForm();
         JsonNode json = ProtobufJson.object();
-        if (form != JsonForm.NOTHING) {
+        if (!form.equals(JsonForm.NOTHING)) {
             json = form.writer()
                     .write(extension.request().type().getParserForType().parseFrom(message.nioBuffer()));
         }
-        if (form == JsonForm.FIELDS && json instanceof ObjectNode object) {
+        if (form.equals(JsonForm.FIELDS) && json instanceof ObjectNode object) {
             extension.request().names().forEach(name -> object.remove(name.getName()));
         }
         return Unpooled.wrappedBuffer(ProtobufJson.JSON.writeValueAsBytes(json));
@@ -75,7 +75,7 @@ public final class ManagementJson {
     /** The JSON of a protobuf response; empty if REST has no body. */
     public static byte[] toJson(Extension extension, byte[] content) throws IOException {
         JsonForm form = extension.responseForm();
-        if (form == JsonForm.NOTHING) {
+        if (form.equals(JsonForm.NOTHING)) {
             return NOTHING;
         }
         Message message = extension.response().getParserForType().parseFrom(content);

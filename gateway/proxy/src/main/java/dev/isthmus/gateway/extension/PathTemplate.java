@@ -19,7 +19,11 @@ public record PathTemplate(List<String> segments, int model, int version, int re
     /** Encodes a name as one path segment, or rejects it. */
     @FunctionalInterface
     public interface SegmentEncoder {
-        /** @param what kind of name it is, for the error message */
+        /**
+         * Encodes a name.
+         *
+         * @param what kind of name it is, for the error message
+         */
         String encode(String what, String name);
     }
 

@@ -17,7 +17,11 @@ public final class ConcurrencyLimiter {
         this.most = most;
     }
 
-    /** @param question calls {@link #ended()} exactly once, be it before it returns */
+    /**
+     * Runs a query now or when an earlier one has ended.
+     *
+     * @param question calls {@link #ended()} exactly once, be it before it returns
+     */
     public void ask(Runnable question) {
         waiting.add(question);
         pump();

@@ -129,7 +129,11 @@ public final class FakeGrpcServer implements AutoCloseable {
         return new FakeGrpcServer(script, List.of("ServerReady", "ServerMetadata", "ModelReady"), port);
     }
 
-    /** @param port 0 for any */
+    /**
+     * A server that answers single messages.
+     *
+     * @param port 0 for any
+     */
     public static FakeGrpcServer unary(int port, BiConsumer<byte[], ServerCall<byte[], byte[]>> behaviour)
             throws IOException {
         return complete(new Unary(behaviour), port);

@@ -86,7 +86,11 @@ public final class FakeV2Server implements AutoCloseable {
         return on(UpstreamProtocol.REST, 0);
     }
 
-    /** @param port 0 for any */
+    /**
+     * Listens on a port.
+     *
+     * @param port 0 for any
+     */
     public static FakeV2Server on(UpstreamProtocol protocol, int port) throws IOException {
         return on(protocol, port, "test");
     }

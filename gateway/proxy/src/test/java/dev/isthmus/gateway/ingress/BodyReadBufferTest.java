@@ -138,7 +138,7 @@ class BodyReadBufferTest {
     void firstBody_withinWhatIsUnproven_isOnePiece() {
         String request = binary(body(60, 1));
         int head = request.length() - 60;
-        for (int split = 1; split <= head + SplitConnection.SIZES.copied(); split++) {
+        for (int split = 1; split <= head + SplitConnection.SIZES.maxCopied(); split++) {
             try (SplitConnection connection = new SplitConnection()) {
                 connection.receive(bytes(request), split, 9);
                 assertThat(bodies(connection)).containsExactly(body(60, 1));
@@ -207,9 +207,9 @@ class BodyReadBufferTest {
     void announcedBody_ofWhichLittleComes_takesLittleMemory() {
         try (SplitConnection connection = new SplitConnection()) {
             connection.receive(bytes(BINARY + "Content-Length: 90000\r\n\r\nx"), 1000);
-            assertThat(connection.ahead.taken()).isLessThan(SplitConnection.SIZES.unproven());
+            assertThat(connection.ahead.taken()).isLessThan(SplitConnection.SIZES.maxInitial());
             connection.receive(bytes(body(1000, 1)), 10);
-            assertThat(connection.ahead.taken()).isLessThanOrEqualTo(SplitConnection.SIZES.most());
+            assertThat(connection.ahead.taken()).isLessThanOrEqualTo(SplitConnection.SIZES.max());
         }
     }
 
